@@ -1,0 +1,173 @@
+import { describe, expected, TensorRTError } from './errors.js'
+
+/** What is known of a data type; the one place where element sizes and array types stand. */
+interface DTypeFacts {
+  /** Bits of one element: below 8, elements are packed, the first in the low bits. */
+  readonly bits: number
+  readonly array: TypedArrayConstructor
+}
+
+type TypedArrayConstructor =
+  | Float32ArrayConstructor
+  | Int32ArrayConstructor
+  | BigInt64ArrayConstructor
+  | Int8ArrayConstructor
+  | Uint8ArrayConstructor
+  | Uint16ArrayConstructor
+
+/** The array type that holds a tensor's elements, by data type. */
+export interface DTypeArrays {
+  float32: Float32Array
+  /** Raw bits; a `Float16Array` is accepted where the runtime has it. */
+  float16: Uint16Array
+  /** Raw bits: the upper half of a float32. */
+  bfloat16: Uint16Array
+  int32: Int32Array
+  int64: BigInt64Array
+  int8: Int8Array
+  uint8: Uint8Array
+  /** One byte each, 0 or 1. */
+  bool: Uint8Array
+  /** E4M3, raw bytes. */
+  fp8: Uint8Array
+  /** Two elements a byte. */
+  int4: Uint8Array
+  /** E2M1, two elements a byte. */
+  fp4: Uint8Array
+}
+
+/**
+ * A data type, by the names of this package.
+ * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html DataType
+ */
+export type DType = keyof DTypeArrays
+
+const facts: { readonly [D in DType]: DTypeFacts } = {
+  float32: { bits: 32, array: Float32Array },
+  float16: { bits: 16, array: Uint16Array },
+  bfloat16: { bits: 16, array: Uint16Array },
+  int32: { bits: 32, array: Int32Array },
+  int64: { bits: 64, array: BigInt64Array },
+  int8: { bits: 8, array: Int8Array },
+  uint8: { bits: 8, array: Uint8Array },
+  bool: { bits: 8, array: Uint8Array },
+  fp8: { bits: 8, array: Uint8Array },
+  int4: { bits: 4, array: Uint8Array },
+  fp4: { bits: 4, array: Uint8Array },
+}
+
+/** All data types. */
+export const dtypes = Object.freeze(Object.keys(facts) as DType[])
+
+export function isDType(value: unknown): value is DType {
+  return typeof value === 'string' && Object.hasOwn(facts, value)
+}
+
+/** The number of elements of a shape; 1 for a scalar (`[]`). */
+export function elementCount(shape: readonly number[]): number {
+  let count = 1
+  for (const dim of shape) count *= dim
+  return count
+}
+
+/** The bytes that a tensor of this type and shape takes. */
+export function byteSize(dtype: DType, shape: readonly number[]): number {
+  return Math.ceil((elementCount(shape) * facts[dtype].bits) / 8)
+}
+
+/** Checks a shape as a user gave it and returns a frozen copy. @throws TensorRTError ERR_TRT_SHAPE */
+export function checkedShape(shape: unknown, name = 'shape'): readonly number[] {
+  if (!Array.isArray(shape)) throw expected('an array of non-negative integers', name, shape)
+  const copy = Array.from(shape as unknown[], (dim) => {
+    if (typeof dim !== 'number' || !Number.isSafeInteger(dim) || dim < 0) {
+      throw new TensorRTError('ERR_TRT_SHAPE', `Expected non-negative integers for ${name} but received ${describe(dim)} in [${(shape as unknown[]).map(String).join(', ')}]`)
+    }
+    return dim
+  })
+  if (copy.length > 8) throw new TensorRTError('ERR_TRT_SHAPE', `Expected at most 8 dimensions for ${name} but received ${copy.length}`)
+  if (!Number.isSafeInteger(elementCount(copy))) throw new TensorRTError('ERR_TRT_SHAPE', `${name} [${copy.join(', ')}] has more elements than a number can count`)
+  return Object.freeze(copy)
+}
+
+function isTypedArray(value: unknown): value is NodeJS.TypedArray {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView)
+}
+
+function arrayFits(dtype: DType, data: NodeJS.TypedArray): boolean {
+  if (data instanceof facts[dtype].array) return true
+  if (dtype === 'float16' && data.constructor.name === 'Float16Array') return true
+  return data instanceof Uint8ClampedArray && facts[dtype].array === Uint8Array
+}
+
+/** Typed numbers with a shape: what goes into an engine and comes out of it. The shape never changes; the data is not copied. */
+export class Tensor<D extends DType = DType> {
+  readonly dtype: D
+  /** Row-major, the outermost dimension first; `[]` is a scalar. */
+  readonly shape: readonly number[]
+  readonly data: DTypeArrays[D]
+
+  /**
+   * A view on `data`, which is not copied.
+   * @throws TensorRTError ERR_TRT_DTYPE when the array type is not that of `dtype`, ERR_TRT_SHAPE when its length is not that of `shape`.
+   */
+  constructor(dtype: D, data: DTypeArrays[D], shape: readonly number[]) {
+    if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
+    if (!isTypedArray(data)) throw expected(`a ${facts[dtype].array.name}`, 'data', data)
+    if (!arrayFits(dtype, data)) {
+      throw new TensorRTError('ERR_TRT_DTYPE', `Expected a ${facts[dtype].array.name} for the data of a ${dtype} tensor but received ${describe(data)}`)
+    }
+    this.dtype = dtype
+    this.shape = checkedShape(shape)
+    this.data = data
+    const wanted = byteSize(dtype, this.shape)
+    if (data.byteLength !== wanted) {
+      throw new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} bytes of data for a ${dtype} tensor of shape [${this.shape.join(', ')}] but received ${data.byteLength}`)
+    }
+    Object.freeze(this)
+  }
+
+  /** A tensor whose data type follows from the array: `Float32Array` → float32, `BigInt64Array` → int64 and so on; `shape` defaults to one dimension. */
+  static from<D extends DType = DType>(data: DTypeArrays[D], shape?: readonly number[]): Tensor<D> {
+    const dtype = dtypeOf(data)
+    return new Tensor(dtype as D, data, shape ?? [data.length])
+  }
+
+  /** A tensor of zeros, in memory of its own. */
+  static zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {
+    if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
+    return Tensor.fromBytes(dtype, new ArrayBuffer(byteSize(dtype, checkedShape(shape))), shape)
+  }
+
+  /** A tensor over a whole ArrayBuffer. */
+  static fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer, shape: readonly number[]): Tensor<D> {
+    const { array } = facts[dtype]
+    if (buffer.byteLength % array.BYTES_PER_ELEMENT !== 0) {
+      throw new TensorRTError('ERR_TRT_SHAPE', `Expected a multiple of ${array.BYTES_PER_ELEMENT} bytes for a ${dtype} tensor but received ${buffer.byteLength}`)
+    }
+    return new Tensor(dtype, new array(buffer) as DTypeArrays[D], shape)
+  }
+
+  /** The number of elements. */
+  get size(): number {
+    return elementCount(this.shape)
+  }
+
+  get byteLength(): number {
+    return byteSize(this.dtype, this.shape)
+  }
+
+  /** The same data with another shape of as many elements. @throws TensorRTError ERR_TRT_SHAPE */
+  reshape(shape: readonly number[]): Tensor<D> {
+    return new Tensor(this.dtype, this.data, shape)
+  }
+}
+
+function dtypeOf(data: unknown): DType {
+  if (data instanceof Float32Array) return 'float32'
+  if (data instanceof Int32Array) return 'int32'
+  if (data instanceof BigInt64Array) return 'int64'
+  if (data instanceof Int8Array) return 'int8'
+  if (data instanceof Uint8Array || data instanceof Uint8ClampedArray) return 'uint8'
+  if (isTypedArray(data) && data.constructor.name === 'Float16Array') return 'float16'
+  throw expected('a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array (other data types: new Tensor(dtype, data, shape))', 'data', data)
+}
