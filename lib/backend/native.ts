@@ -1,0 +1,163 @@
+import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
+import type { DType } from '../tensor.js'
+import type { ProfileShapes, TensorInfo } from './backend.js'
+
+/** An optimization profile as the addon takes it: names and shapes, checked by lib/builder.ts. */
+export type NativeProfile = readonly ({ readonly name: string } & ProfileShapes)[]
+
+export interface NativeBuildRequest {
+  readonly model?: Uint8Array
+  readonly path?: string
+  readonly profiles: readonly NativeProfile[]
+  readonly workspace?: number
+  readonly optimizationLevel?: number
+  readonly tensorrt?: string
+  readonly device?: number
+}
+
+export interface NativeTensorFacts {
+  readonly name: string
+  readonly dtype: DType | 'unknown'
+  readonly shape: readonly number[]
+}
+
+export interface NativeBuildResult {
+  readonly plan: ArrayBuffer
+  readonly library: string
+  readonly kind: LibraryKind
+  readonly version: string
+  readonly inputs: readonly NativeTensorFacts[]
+  readonly outputs: readonly NativeTensorFacts[]
+  readonly layers: number
+  readonly workspace: number
+  readonly optimizationLevel: number
+  readonly parseMs: number
+  readonly buildMs: number
+}
+
+/** full: builder and runtime; lean, dispatch: runtimes for version-compatible plans; rtx: TensorRT-RTX. */
+export type LibraryKind = 'full' | 'lean' | 'dispatch' | 'rtx'
+
+export interface NativeLibraryReport {
+  readonly path: string
+  readonly foundBy: 'option' | 'loader' | 'folder' | 'python'
+  readonly kind?: LibraryKind
+  readonly version?: string
+  readonly name?: string
+  readonly parser?: string
+  readonly parserError?: string
+  readonly error?: string
+  readonly hasBuilder: boolean
+  readonly buildsWithoutGpu: boolean
+}
+
+export interface NativeDevice {
+  readonly index: number
+  readonly name: string
+  readonly computeCapability: string
+  readonly memory: number
+  readonly multiprocessors: number
+  readonly integrated: boolean
+}
+
+export interface NativeSystemReport {
+  readonly driver: { readonly path?: string; readonly version?: string; readonly error?: string }
+  readonly devices: readonly NativeDevice[]
+  readonly libraries: readonly NativeLibraryReport[]
+  readonly searchError?: string
+}
+
+export interface NativeRunTensor {
+  readonly shape: readonly number[]
+  readonly data: NodeJS.TypedArray
+}
+
+export interface NativeEngine {
+  readonly inputs: readonly TensorInfo[]
+  readonly outputs: readonly TensorInfo[]
+  readonly library: string
+  /** Inputs and outputs in the engine's order. The input's data is copied before this returns. */
+  run(inputs: readonly NativeRunTensor[]): Promise<{ readonly shape: number[]; readonly data: ArrayBuffer }[]>
+  close(): Promise<void>
+}
+
+type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'since', number>>>>
+
+/** What native/node/ exports. */
+export interface NativeAddon {
+  methodTable(): { interface: string; method: string; parameters: string; slots: Slots<'index'> }[]
+  enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
+  inspectSystem(explicitPath: string): Promise<NativeSystemReport>
+  build(
+    request: NativeBuildRequest,
+    onProgress?: (phase: string, parent: string, step: number, steps: number) => void,
+  ): { readonly promise: Promise<NativeBuildResult>; cancel(): void }
+  openEngine(plan: Uint8Array, options: { readonly tensorrt?: string; readonly device: number }): Promise<NativeEngine>
+}
+
+let loaded: NativeAddon | undefined
+
+/**
+ * The addon: the prebuilt binary of this platform, or the one that `npm run build` made. Loaded at the first call.
+ * @throws TensorRTError ERR_TRT_PLATFORM, ERR_TRT_NO_ADDON
+ */
+export function loadAddon(): NativeAddon {
+  return (loaded ??= openAddon())
+}
+
+function openAddon(): NativeAddon {
+  const root = packageRoot()
+  const require = createRequire(join(root, 'package.json'))
+  const platform = `${process.platform}-${process.arch}`
+  try {
+    const chosen = process.env['NODE_TENSORRT_ADDON']
+    if (chosen !== undefined && chosen !== '') return require(chosen) as NativeAddon
+    return (require('node-gyp-build') as (folder: string) => NativeAddon)(root)
+  } catch (cause) {
+    if (platform !== 'linux-x64' && platform !== 'linux-arm64') {
+      throw new TensorRTError('ERR_TRT_PLATFORM', `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}. The CPU backend works here: { backend: 'cpu' }`, { cause })
+    }
+    throw new TensorRTError(
+      'ERR_TRT_NO_ADDON',
+      `The native addon of node-tensorrt for ${platform} cannot be loaded from ${root}: ${firstLine(cause)}. Install the package again (npm install node-tensorrt), or in a checkout: npm run build`,
+      { cause },
+    )
+  }
+}
+
+/** The folder of this package: the nearest one above this file that has a package.json. */
+export function packageRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder)
+  return folder
+}
+
+function firstLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
+}
+
+/** The path of TensorRT that was asked for: the option, else $TENSORRT_PATH, else none. */
+export function tensorrtPath(option: string | undefined): string {
+  return option ?? process.env['TENSORRT_PATH'] ?? ''
+}
+
+/** A native failure as a TensorRTError whose stack shows the caller; anything else as it is. */
+export function fromNative(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof TensorRTError || !('code' in error)) return error
+  const { code, details, log } = error as Error & { code: unknown; details?: Record<string, unknown>; log?: string[] }
+  if (typeof code !== 'string' || !Object.hasOwn(errorCodes, code)) return error
+  return new TensorRTError(code as ErrorCode, error.message, { cause: error, details: details ?? {}, log: log ?? [] })
+}
+
+/** Awaits a native call; what it rejects with, or throws, is made a TensorRTError. */
+export async function native<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (error) {
+    throw fromNative(error)
+  }
+}

@@ -1,0 +1,131 @@
+import { create } from '@bufbuild/protobuf'
+import { expected } from '../errors.js'
+import { Tensor } from '../tensor.js'
+import type { AttributeProto } from './onnx_pb.js'
+import { AttributeProtoSchema } from './onnx_pb.js'
+import { tensorToProto } from './tensors.js'
+
+/** `AttributeProto.type`: which field of an attribute holds its value. */
+export const attributeTypes = {
+  FLOAT: 1,
+  INT: 2,
+  STRING: 3,
+  TENSOR: 4,
+  GRAPH: 5,
+  FLOATS: 6,
+  INTS: 7,
+  STRINGS: 8,
+  TENSORS: 9,
+  GRAPHS: 10,
+  SPARSE_TENSOR: 11,
+  SPARSE_TENSORS: 12,
+  TYPE_PROTO: 13,
+  TYPE_PROTOS: 14,
+} as const
+
+/** Numbers that are to become a float attribute, whatever their values; made by {@link float}. */
+export class FloatAttribute {
+  readonly value: number | readonly number[]
+
+  constructor(value: number | readonly number[]) {
+    this.value = value
+  }
+}
+
+/** Marks a number or a list as floats, for attributes of operators that ONNX does not define: `{ threshold: float(1) }`. */
+export function float(value: number | readonly number[]): FloatAttribute {
+  return new FloatAttribute(value)
+}
+
+type Element = number | bigint | string | Tensor
+
+/**
+ * The value of an attribute. The kind of the attribute follows from it:
+ * - a plain number is a float where the operator's attribute is one in ONNX (`alpha`, `epsilon` …), and otherwise an int: fractions are refused;
+ * - a bigint is always an int (64 bits), {@link float} always a float;
+ * - a string is a string, a `Tensor` a tensor;
+ * - a list is a list of one of these; an empty one has the kind that a number would have.
+ */
+export type AttributeValue = Element | FloatAttribute | readonly number[] | readonly bigint[] | readonly string[] | readonly Tensor[]
+
+export type Attributes = Readonly<Record<string, AttributeValue>>
+
+/** The operator that an attribute is for. */
+export interface Operator {
+  readonly type: string
+  /** Empty for ONNX's own operators. */
+  readonly domain: string
+}
+
+/** The attributes that are floats in each operator of ONNX that has them, in all versions (from onnx 1.23's schemas; `seed`: see below). */
+const floatAttributes: ReadonlySet<string> = new Set(
+  (
+    'activation_alpha activation_beta alpha beta bias clip cubic_coeff_a epsilon extrapolation_value gamma height_scale high lambd low max ' +
+    'mean min momentum ratio scale scales softcap spatial_scale value_float value_floats weights width_scale'
+  ).split(' '),
+)
+
+function isFloatAttribute(operator: Operator, name: string): boolean {
+  if (operator.domain !== '') return false
+  // The one name with two kinds: an int in Dropout, a float in Bernoulli, Multinomial and Random….
+  return name === 'seed' ? operator.type !== 'Dropout' : floatAttributes.has(name)
+}
+
+const utf8 = new TextEncoder()
+
+/** An attribute as ONNX stores it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a value that no attribute can have. */
+export function attributeToProto(operator: Operator, name: string, value: AttributeValue): AttributeProto {
+  const what = `attribute ${name} of ${operator.type}`
+  const floating = value instanceof FloatAttribute || isFloatAttribute(operator, name)
+  const plain = value instanceof FloatAttribute ? value.value : value
+  const content = Array.isArray(plain) ? list(what, plain as readonly Element[], floating) : single(what, plain as Element, floating)
+  return create(AttributeProtoSchema, { name, ...content })
+}
+
+type Kind = 'float' | 'int' | 'string' | 'tensor'
+
+function single(what: string, value: Element, floating: boolean) {
+  switch (kindOf(what, value, floating)) {
+    case 'float':
+      return { type: attributeTypes.FLOAT, f: value as number }
+    case 'int':
+      return { type: attributeTypes.INT, i: BigInt(value as number | bigint) }
+    case 'string':
+      return { type: attributeTypes.STRING, s: utf8.encode(value as string) }
+    case 'tensor':
+      return { type: attributeTypes.TENSOR, t: tensorToProto(value as Tensor) }
+  }
+}
+
+function list(what: string, values: readonly Element[], floating: boolean) {
+  const kinds = values.map((value, i) => kindOf(`${what}, element ${i}`, value, floating))
+  const kind = kinds[0] ?? (floating ? 'float' : 'int')
+  const odd = kinds.findIndex((other) => other !== kind)
+  if (odd !== -1) throw expected(`elements of one kind (${kind})`, what, values[odd])
+  switch (kind) {
+    case 'float':
+      return { type: attributeTypes.FLOATS, floats: values as number[] }
+    case 'int':
+      return { type: attributeTypes.INTS, ints: (values as (number | bigint)[]).map(BigInt) }
+    case 'string':
+      return { type: attributeTypes.STRINGS, strings: (values as string[]).map((value) => utf8.encode(value)) }
+    case 'tensor':
+      return { type: attributeTypes.TENSORS, tensors: (values as Tensor[]).map((value) => tensorToProto(value)) }
+  }
+}
+
+function kindOf(what: string, value: unknown, floating: boolean): Kind {
+  if (typeof value === 'string') return 'string'
+  if (value instanceof Tensor) return 'tensor'
+  if (typeof value === 'bigint') {
+    if (BigInt.asIntN(64, value) !== value) throw expected('an integer of 64 bits', what, value)
+    return 'int'
+  }
+  if (typeof value !== 'number') throw expected('a number, bigint, string, Tensor, float(...) or a list of one of these', what, value)
+  if (floating) {
+    if (Number.isFinite(value) && !Number.isFinite(Math.fround(value))) throw expected('a number that a float32 can hold', what, value)
+    return 'float'
+  }
+  if (!Number.isSafeInteger(value)) throw expected('a safe integer (a bigint for larger ones, float(...) for a float)', what, value)
+  return 'int'
+}

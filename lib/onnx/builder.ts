@@ -1,0 +1,241 @@
+import { create } from '@bufbuild/protobuf'
+import { expected, TensorRTError } from '../errors.js'
+import { dtypes, isDType, Tensor } from '../tensor.js'
+import type { DType } from '../tensor.js'
+import { attributeToProto } from './attributes.js'
+import type { Attributes, Operator } from './attributes.js'
+import { elementTypeNumber } from './element-type.js'
+import type { ModelProto, NodeProto, TensorProto, ValueInfoProto } from './onnx_pb.js'
+import { ModelProtoSchema, NodeProtoSchema, ValueInfoProtoSchema } from './onnx_pb.js'
+import { tensorToProto } from './tensors.js'
+
+/** A value in a graph: its name. */
+export type Value = string
+
+/** One dimension of a shape: its size, or the name of a size that is known only when the model runs. */
+export type Dim = number | string
+
+export interface GraphBuilderOptions {
+  /** The name of the graph. */
+  name: string
+  /** The version of ONNX's operators that the nodes are of; 17 when not given. */
+  opset?: number
+  /** The version of each other domain that nodes use, such as `{ 'com.microsoft': 1 }`. */
+  domains?: Readonly<Record<string, number>>
+  /** The version of the file format; when not given, the one that the ONNX release of `opset` wrote. */
+  irVersion?: number
+  /** What made the model; `node-tensorrt` when not given. */
+  producer?: { name: string; version?: string }
+}
+
+export interface NodeOptions {
+  /** The node's own name; when not given, the operator's with a number. */
+  name?: string | undefined
+  /** The operator's domain; empty for ONNX's own. Others have to be named in the builder's `domains`. */
+  domain?: string | undefined
+}
+
+/** The IR version that came with a version of the operators: the last row whose opset is not above it. */
+const irVersions = [
+  { opset: 1, ir: 4 }, // initializers that are no inputs need 4
+  { opset: 10, ir: 5 },
+  { opset: 11, ir: 6 },
+  { opset: 12, ir: 7 },
+  { opset: 15, ir: 8 },
+  { opset: 19, ir: 9 },
+  { opset: 21, ir: 10 },
+  { opset: 23, ir: 11 },
+  { opset: 24, ir: 12 },
+  { opset: 25, ir: 13 },
+  { opset: 28, ir: 14 },
+]
+
+/**
+ * Writes a graph node by node, in an order in which it can run:
+ * ```ts
+ * const g = new GraphBuilder({ name: 'scale' })
+ * const x = g.input('x', 'float32', ['N', 3])
+ * const y = g.node('Mul', [x, g.constant('two', new Tensor('float32', Float32Array.of(2), []))])
+ * g.output(y, 'float32', ['N', 3])
+ * const bytes = writeModel(g.toModel())
+ * ```
+ * Each method throws a TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that is taken or unknown and for values of the wrong type; the graph is
+ * then as it was before the call. What an operator demands of its inputs and attributes is not checked here.
+ */
+export class GraphBuilder {
+  readonly #options: GraphBuilderOptions
+  /** By domain; the empty one is ONNX's. */
+  readonly #opsets: ReadonlyMap<string, number>
+  readonly #values = new Set<Value>()
+  readonly #nodeNames = new Set<string>()
+  readonly #inputs: ValueInfoProto[] = []
+  readonly #outputs: ValueInfoProto[] = []
+  readonly #initializers: TensorProto[] = []
+  readonly #nodes: NodeProto[] = []
+
+  constructor(options: GraphBuilderOptions) {
+    checkName(options.name, 'name of the graph')
+    this.#opsets = new Map([['', options.opset ?? 17], ...Object.entries(options.domains ?? {})])
+    for (const [domain, version] of this.#opsets) checkVersion(version, domain === '' ? 'opset' : `the version of domain ${domain}`)
+    if (options.irVersion !== undefined) checkVersion(options.irVersion, 'irVersion')
+    this.#options = options
+  }
+
+  /** Adds an input of the graph; a string in `shape` makes that dimension dynamic. */
+  input(name: string, dtype: DType, shape: readonly Dim[]): Value {
+    const info = valueInfo(name, dtype, shape)
+    this.#define([name])
+    this.#inputs.push(info)
+    return name
+  }
+
+  /** Adds a tensor that is stored in the model, such as a weight. Its elements are copied now. */
+  constant(name: string, tensor: Tensor): Value {
+    if (!(tensor instanceof Tensor)) throw expected('a Tensor', `constant ${name}`, tensor)
+    const proto = tensorToProto(tensor, name)
+    this.#define([name])
+    this.#initializers.push(proto)
+    return name
+  }
+
+  /**
+   * Adds a node with one output, whose name is `options.output` or else that of the node.
+   * @param inputs Values that the graph has by now; `''` for an optional input that is left out.
+   */
+  node(
+    operator: string,
+    inputs: readonly Value[],
+    attributes: Attributes = {},
+    options: NodeOptions & { output?: string | undefined } = {},
+  ): Value {
+    const name = this.#nodeName(operator, options.name)
+    const output = options.output ?? this.#unused(name)
+    this.#addNode(name, operator, inputs, [output], attributes, options.domain)
+    return output
+  }
+
+  /**
+   * Adds a node with several outputs.
+   * @param outputs Their names (`''` for one that is not wanted), or how many there are.
+   */
+  nodeWithOutputs(
+    operator: string,
+    inputs: readonly Value[],
+    outputs: number | readonly string[],
+    attributes: Attributes = {},
+    options: NodeOptions = {},
+  ): Value[] {
+    const name = this.#nodeName(operator, options.name)
+    const names =
+      typeof outputs === 'number'
+        ? Array.from({ length: checkVersion(outputs, 'outputs') }, (_, i) => this.#unused(`${name}.${i}`))
+        : [...outputs]
+    this.#addNode(name, operator, inputs, names, attributes, options.domain)
+    return names
+  }
+
+  /** Makes a value an output of the graph, under its own name. */
+  output(value: Value, dtype: DType, shape: readonly Dim[]): void {
+    this.#checkKnown(value, 'output of the graph')
+    if (this.#outputs.some(({ name }) => name === value)) throw misuse(`${JSON.stringify(value)} is an output of the graph already`)
+    this.#outputs.push(valueInfo(value, dtype, shape))
+  }
+
+  /** The model with all that was added so far; nodes and tensors are not copied. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when it has no output. */
+  toModel(): ModelProto {
+    if (this.#outputs.length === 0)
+      throw misuse(`Graph ${JSON.stringify(this.#options.name)} has no output: call output() before toModel()`)
+    const { name, producer = { name: 'node-tensorrt' } } = this.#options
+    return create(ModelProtoSchema, {
+      irVersion: BigInt(this.#options.irVersion ?? this.#defaultIrVersion()),
+      producerName: producer.name,
+      producerVersion: producer.version ?? '',
+      opsetImport: Array.from(this.#opsets, ([domain, version]) => ({ domain, version: BigInt(version) })),
+      graph: {
+        name,
+        node: [...this.#nodes],
+        initializer: [...this.#initializers],
+        input: [...this.#inputs],
+        output: [...this.#outputs],
+      },
+    })
+  }
+
+  #defaultIrVersion(): number {
+    const opset = this.#opsets.get('') as number
+    return irVersions.findLast((row) => row.opset <= opset)?.ir as number
+  }
+
+  #addNode(name: string, operator: string, inputs: readonly Value[], outputs: Value[], attributes: Attributes, domain = ''): void {
+    checkName(operator, 'operator')
+    if (!this.#opsets.has(domain)) throw misuse(`Domain ${JSON.stringify(domain)} of operator ${operator} is not in the builder's domains`)
+    for (const input of inputs) if (input !== '') this.#checkKnown(input, `input of ${operator} node ${name}`)
+    const type: Operator = { type: operator, domain }
+    const attribute = Object.entries(attributes).map(([key, value]) => attributeToProto(type, key, value))
+    const proto = create(NodeProtoSchema, { name, opType: operator, domain, input: [...inputs], output: outputs, attribute })
+    this.#define(outputs.filter((output) => output !== ''))
+    this.#nodeNames.add(name)
+    this.#nodes.push(proto)
+  }
+
+  #define(names: readonly string[]): void {
+    for (const [i, name] of names.entries()) {
+      checkName(name, 'name of a value')
+      if (this.#values.has(name) || names.indexOf(name) !== i) throw misuse(`The graph has a value named ${JSON.stringify(name)} already`)
+    }
+    for (const name of names) this.#values.add(name)
+  }
+
+  #nodeName(operator: string, wanted: string | undefined): string {
+    if (wanted === undefined) return numbered(operator, this.#nodeNames, this.#nodes.length)
+    checkName(wanted, 'name of a node')
+    if (this.#nodeNames.has(wanted)) throw misuse(`The graph has a node named ${JSON.stringify(wanted)} already`)
+    return wanted
+  }
+
+  #unused(name: string): string {
+    return this.#values.has(name) ? numbered(name, this.#values, 1) : name
+  }
+
+  #checkKnown(value: Value, role: string): void {
+    if (!this.#values.has(value)) throw expected('the name of a value that the graph has', role, value)
+  }
+}
+
+/** The first of `stem_start`, `stem_start+1` … that is not taken. */
+function numbered(stem: string, taken: ReadonlySet<string>, start: number): string {
+  let number = start
+  while (taken.has(`${stem}_${number}`)) number++
+  return `${stem}_${number}`
+}
+
+function valueInfo(name: string, dtype: DType, shape: readonly Dim[]): ValueInfoProto {
+  if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, `dtype of ${name}`, dtype)
+  if (!Array.isArray(shape)) throw expected('an array of sizes and names', `shape of ${name}`, shape)
+  const dim = (shape as readonly Dim[]).map((size) => ({ value: dimension(size, name) }))
+  return create(ValueInfoProtoSchema, {
+    name,
+    type: { value: { case: 'tensorType', value: { elemType: elementTypeNumber(dtype), shape: { dim } } } },
+  })
+}
+
+function dimension(size: Dim, name: string) {
+  if (typeof size === 'string' && size !== '') return { case: 'dimParam' as const, value: size }
+  if (!Number.isSafeInteger(size) || (size as number) < 0) {
+    throw expected('non-negative integers, and names for dynamic dimensions,', `shape of ${name}`, size)
+  }
+  return { case: 'dimValue' as const, value: BigInt(size) }
+}
+
+function checkName(name: unknown, role: string): void {
+  if (typeof name !== 'string' || name === '') throw expected('a non-empty string', role, name)
+}
+
+function checkVersion(value: number, role: string): number {
+  if (!Number.isSafeInteger(value) || value < 1) throw expected('a positive integer', role, value)
+  return value
+}
+
+function misuse(message: string): TensorRTError {
+  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
+}

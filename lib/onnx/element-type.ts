@@ -1,0 +1,47 @@
+import type { DType } from '../tensor.js'
+
+/** ONNX's element types by their number (TensorProto.DataType); those that a `Tensor` can hold have the name that they have there. */
+const elementTypes = [
+  'undefined',
+  'float32',
+  'uint8',
+  'int8',
+  'uint16',
+  'int16',
+  'int32',
+  'int64',
+  'string',
+  'bool',
+  'float16',
+  'float64',
+  'uint32',
+  'uint64',
+  'complex64',
+  'complex128',
+  'bfloat16',
+  'fp8',
+  'float8e4m3fnuz',
+  'float8e5m2',
+  'float8e5m2fnuz',
+  'uint4',
+  'int4',
+  'fp4',
+  'float8e8m0',
+  'uint2',
+  'int2',
+  'float6e2m3',
+  'float6e3m2',
+] as const satisfies readonly (DType | string)[]
+
+/** An element type of ONNX: each data type of this package, and those that only ONNX has. */
+export type ElementType = (typeof elementTypes)[number]
+
+/** The name of an element type; `'undefined'` for a number that ONNX does not define. */
+export function elementTypeName(number: number): ElementType {
+  return elementTypes[number] ?? 'undefined'
+}
+
+/** ONNX's number of a data type, which is also the value of the attribute `to` of a Cast. */
+export function elementTypeNumber(dtype: DType): number {
+  return elementTypes.indexOf(dtype)
+}

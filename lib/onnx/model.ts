@@ -1,0 +1,68 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import { describe, expected, TensorRTError } from '../errors.js'
+import type { ModelProto } from './onnx_pb.js'
+import { ModelProtoSchema } from './onnx_pb.js'
+
+/** Since this IR version a model says which version of the operators it uses. */
+const firstIrWithOpsets = 3n
+
+/**
+ * Reads a model from the bytes of an ONNX file. The weights are not copied: they stay views on `bytes`. Fields that ONNX has not defined yet are
+ * kept, and written by {@link writeModel}. Weights in other files are left there, see {@link loadExternalData}.
+ * @param name What to call the model in an error.
+ * @throws TensorRTError ERR_TRT_ONNX_PARSE for bytes that are no model: empty, truncated, damaged or something else.
+ */
+export function parseModel(bytes: Uint8Array | ArrayBuffer, name = 'the model'): ModelProto {
+  const model = decode(toBytes(bytes), name)
+  // Many bytes that are no model decode without an error, so what every model has is asked for.
+  if (model.irVersion < 1n) throw notOnnx(name, 'it has no IR version')
+  if (model.graph === undefined) throw notOnnx(name, 'it has no graph')
+  if (model.irVersion >= firstIrWithOpsets && model.opsetImport.length === 0) throw notOnnx(name, 'it does not say which operators it uses')
+  return model
+}
+
+/**
+ * Reads a model from a file (path or file URL) or, as {@link parseModel}, from its bytes.
+ * @throws TensorRTError ERR_TRT_FILE when the file cannot be read, ERR_TRT_ONNX_PARSE when it is no model.
+ */
+export async function readModel(source: string | URL | Uint8Array | ArrayBuffer): Promise<ModelProto> {
+  if (typeof source !== 'string' && !(source instanceof URL)) return parseModel(source)
+  const path = typeof source === 'string' ? source : fileURLToPath(source)
+  const bytes = await readFile(path).catch((cause: unknown) => {
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${(cause as Error).message}`, { cause })
+  })
+  return parseModel(bytes, path)
+}
+
+/**
+ * The bytes of an ONNX file.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a model with fields of the wrong type, such as a number where ONNX has 64 bits (bigint).
+ */
+export function writeModel(model: ModelProto): Uint8Array<ArrayBuffer> {
+  try {
+    return toBinary(ModelProtoSchema, model)
+  } catch (cause) {
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `The model cannot be written: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function toBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
+  if (bytes instanceof Uint8Array) return bytes
+  if (bytes instanceof ArrayBuffer) return new Uint8Array(bytes)
+  throw expected('a path, URL, Uint8Array or ArrayBuffer', 'model', bytes)
+}
+
+function decode(bytes: Uint8Array, name: string): ModelProto {
+  if (bytes.length === 0) throw notOnnx(name, 'it is empty')
+  try {
+    return fromBinary(ModelProtoSchema, bytes)
+  } catch (cause) {
+    throw notOnnx(name, cause instanceof Error ? cause.message : describe(cause), cause)
+  }
+}
+
+function notOnnx(name: string, reason: string, cause?: unknown): TensorRTError {
+  return new TensorRTError('ERR_TRT_ONNX_PARSE', `Cannot parse ${name} as ONNX: ${reason}`, cause === undefined ? {} : { cause })
+}

@@ -1,0 +1,77 @@
+import { create } from '@bufbuild/protobuf'
+import { TensorRTError } from '../errors.js'
+import { elementCount, isDType, Tensor } from '../tensor.js'
+import type { DType } from '../tensor.js'
+import { elementTypeName, elementTypeNumber } from './element-type.js'
+import type { TensorProto } from './onnx_pb.js'
+import { TensorProtoSchema } from './onnx_pb.js'
+
+/** `TensorProto.data_location` of a tensor whose bytes are in another file. */
+const external = 1
+
+/** Whether the elements of a tensor are in another file than the model's. */
+export function isExternal(proto: TensorProto): boolean {
+  return proto.dataLocation === external
+}
+
+/**
+ * A tensor as ONNX stores it, its elements copied into `raw_data`.
+ * All systems that Node.js supports TensorRT or onnxruntime on are little-endian, as ONNX is, so the bytes are taken as they are.
+ */
+export function tensorToProto(tensor: Tensor, name = ''): TensorProto {
+  const { buffer, byteOffset, byteLength } = tensor.data
+  return create(TensorProtoSchema, {
+    name,
+    dims: tensor.shape.map(BigInt),
+    dataType: elementTypeNumber(tensor.dtype),
+    rawData: new Uint8Array(buffer, byteOffset, byteLength).slice(),
+  })
+}
+
+/**
+ * A tensor of a model (a weight, the value of an attribute) as a `Tensor`, its elements copied.
+ * @throws TensorRTError ERR_TRT_DTYPE for an element type that `Tensor` has not (string, float64 …), ERR_TRT_INVALID_ARGUMENT when the elements
+ * are in another file and {@link loadExternalData} was not called, ERR_TRT_ONNX_PARSE when their number is not that of the shape,
+ * ERR_TRT_SHAPE for more than eight dimensions.
+ */
+export function tensorFromProto(proto: TensorProto): Tensor {
+  const what = `tensor ${JSON.stringify(proto.name)}`
+  const dtype = elementTypeName(proto.dataType)
+  if (!isDType(dtype))
+    throw new TensorRTError('ERR_TRT_DTYPE', `${what} has elements of type ${dtype} (${proto.dataType}), which Tensor has not`)
+  if (isExternal(proto))
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `The elements of ${what} are in another file: call loadExternalData() first`)
+  const shape = checkedDims(proto, what)
+  const tensor = Tensor.zeros(dtype, shape)
+  if (proto.rawData.length > 0) fill(what, bytesOf(tensor), proto.rawData)
+  else fill(what, tensor.data, typedElements(proto, dtype))
+  return tensor
+}
+
+/** The shape as numbers, after a look at whether there can be as many elements: a damaged file must not make us allocate what it names. */
+function checkedDims(proto: TensorProto, what: string): number[] {
+  const shape = proto.dims.map(Number)
+  const stored = proto.rawData.length * 2 + proto.floatData.length + proto.int32Data.length * 2 + proto.int64Data.length
+  if (shape.some((dim) => dim < 0) || elementCount(shape) > stored) {
+    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `${what} of shape [${shape.join(', ')}] has more elements than are stored`)
+  }
+  return shape
+}
+
+function bytesOf(tensor: Tensor): Uint8Array {
+  return new Uint8Array(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength)
+}
+
+/** The list that holds the elements when `raw_data` does not: `int32_data` has the bits of all types that have no list of their own. */
+function typedElements(proto: TensorProto, dtype: DType): number[] | bigint[] {
+  if (dtype === 'float32') return proto.floatData
+  return dtype === 'int64' ? proto.int64Data : proto.int32Data
+}
+
+function fill(what: string, target: Tensor['data'], source: Uint8Array | number[] | bigint[]): void {
+  if (source.length !== target.length) {
+    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `${what} needs ${target.length} stored elements or bytes and has ${source.length}`)
+  }
+  // The list and the array go by the data type together, which the types cannot say.
+  ;(target as { set(values: ArrayLike<number | bigint>): void }).set(source)
+}

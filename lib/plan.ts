@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import { open, rename, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { LibraryKind, NativeTensorFacts } from './backend/native.js'
+import { expected, TensorRTError } from './errors.js'
+
+/** How a plan came about. */
+export interface PlanInfo {
+  /** The library that built it, for people: "TensorRT-RTX 1.7.1". */
+  readonly library: string
+  readonly kind: LibraryKind
+  readonly version: string
+  /** The network's inputs and outputs; -1 where a dimension is dynamic. */
+  readonly inputs: readonly NativeTensorFacts[]
+  readonly outputs: readonly NativeTensorFacts[]
+  /** Layers of the parsed network, before TensorRT fused any. */
+  readonly layers: number
+  /** Bytes of workspace and level of optimization, as the library itself reported them. */
+  readonly workspace: number
+  readonly optimizationLevel: number
+  readonly parseMs: number
+  readonly buildMs: number
+}
+
+/** A serialized engine. It belongs to the TensorRT version, and unless RTX built it the GPU model, that built it. */
+export class Plan {
+  readonly bytes: Uint8Array
+  readonly info: PlanInfo
+
+  constructor(bytes: Uint8Array, info: PlanInfo) {
+    this.bytes = bytes
+    this.info = info
+    Object.freeze(this)
+  }
+
+  /**
+   * Writes the plan: to a temporary file beside `path`, synced, then renamed, so that there is never a part of one.
+   * @throws TensorRTError ERR_TRT_FILE
+   */
+  async save(path: string): Promise<void> {
+    if (typeof path !== 'string' || path === '') throw expected('a path', 'path', path)
+    const target = resolve(path)
+    const temporary = `${target}.${randomUUID()}.tmp`
+    try {
+      const file = await open(temporary, 'wx')
+      try {
+        await file.writeFile(this.bytes)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await rename(temporary, target)
+    } catch (error) {
+      await rm(temporary, { force: true })
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new TensorRTError('ERR_TRT_FILE', `Cannot save the plan as ${target}: ${reason}`, { cause: error, details: { path: target } })
+    }
+  }
+}

@@ -1,0 +1,83 @@
+#include "build.h"
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+
+#include "../base/text.h"
+#include "parse.h"
+#include "profiles.h"
+
+namespace nt::building {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double msSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+std::vector<uint8_t> readFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  std::vector<uint8_t> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
+  file.seekg(0);
+  if (size < 0 || !file.read(reinterpret_cast<char*>(bytes.data()), size)) {
+    throw Error("ERR_TRT_FILE", "Cannot read the model " + path + ": " + std::strerror(errno), {{"path", path}});
+  }
+  return bytes;
+}
+
+TensorFacts factsOf(const tensorrt::Tensor& tensor) {
+  const auto dtype = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
+  return {tensor.name(), dtype ? tensorrt::dtypeName(*dtype) : "unknown", tensor.dimensions().vector()};
+}
+
+void configure(tensorrt::BuilderConfig& config, const Request& request) {
+  if (request.workspace > 0) config.setWorkspace(request.workspace);
+  if (request.optimizationLevel >= 0) config.setOptimizationLevel(request.optimizationLevel);
+}
+
+}  // namespace
+
+Result build(const tensorrt::Library& library, const Request& request, tensorrt::ProgressMonitor::Listener onProgress,
+             const std::atomic<bool>& cancelled) {
+  tensorrt::Builder builder(library);
+  const auto network = builder.createNetwork();
+  Result result;
+
+  const auto parseStart = Clock::now();
+  // the parser holds the weights that the network points at: it lives until the build has ended
+  tensorrt::Parser parser(*network);
+  {
+    const bool fromFile = request.model.empty() && !request.path.empty();
+    const std::vector<uint8_t> file = fromFile ? readFile(request.path) : std::vector<uint8_t>();
+    const std::vector<uint8_t>& bytes = fromFile ? file : request.model;
+    parseModel(parser, *network, bytes, request.path);
+    result.parseMs = msSince(parseStart);
+  }
+  result.layers = network->layers();
+  for (int32_t i = 0; i < network->inputs(); ++i) result.inputs.push_back(factsOf(network->input(i)));
+  for (int32_t i = 0; i < network->outputs(); ++i) result.outputs.push_back(factsOf(network->output(i)));
+
+  // made before the configuration, which points at it
+  tensorrt::ProgressMonitor monitor(std::move(onProgress), cancelled);
+  const auto config = builder.createConfig();
+  configure(*config, request);
+  addProfiles(builder, *config, *network, request.profiles);
+  config->setProgressMonitor(&monitor);
+  result.workspace = config->workspace();
+  result.optimizationLevel = config->optimizationLevel();
+
+  if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
+  const auto buildStart = Clock::now();
+  result.plan = builder.buildSerializedNetwork(*network, *config);
+  result.buildMs = msSince(buildStart);
+  if (result.plan == nullptr) {
+    if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
+    throw Error("ERR_TRT_BUILD", library.name() + " could not build an engine from the model");
+  }
+  return result;
+}
+
+}  // namespace nt::building

@@ -1,0 +1,55 @@
+// ONNX → plan with one TensorRT library: parse, check, profiles, build.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../tensorrt/interfaces.h"
+#include "../tensorrt/progress.h"
+
+namespace nt::building {
+
+// The shapes that one optimization profile allows for one input.
+struct ShapeRange {
+  std::vector<int64_t> min, opt, max;
+};
+
+// Input name → shapes, in the order that the user gave them.
+using ProfileShapes = std::vector<std::pair<std::string, ShapeRange>>;
+
+struct Request {
+  // The model, or the path of its file when `model` is empty.
+  std::vector<uint8_t> model;
+  std::string path;
+  std::vector<ProfileShapes> profiles;
+  // bytes; 0 leaves TensorRT's default
+  std::size_t workspace = 0;
+  // -1 leaves TensorRT's default
+  int32_t optimizationLevel = -1;
+};
+
+struct TensorFacts {
+  std::string name;
+  std::string dtype;
+  std::vector<int64_t> shape;
+};
+
+struct Result {
+  std::unique_ptr<tensorrt::HostMemory> plan;
+  std::vector<TensorFacts> inputs;
+  std::vector<TensorFacts> outputs;
+  int32_t layers = 0;
+  // as the library itself reports them
+  std::size_t workspace = 0;
+  int32_t optimizationLevel = 0;
+  double parseMs = 0;
+  double buildMs = 0;
+};
+
+// Runs on the calling thread, for up to minutes. `cancelled` is looked at between TensorRT's steps. Throws Error.
+Result build(const tensorrt::Library& library, const Request& request, tensorrt::ProgressMonitor::Listener onProgress,
+             const std::atomic<bool>& cancelled);
+
+}  // namespace nt::building

@@ -1,0 +1,63 @@
+// The CUDA driver, found at run time: the entry points that are used, and what can be known of it without a GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nt::cuda {
+
+using Result = int;  // CUresult
+using Device = int;  // CUdevice
+using Context = void*;
+using Stream = void*;
+using DevicePtr = uint64_t;  // CUdeviceptr, 64 bits on every system that has TensorRT
+
+inline constexpr Result kSuccess = 0;
+
+class Driver {
+ public:
+  // Opened once per process, from $NODE_TENSORRT_LIBCUDA or as libcuda.so.1. Throws ERR_TRT_NO_DRIVER every time it is asked
+  // where there is none.
+  static const Driver& get();
+  // The same, and at least `device + 1` GPUs. Throws ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU.
+  static const Driver& withDevice(int device);
+
+#define CUDA_FUNCTION(name, symbol, parameters) Result(*name) parameters = nullptr;
+#include "functions.def"
+#undef CUDA_FUNCTION
+
+  const std::string& path() const noexcept { return path_; }
+  // The CUDA version that the driver supports, "13.0".
+  std::string version() const;
+  int devices() const noexcept { return devices_; }
+
+  // Throws what `result` means unless it is success; `what` is the call, for the message.
+  void check(Result result, const char* what) const {
+    if (result != kSuccess) fail(result, what);
+  }
+
+ private:
+  Driver();
+  [[noreturn]] void fail(Result result, const char* what) const;
+
+  std::string path_;
+  int version_ = 0;
+  int devices_ = 0;
+};
+
+struct DeviceFacts {
+  int index = 0;
+  std::string name;
+  int computeMajor = 0;
+  int computeMinor = 0;
+  std::size_t memory = 0;
+  int multiprocessors = 0;
+  // shares the host's memory, as on Jetson
+  bool integrated = false;
+};
+
+std::vector<DeviceFacts> listDevices(const Driver& driver);
+
+}  // namespace nt::cuda

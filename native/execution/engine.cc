@@ -1,0 +1,82 @@
+#include "engine.h"
+
+#include <algorithm>
+
+#include "../base/text.h"
+#include "../tensorrt/plan.h"
+
+namespace nt::execution {
+namespace {
+
+using tensorrt::Enumerator;
+
+bool isDynamic(const Shape& shape) {
+  return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
+}
+
+}  // namespace
+
+std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cuda::DeviceContext& device, const void* plan,
+                                     std::size_t size) {
+  device.makeCurrent();
+  const tensorrt::LogCapture log(library.log());
+  auto runtime = std::make_shared<tensorrt::Runtime>(library);
+  void* object = runtime->deserialize(plan, size);
+  if (object == nullptr) {
+    const auto header = tensorrt::readPlanHeader(plan, size);
+    const std::string reason = log.lastError();
+    Error error("ERR_TRT_PLAN",
+                library.name() + " cannot load the plan of " + std::to_string(size) + " bytes" +
+                    (header ? ", built by " + header->name() : "") + ": " + (reason.empty() ? "no reason given" : reason));
+    error.attachLog(log.lines());
+    throw error;
+  }
+  return std::shared_ptr<Engine>(new Engine(device, std::make_shared<tensorrt::CudaEngine>(std::move(runtime), object)));
+}
+
+Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine)
+    : device_(device), engine_(std::move(engine)), profiles_(engine_->profiles()) {
+  for (int32_t i = 0; i < engine_->ioTensors(); ++i) {
+    const char* name = engine_->ioTensorName(i);
+    const bool input = engine_->isInput(name);
+    (input ? inputs_ : outputs_).push_back(describe(name, input));
+  }
+}
+
+Engine::~Engine() {
+  try {
+    device_.makeCurrent();
+  } catch (const Error&) {
+    // the device is lost: there is nothing to free it with
+  }
+}
+
+IoTensor Engine::describe(const char* name, bool input) const {
+  const std::string what = std::string(input ? "Input '" : "Output '") + name + "'";
+  const auto dtype = tensorrt::dtypeByNumber(engine_->dataType(name), library().family());
+  if (!dtype) throw Error("ERR_TRT_UNSUPPORTED", what + " has a data type that is not supported: " + std::to_string(engine_->dataType(name)));
+  const int32_t profiles = std::max(profiles_, 1);
+  for (int32_t i = 0; i < profiles; ++i) {
+    if (!engine_->isLinear(name, i)) {
+      throw Error("ERR_TRT_UNSUPPORTED", what + " has the format " + engine_->formatDescription(name, i) +
+                                             "; only linear (row-major) tensors are supported: build with linear I/O formats");
+    }
+  }
+  IoTensor tensor{name, *dtype, engine_->shape(name).vector(), engine_->onHost(name), "linear", {}};
+  if (input && isDynamic(tensor.shape)) {
+    for (int32_t i = 0; i < profiles_; ++i) {
+      tensor.profiles.push_back({engine_->profileShape(name, i, Enumerator::OptProfileSelector_kMIN).vector(),
+                                 engine_->profileShape(name, i, Enumerator::OptProfileSelector_kOPT).vector(),
+                                 engine_->profileShape(name, i, Enumerator::OptProfileSelector_kMAX).vector()});
+    }
+  }
+  return tensor;
+}
+
+std::unique_ptr<tensorrt::ExecutionContext> Engine::createContext() const {
+  void* object = engine_->createContext();
+  if (object == nullptr) throw Error("ERR_TRT_EXECUTION", library().name() + " could not create an execution context");
+  return std::make_unique<tensorrt::ExecutionContext>(engine_, object);
+}
+
+}  // namespace nt::execution

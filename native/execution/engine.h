@@ -1,0 +1,63 @@
+// A deserialized engine and what it says of its inputs and outputs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../cuda/device.h"
+#include "../tensorrt/interfaces.h"
+
+namespace nt::execution {
+
+using Shape = std::vector<int64_t>;
+
+struct ShapeRange {
+  Shape min, opt, max;
+};
+
+struct IoTensor {
+  std::string name;
+  tensorrt::DType dtype;
+  // -1 where the size is known only at run time
+  Shape shape;
+  // read by the CPU: its address is host memory
+  bool onHost = false;
+  std::string format;
+  // one entry per optimization profile; empty for outputs and static inputs
+  std::vector<ShapeRange> profiles;
+};
+
+// Shared by all lanes: weights are there once.
+class Engine {
+ public:
+  // Makes `device` current on the calling thread. Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED and the errors of cuda/.
+  static std::shared_ptr<Engine> load(const tensorrt::Library& library, const cuda::DeviceContext& device, const void* plan,
+                                      std::size_t size);
+
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  // On any thread: the device is made current there first.
+  ~Engine();
+
+  const cuda::DeviceContext& device() const noexcept { return device_; }
+  const tensorrt::Library& library() const noexcept { return engine_->library(); }
+  const std::vector<IoTensor>& inputs() const noexcept { return inputs_; }
+  const std::vector<IoTensor>& outputs() const noexcept { return outputs_; }
+  int32_t profiles() const noexcept { return profiles_; }
+
+  // Throws ERR_TRT_EXECUTION.
+  std::unique_ptr<tensorrt::ExecutionContext> createContext() const;
+
+ private:
+  Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine);
+  IoTensor describe(const char* name, bool input) const;
+
+  const cuda::DeviceContext& device_;
+  std::shared_ptr<tensorrt::CudaEngine> engine_;
+  int32_t profiles_;
+  std::vector<IoTensor> inputs_;
+  std::vector<IoTensor> outputs_;
+};
+
+}  // namespace nt::execution

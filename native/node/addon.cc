@@ -1,0 +1,17 @@
+#include "environment.h"
+#include "exports.h"
+
+namespace {
+
+Napi::Object init(Napi::Env env, Napi::Object exports) {
+  nt::node::Environment::attach(env);
+  nt::node::exportTables(env, exports);
+  nt::node::exportSystem(env, exports);
+  nt::node::exportBuild(env, exports);
+  nt::node::exportEngine(env, exports);
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(node_tensorrt, init)

@@ -1,0 +1,123 @@
+// build(): ONNX → plan on a thread of its own.
+#include "../building/build.h"
+
+#include "../cuda/device.h"
+#include "../tensorrt/choose.h"
+#include "environment.h"
+#include "errors.h"
+#include "exports.h"
+#include "values.h"
+
+namespace nt::node {
+namespace {
+
+building::ProfileShapes profileOf(const Napi::Value& value) {
+  building::ProfileShapes profile;
+  const Napi::Array entries = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < entries.Length(); ++i) {
+    const Napi::Object entry = entries.Get(i).As<Napi::Object>();
+    profile.emplace_back(stringOf(entry, "name"), building::ShapeRange{shapeOf(entry.Get("min"), "min"), shapeOf(entry.Get("opt"), "opt"),
+                                                                      shapeOf(entry.Get("max"), "max")});
+  }
+  return profile;
+}
+
+building::Request requestOf(const Napi::Object& options) {
+  building::Request request;
+  request.path = stringOf(options, "path");
+  if (!options.Get("model").IsUndefined()) request.model = bytesOf(options.Get("model"), "model");
+  request.workspace = static_cast<std::size_t>(integerOf(options, "workspace", 0));
+  request.optimizationLevel = static_cast<int32_t>(integerOf(options, "optimizationLevel", -1));
+  const Napi::Array profiles = options.Get("profiles").As<Napi::Array>();
+  for (uint32_t i = 0; i < profiles.Length(); ++i) request.profiles.push_back(profileOf(profiles.Get(i)));
+  return request;
+}
+
+Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>& tensors) {
+  const Napi::Array array = Napi::Array::New(env);
+  for (const building::TensorFacts& tensor : tensors) {
+    const Napi::Object value = Napi::Object::New(env);
+    value.Set("name", tensor.name);
+    value.Set("dtype", tensor.dtype);
+    value.Set("shape", shapeValue(env, tensor.shape));
+    array.Set(array.Length(), value);
+  }
+  return array;
+}
+
+Napi::Value resultValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
+  const Napi::Object value = Napi::Object::New(env);
+  const std::shared_ptr<tensorrt::HostMemory> plan = std::move(result.plan);
+  value.Set("plan", externalBuffer(env, plan->data(), plan->size(), plan));
+  value.Set("library", library.name());
+  value.Set("kind", tensorrt::kindName(library.kind()));
+  value.Set("version", library.version().text());
+  value.Set("inputs", tensorsValue(env, result.inputs));
+  value.Set("outputs", tensorsValue(env, result.outputs));
+  value.Set("layers", result.layers);
+  value.Set("workspace", static_cast<double>(result.workspace));
+  value.Set("optimizationLevel", result.optimizationLevel);
+  value.Set("parseMs", result.parseMs);
+  value.Set("buildMs", result.buildMs);
+  return value;
+}
+
+building::Result runBuild(const tensorrt::Library& library, const building::Request& request,
+                          tensorrt::ProgressMonitor::Listener listener, const std::atomic<bool>& cancelled) {
+  const tensorrt::LogCapture log(library.log());
+  try {
+    return building::build(library, request, std::move(listener), cancelled);
+  } catch (Error& error) {
+    error.attachLog(log.lines());
+    throw;
+  }
+}
+
+// build(options, onProgress): { promise, cancel() }
+Napi::Value build(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Napi::Object options = objectArgument(info, 0, "options");
+    const auto request = std::make_shared<building::Request>(requestOf(options));
+    const std::string path = stringOf(options, "tensorrt");
+    const int device = static_cast<int>(integerOf(options, "device", 0));
+    const auto environment = Environment::of(info.Env());
+    const auto cancelled = std::make_shared<std::atomic<bool>>(false);
+    const int listener = info.Length() > 1 && info[1].IsFunction() ? environment->hold(info[1].As<Napi::Function>()) : -1;
+
+    const auto report = [environment, listener](const tensorrt::ProgressEvent& event) {
+      if (listener < 0) return;
+      environment->post([environment, listener, event](Napi::Env env) {
+        environment->callHeld(env, listener,
+                              {Napi::String::New(env, event.phase), Napi::String::New(env, event.parent),
+                               Napi::Number::New(env, event.step), Napi::Number::New(env, event.steps)});
+      });
+    };
+    const Napi::Promise promise = environment->run(
+        info.Env(),
+        [environment, listener, request, path, device, cancelled, report]() -> Environment::Finish {
+          const struct Released {
+            const std::shared_ptr<Environment>& environment;
+            int listener;
+            ~Released() {
+              environment->post([environment = environment, listener = listener](Napi::Env) { environment->release(listener); });
+            }
+          } released{environment, listener};
+          const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device);
+          if (!library.buildsWithoutGpu()) cuda::DeviceContext::get(device).makeCurrent();
+          const auto result = std::make_shared<building::Result>(runBuild(library, *request, report, *cancelled));
+          return [&library, result](Napi::Env env) { return resultValue(env, library, *result); };
+        },
+        [cancelled] { cancelled->store(true); });
+
+    const Napi::Object handle = Napi::Object::New(info.Env());
+    handle.Set("promise", promise);
+    handle.Set("cancel", Napi::Function::New(info.Env(), [cancelled](const Napi::CallbackInfo&) { cancelled->store(true); }));
+    return handle;
+  });
+}
+
+}  // namespace
+
+void exportBuild(Napi::Env env, Napi::Object exports) { exports.Set("build", Napi::Function::New(env, build)); }
+
+}  // namespace nt::node

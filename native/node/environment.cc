@@ -1,0 +1,154 @@
+#include "environment.h"
+
+#include <thread>
+
+#include "errors.h"
+
+namespace nt::node {
+namespace {
+
+// What Node keeps for the environment; deleted with it. Native threads may hold the Environment a little longer.
+struct InstanceData {
+  std::shared_ptr<Environment> environment;
+};
+
+}  // namespace
+
+void Environment::attach(Napi::Env env) {
+  std::shared_ptr<Environment> self(new Environment(env));
+  env.SetInstanceData(new InstanceData{self});
+  // runs before the thread-safe function's own end, since hooks run last in, first out
+  env.AddCleanupHook([self] { self->shutDown(); });
+}
+
+std::shared_ptr<Environment> Environment::of(Napi::Env env) { return env.GetInstanceData<InstanceData>()->environment; }
+
+Environment::Environment(Napi::Env env) {
+  wakeUp_ = WakeUp::New(env, "node-tensorrt", 0, 1, this);
+  wakeUp_.Unref(env);  // an idle engine does not keep the process alive
+}
+
+void Environment::begin(Napi::Env env) {
+  if (pending_++ == 0) wakeUp_.Ref(env);
+}
+
+void Environment::end(Napi::Env env) {
+  if (--pending_ == 0) wakeUp_.Unref(env);
+}
+
+Napi::Promise Environment::promise(Napi::Env env, Settle& settle) {
+  const auto deferred = Napi::Promise::Deferred::New(env);
+  begin(env);
+  settle = [this, deferred](std::exception_ptr failure, Finish finish) {
+    post([this, deferred, failure, finish = std::move(finish)](Napi::Env inner) {
+      end(inner);
+      try {
+        if (failure) std::rethrow_exception(failure);
+        deferred.Resolve(finish(inner));
+      } catch (...) {
+        deferred.Reject(toJavaScript(inner, std::current_exception()));
+      }
+    });
+  };
+  return deferred.Promise();
+}
+
+Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> cancel) {
+  Settle settle;
+  const Napi::Promise result = promise(env, settle);
+  const std::shared_ptr<Environment> self = of(env);
+  std::list<std::function<void()>>::iterator cancelling;
+  {
+    const std::lock_guard lock(tasksMutex_);
+    ++tasks_;
+    cancelling = cancels_.insert(cancels_.end(), cancel ? std::move(cancel) : [] {});
+  }
+  std::thread([self, work = std::move(work), settle = std::move(settle), cancelling] {
+    Finish finish;
+    std::exception_ptr failure;
+    try {
+      finish = work();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    {
+      const std::lock_guard lock(self->tasksMutex_);
+      self->cancels_.erase(cancelling);
+    }
+    settle(failure, std::move(finish));
+    self->finishTask();
+  }).detach();
+  return result;
+}
+
+void Environment::finishTask() {
+  const std::lock_guard lock(tasksMutex_);
+  --tasks_;
+  tasksChanged_.notify_all();
+}
+
+void Environment::post(Call call) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  calls_.push_back(std::move(call));
+  if (woken_) return;
+  woken_ = true;
+  wakeUp_.NonBlockingCall();
+}
+
+void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) {
+  if (static_cast<napi_env>(env) == nullptr) return;  // the environment is going away
+  std::vector<Call> calls;
+  {
+    const std::lock_guard lock(self->mutex_);
+    calls.swap(self->calls_);
+    self->woken_ = false;
+  }
+  for (Call& call : calls) {
+    const Napi::HandleScope scope(env);
+    call(env);
+  }
+}
+
+int Environment::hold(const Napi::Function& function) {
+  held_.emplace(nextHeld_, Napi::Persistent(function));
+  return nextHeld_++;
+}
+
+void Environment::callHeld(Napi::Env env, int id, const std::vector<napi_value>& arguments) {
+  const auto found = held_.find(id);
+  if (found == held_.end()) return;
+  found->second.Value().Call(env.Undefined(), arguments);
+}
+
+void Environment::release(int id) { held_.erase(id); }
+
+Environment::Closers::iterator Environment::addCloser(std::function<void()> close) {
+  const std::lock_guard lock(tasksMutex_);
+  return closers_.insert(closers_.end(), std::move(close));
+}
+
+void Environment::removeCloser(Closers::iterator closer) {
+  const std::lock_guard lock(tasksMutex_);
+  closers_.erase(closer);
+}
+
+void Environment::shutDown() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    calls_.clear();
+  }
+  Closers closers;
+  {
+    std::unique_lock lock(tasksMutex_);
+    for (const auto& cancel : cancels_) cancel();
+    tasksChanged_.wait(lock, [this] { return tasks_ == 0; });
+    closers = closers_;
+  }
+  for (const auto& close : closers) close();
+  held_.clear();
+  wakeUp_.Release();
+}
+
+}  // namespace nt::node

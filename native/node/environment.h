@@ -1,0 +1,79 @@
+// What the addon keeps for one Node environment (the main thread or a worker): the way back to JavaScript from native threads,
+// the work under way, and its end.
+#pragma once
+
+#include <napi.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace nt::node {
+
+class Environment {
+ public:
+  using Call = std::function<void(Napi::Env)>;
+  // Makes the promise's value on the JavaScript thread.
+  using Finish = std::function<Napi::Value(Napi::Env)>;
+  // Runs on a native thread.
+  using Work = std::function<Finish()>;
+
+  // Once per environment, when the addon is loaded there.
+  static void attach(Napi::Env env);
+  static std::shared_ptr<Environment> of(Napi::Env env);
+
+  // Runs `work` on a thread of its own; what it throws rejects the promise. `cancel` is called when the environment ends first.
+  // While it runs the process stays alive.
+  Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {});
+
+  // For work that has its own thread: a promise, and the call that settles it once, from any thread.
+  using Settle = std::function<void(std::exception_ptr, Finish)>;
+  Napi::Promise promise(Napi::Env env, Settle& settle);
+
+  // Calls back on the JavaScript thread, in order; one wake-up for all that came together. Dropped once the environment ended.
+  void post(Call call);
+
+  // A JavaScript function that native threads may name by number; released with release().
+  int hold(const Napi::Function& function);
+  void callHeld(Napi::Env env, int id, const std::vector<napi_value>& arguments);
+  void release(int id);
+
+  // Something with threads that must be stopped before the environment is gone.
+  using Closers = std::list<std::function<void()>>;
+  Closers::iterator addCloser(std::function<void()> close);
+  void removeCloser(Closers::iterator closer);
+
+ private:
+  explicit Environment(Napi::Env env);
+  static void wake(Napi::Env env, Napi::Function, Environment* self, void*);
+  using WakeUp = Napi::TypedThreadSafeFunction<Environment, void, wake>;
+
+  void begin(Napi::Env env);
+  void end(Napi::Env env);
+  void shutDown();
+  void finishTask();
+
+  WakeUp wakeUp_;
+  int pending_ = 0;  // promises not settled yet; touched on the JavaScript thread only
+
+  std::mutex mutex_;
+  std::vector<Call> calls_;
+  bool woken_ = false;
+  bool ended_ = false;
+
+  std::mutex tasksMutex_;
+  std::condition_variable tasksChanged_;
+  std::list<std::function<void()>> cancels_;
+  std::size_t tasks_ = 0;
+  Closers closers_;
+
+  std::map<int, Napi::FunctionReference> held_;
+  int nextHeld_ = 0;
+};
+
+}  // namespace nt::node

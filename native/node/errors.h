@@ -1,0 +1,19 @@
+// Native errors as JavaScript values. lib/backend/native.ts makes TensorRTErrors of them.
+#pragma once
+
+#include <napi.h>
+
+#include <exception>
+#include <functional>
+
+#include "../base/error.h"
+
+namespace nt::node {
+
+// An Error with `code`, `details` (an object of strings) and `log` (an array of strings).
+Napi::Value toJavaScript(Napi::Env env, std::exception_ptr failure);
+
+// Runs `body`; what it throws becomes a JavaScript exception.
+Napi::Value guarded(Napi::Env env, const std::function<Napi::Value()>& body);
+
+}  // namespace nt::node

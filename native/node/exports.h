@@ -1,0 +1,13 @@
+// What each file of this folder gives to JavaScript.
+#pragma once
+
+#include <napi.h>
+
+namespace nt::node {
+
+void exportTables(Napi::Env env, Napi::Object exports);
+void exportSystem(Napi::Env env, Napi::Object exports);
+void exportBuild(Napi::Env env, Napi::Object exports);
+void exportEngine(Napi::Env env, Napi::Object exports);
+
+}  // namespace nt::node

@@ -1,0 +1,130 @@
+// What this machine has: driver, GPUs, TensorRT libraries.
+#include "../base/text.h"
+#include "../cuda/driver.h"
+#include "../tensorrt/find.h"
+#include "../tensorrt/library.h"
+#include "environment.h"
+#include "exports.h"
+#include "errors.h"
+#include "values.h"
+
+namespace nt::node {
+namespace {
+
+struct LibraryReport {
+  std::string path, by, kind, version, name, error, parser, parserError;
+  bool hasBuilder = false, buildsWithoutGpu = false;
+};
+
+struct SystemReport {
+  std::string driverPath, driverVersion, driverError, searchError;
+  std::vector<cuda::DeviceFacts> devices;
+  std::vector<LibraryReport> libraries;
+};
+
+LibraryReport inspectLibrary(const tensorrt::Found& found) {
+  LibraryReport report;
+  report.path = found.path;
+  report.by = found.by;
+  try {
+    const tensorrt::Library& library = tensorrt::Library::open(found.path);
+    report.path = library.path();
+    report.kind = tensorrt::kindName(library.kind());
+    report.version = library.version().text();
+    report.name = library.name();
+    report.hasBuilder = library.hasBuilder();
+    report.buildsWithoutGpu = library.buildsWithoutGpu();
+    if (report.hasBuilder) report.parser = library.parser().path;
+  } catch (const Error& error) {
+    (report.name.empty() ? report.error : report.parserError) = error.what();
+  }
+  return report;
+}
+
+SystemReport inspect(const std::string& explicitPath) {
+  SystemReport report;
+  try {
+    const cuda::Driver& driver = cuda::Driver::get();
+    report.driverPath = driver.path();
+    report.driverVersion = driver.version();
+    report.devices = cuda::listDevices(driver);
+  } catch (const Error& error) {
+    report.driverError = error.what();
+  }
+  try {
+    for (const tensorrt::Found& found : tensorrt::findLibraries(explicitPath)) {
+      LibraryReport library = inspectLibrary(found);
+      const bool known = std::ranges::any_of(report.libraries, [&](const auto& other) { return other.path == library.path; });
+      if (!known) report.libraries.push_back(std::move(library));
+    }
+  } catch (const Error& error) {
+    report.searchError = error.what();
+  }
+  return report;
+}
+
+// Empty texts are left out: absent means "nothing to say".
+void setText(Napi::Object& object, const char* key, const std::string& text) {
+  if (!text.empty()) object.Set(key, text);
+}
+
+Napi::Object libraryValue(Napi::Env env, const LibraryReport& library) {
+  Napi::Object value = Napi::Object::New(env);
+  setText(value, "path", library.path);
+  setText(value, "foundBy", library.by);
+  setText(value, "kind", library.kind);
+  setText(value, "version", library.version);
+  setText(value, "name", library.name);
+  setText(value, "parser", library.parser);
+  setText(value, "parserError", library.parserError);
+  setText(value, "error", library.error);
+  value.Set("hasBuilder", library.hasBuilder);
+  value.Set("buildsWithoutGpu", library.buildsWithoutGpu);
+  return value;
+}
+
+Napi::Object deviceValue(Napi::Env env, const cuda::DeviceFacts& device) {
+  const Napi::Object value = Napi::Object::New(env);
+  value.Set("index", device.index);
+  value.Set("name", device.name);
+  value.Set("computeCapability", std::to_string(device.computeMajor) + "." + std::to_string(device.computeMinor));
+  value.Set("memory", static_cast<double>(device.memory));
+  value.Set("multiprocessors", device.multiprocessors);
+  value.Set("integrated", device.integrated);
+  return value;
+}
+
+Napi::Value reportValue(Napi::Env env, const SystemReport& report) {
+  Napi::Object value = Napi::Object::New(env);
+  Napi::Object driver = Napi::Object::New(env);
+  setText(driver, "path", report.driverPath);
+  setText(driver, "version", report.driverVersion);
+  setText(driver, "error", report.driverError);
+  value.Set("driver", driver);
+  const Napi::Array devices = Napi::Array::New(env);
+  for (const auto& device : report.devices) devices.Set(devices.Length(), deviceValue(env, device));
+  value.Set("devices", devices);
+  const Napi::Array libraries = Napi::Array::New(env);
+  for (const auto& library : report.libraries) libraries.Set(libraries.Length(), libraryValue(env, library));
+  value.Set("libraries", libraries);
+  setText(value, "searchError", report.searchError);
+  return value;
+}
+
+// inspectSystem(explicitPath: string): Promise<report>
+Napi::Value inspectSystem(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const std::string path = info.Length() > 0 && info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : "";
+    return Environment::of(info.Env())->run(info.Env(), [path]() -> Environment::Finish {
+      return [report = inspect(path)](Napi::Env env) { return reportValue(env, report); };
+    });
+  });
+}
+
+}  // namespace
+
+void exportSystem(Napi::Env env, Napi::Object exports) {
+  exports.Set("inspectSystem", Napi::Function::New(env, inspectSystem));
+}
+
+}  // namespace nt::node

@@ -1,0 +1,81 @@
+#include "values.h"
+
+#include <cstring>
+
+#include "../base/error.h"
+
+namespace nt::node {
+namespace {
+
+[[noreturn]] void throwExpected(const std::string& what, const std::string& name) {
+  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected " + what + " for " + name);
+}
+
+}  // namespace
+
+std::string stringOf(const Napi::Object& object, const char* key, const std::string& fallback) {
+  const Napi::Value value = object.Get(key);
+  if (value.IsUndefined()) return fallback;
+  if (!value.IsString()) throwExpected("a string", key);
+  return value.As<Napi::String>().Utf8Value();
+}
+
+int64_t integerOf(const Napi::Object& object, const char* key, int64_t fallback) {
+  const Napi::Value value = object.Get(key);
+  if (value.IsUndefined()) return fallback;
+  if (!value.IsNumber()) throwExpected("a number", key);
+  return value.As<Napi::Number>().Int64Value();
+}
+
+std::vector<int64_t> shapeOf(const Napi::Value& value, const char* name) {
+  if (!value.IsArray()) throwExpected("an array of integers", name);
+  const Napi::Array array = value.As<Napi::Array>();
+  std::vector<int64_t> shape(array.Length());
+  if (shape.size() > 8) throwExpected("at most 8 dimensions", name);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const Napi::Value dim = array.Get(static_cast<uint32_t>(i));
+    if (!dim.IsNumber()) throwExpected("an array of integers", name);
+    shape[i] = dim.As<Napi::Number>().Int64Value();
+  }
+  return shape;
+}
+
+std::vector<uint8_t> bytesOf(const Napi::Value& value, const char* name) {
+  if (!value.IsTypedArray()) throwExpected("a typed array", name);
+  const Napi::TypedArray view = value.As<Napi::TypedArray>();
+  // a detached array reports no length, so nothing is read from it
+  const std::size_t size = view.ByteLength();
+  std::vector<uint8_t> bytes(size);
+  if (size > 0) {
+    const auto* from = static_cast<const uint8_t*>(view.ArrayBuffer().Data());
+    if (from == nullptr) throwExpected("an array that is not detached", name);
+    std::memcpy(bytes.data(), from + view.ByteOffset(), size);
+  }
+  return bytes;
+}
+
+Napi::Array shapeValue(Napi::Env env, const std::vector<int64_t>& shape) {
+  const Napi::Array array = Napi::Array::New(env, shape.size());
+  for (std::size_t i = 0; i < shape.size(); ++i) array.Set(static_cast<uint32_t>(i), static_cast<double>(shape[i]));
+  return array;
+}
+
+Napi::ArrayBuffer externalBuffer(Napi::Env env, void* data, std::size_t size, std::shared_ptr<void> owner) {
+  auto* kept = new std::shared_ptr<void>(std::move(owner));
+  napi_value result = nullptr;
+  const auto release = [](napi_env, void*, void* hint) { delete static_cast<std::shared_ptr<void>*>(hint); };
+  const napi_status status =
+      size == 0 ? napi_no_external_buffers_allowed : napi_create_external_arraybuffer(env, data, size, release, kept, &result);
+  if (status == napi_ok) return {env, result};
+  Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, size);
+  if (size > 0) std::memcpy(copy.Data(), data, size);
+  delete kept;
+  return copy;
+}
+
+Napi::Object objectArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  if (info.Length() <= index || !info[index].IsObject()) throwExpected("an object", name);
+  return info[index].As<Napi::Object>();
+}
+
+}  // namespace nt::node

@@ -1,0 +1,18 @@
+// Which of the libraries that were found does a job. No fallback that the user did not ask for: an explicit path is used or
+// refused, and a plan runs only on the library that it was built for.
+#pragma once
+
+#include <string>
+
+#include "library.h"
+#include "plan.h"
+
+namespace nt::tensorrt {
+
+// The first library that can build on this machine. Throws ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU.
+const Library& chooseForBuilding(const std::string& explicitPath, int device);
+
+// The library for a plan. Throws ERR_TRT_NO_LIBRARY, ERR_TRT_PLAN.
+const Library& chooseForPlan(const std::string& explicitPath, const PlanHeader& plan);
+
+}  // namespace nt::tensorrt

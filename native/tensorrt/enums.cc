@@ -1,0 +1,22 @@
+#include "enums.h"
+
+#include "slots.h"
+
+namespace nt::tensorrt {
+namespace {
+
+constexpr std::array<EnumRow, kEnumerators> kRows{{
+#define TRT_ENUM(enumeration, enumerator, ...) {#enumeration, #enumerator, {{__VA_ARGS__}}},
+#include "enums.def"
+#undef TRT_ENUM
+}};
+
+}  // namespace
+
+std::span<const EnumRow, kEnumerators> enumRows() noexcept { return kRows; }
+
+int32_t enumNumber(Enumerator enumerator, Family family) noexcept {
+  return kRows[static_cast<std::size_t>(enumerator)].slots[static_cast<std::size_t>(family)].index;
+}
+
+}  // namespace nt::tensorrt

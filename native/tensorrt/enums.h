@@ -1,0 +1,30 @@
+// enums.def as constants: an enumerator's number in the loaded library.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "methods.h"
+
+namespace nt::tensorrt {
+
+enum class Enumerator : std::size_t {
+#define TRT_ENUM(enumeration, enumerator, ...) enumeration##_##enumerator,
+#include "enums.def"
+#undef TRT_ENUM
+  count_
+};
+inline constexpr std::size_t kEnumerators = static_cast<std::size_t>(Enumerator::count_);
+
+struct EnumRow {
+  const char* enumeration;
+  const char* enumerator;
+  std::array<Slot, kFamilies> slots;
+};
+
+std::span<const EnumRow, kEnumerators> enumRows() noexcept;
+
+// The number of an enumerator that every family has.
+int32_t enumNumber(Enumerator enumerator, Family family) noexcept;
+
+}  // namespace nt::tensorrt

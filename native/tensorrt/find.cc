@@ -1,0 +1,119 @@
+#include "find.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <regex>
+
+#include "../base/error.h"
+
+namespace nt::tensorrt {
+namespace {
+
+namespace fs = std::filesystem;
+
+// By preference where several are found at the same place.
+constexpr const char* kSonames[] = {
+    "libnvinfer.so.11",      "libnvinfer.so.10",          "libtensorrt_rtx.so.1",      "libnvinfer_lean.so.11",
+    "libnvinfer_lean.so.10", "libnvinfer_dispatch.so.11", "libnvinfer_dispatch.so.10",
+};
+
+// The packages of NVIDIA and of Debian, the tar file's customary places, NGC containers.
+constexpr const char* kFolders[] = {
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
+    "/usr/local/tensorrt/lib",   "/usr/local/TensorRT*/lib",   "/opt/tensorrt/lib",
+    "/opt/TensorRT*/lib",        "/usr/local/cuda/lib64",
+};
+
+// Folders that hold Python's site-packages; the variables are expanded.
+constexpr const char* kPythonFolders[] = {
+    "$VIRTUAL_ENV/lib/python3*/site-packages",   "$CONDA_PREFIX/lib/python3*/site-packages",
+    "$HOME/.local/lib/python3*/site-packages",   "/usr/local/lib/python3*/dist-packages",
+    "/usr/local/lib/python3*/site-packages",     "/usr/lib/python3*/dist-packages",
+    "/usr/lib/python3*/site-packages",           "/opt/conda/lib/python3*/site-packages",
+    "$HOME/.pyenv/versions/*/lib/python3*/site-packages",
+};
+constexpr const char* kWheelFolders[] = {"tensorrt_libs", "tensorrt_rtx_libs", "tensorrt_lean_libs", "tensorrt_dispatch_libs"};
+
+std::vector<std::string> globbed(const std::string& pattern) {
+  glob_t matches{};
+  std::vector<std::string> paths;
+  if (glob(pattern.c_str(), 0, nullptr, &matches) == 0) paths.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  globfree(&matches);
+  return paths;
+}
+
+// "$NAME/rest" with the variable's value, or nothing where it is unset.
+std::string expanded(const std::string& pattern) {
+  if (pattern.front() != '$') return pattern;
+  const auto end = pattern.find('/');
+  const char* value = std::getenv(pattern.substr(1, end - 1).c_str());
+  return value == nullptr || *value == '\0' ? std::string() : value + pattern.substr(end);
+}
+
+// Every TensorRT library in a folder, in the order of kSonames; other names (libnvinfer.so.10.15.1, a bare .so) after.
+std::vector<std::string> librariesIn(const fs::path& folder) {
+  std::vector<std::string> paths;
+  std::vector<fs::path> targets;
+  const auto add = [&](const fs::path& path) {
+    std::error_code failed;
+    const fs::path target = fs::canonical(path, failed);
+    if (failed || !fs::is_regular_file(target, failed) || std::ranges::find(targets, target) != targets.end()) return;
+    targets.push_back(target);
+    paths.push_back(path.string());
+  };
+  for (const char* soname : kSonames) add(folder / soname);
+  static const auto& versioned = *new std::regex(R"(lib(nvinfer|nvinfer_lean|nvinfer_dispatch|tensorrt_rtx)\.so(\.\d+)*)");
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (std::regex_match(entry.path().filename().string(), versioned)) add(entry.path());
+  }
+  return paths;
+}
+
+std::vector<Found> explicitly(const std::string& path) {
+  std::error_code failed;
+  if (fs::is_regular_file(path, failed)) return {{path, "option"}};
+  std::vector<Found> found;
+  for (const std::string& library : librariesIn(path)) found.push_back({library, "option"});
+  if (found.empty()) {
+    const bool exists = fs::exists(path, failed);
+    throw Error("ERR_TRT_NO_LIBRARY", exists ? "The folder " + path + " holds no TensorRT library (libnvinfer.so.10, libnvinfer.so.11, libtensorrt_rtx.so.1 …)"
+                                             : "There is no TensorRT library at " + path + ": no such file or folder");
+  }
+  return found;
+}
+
+void addLoaders(std::vector<Found>& found) {
+  for (const char* soname : kSonames) {
+    // loaded to find out; a TensorRT that is on the loader's path is there to be used
+    if (dlopen(soname, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE) != nullptr) found.push_back({soname, "loader"});
+  }
+}
+
+}  // namespace
+
+std::vector<Found> findLibraries(const std::string& explicitPath) {
+  if (!explicitPath.empty()) return explicitly(explicitPath);
+  std::vector<Found> found;
+  addLoaders(found);
+  const auto addFolder = [&](const std::string& folder, const char* by) {
+    for (const std::string& library : librariesIn(folder)) found.push_back({library, by});
+  };
+  for (const char* pattern : kFolders) {
+    for (const std::string& folder : globbed(pattern)) addFolder(folder, "folder");
+  }
+  for (const char* pattern : kPythonFolders) {
+    const std::string root = expanded(pattern);
+    if (root.empty()) continue;
+    for (const char* wheel : kWheelFolders) {
+      for (const std::string& folder : globbed(root + "/" + wheel)) addFolder(folder, "python");
+    }
+  }
+  return found;
+}
+
+}  // namespace nt::tensorrt

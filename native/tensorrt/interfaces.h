@@ -1,0 +1,201 @@
+// One thin class per interface of TensorRT. An object keeps alive what it came from: a context its engine, an engine its runtime.
+// Methods do what TensorRT's of the same name do; a failure that TensorRT reports by null or false is turned into an Error by the
+// caller, who knows what it was about.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "dtype.h"
+#include "library.h"
+
+namespace nt::tensorrt {
+
+// A public object of the library that somebody else owns.
+class Reference {
+ public:
+  Reference(const Library& library, void* object) noexcept : library_(&library), object_(object) {}
+  void* get() const noexcept { return object_; }
+  const Library& library() const noexcept { return *library_; }
+
+ protected:
+  template <Method M, class... Args>
+  auto call(Args... args) const {
+    return library_->call<M>(object_, args...);
+  }
+
+ private:
+  const Library* library_;
+  void* object_;
+};
+
+// A public object that is deleted with this one.
+class Owned : public Reference {
+ public:
+  using Reference::Reference;
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  ~Owned() { Library::destroy(get()); }
+};
+
+class HostMemory : public Owned {
+ public:
+  using Owned::Owned;
+  void* data() const { return call<Method::VHostMemory_data>(); }
+  std::size_t size() const { return call<Method::VHostMemory_size>(); }
+};
+
+class Tensor : public Reference {
+ public:
+  using Reference::Reference;
+  std::string name() const;
+  Dims dimensions() const { return call<Method::VTensor_getDimensions>(); }
+  int32_t type() const { return call<Method::VTensor_getType>(); }
+  bool isShapeTensor() const { return call<Method::VTensor_isShapeTensor>(); }
+};
+
+class NetworkDefinition : public Owned {
+ public:
+  using Owned::Owned;
+  int32_t layers() const { return call<Method::VNetworkDefinition_getNbLayers>(); }
+  int32_t inputs() const { return call<Method::VNetworkDefinition_getNbInputs>(); }
+  int32_t outputs() const { return call<Method::VNetworkDefinition_getNbOutputs>(); }
+  Tensor input(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getInput>(i)}; }
+  Tensor output(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getOutput>(i)}; }
+};
+
+class OptimizationProfile : public Reference {  // owned by the builder
+ public:
+  using Reference::Reference;
+  bool setDimensions(const std::string& input, Enumerator selector, const Dims& dims) {
+    return call<Method::VOptimizationProfile_setDimensions>(input.c_str(), library().number(selector), &dims);
+  }
+  bool isValid() const { return call<Method::VOptimizationProfile_isValid>(); }
+};
+
+class BuilderConfig : public Owned {
+ public:
+  using Owned::Owned;
+  int32_t addOptimizationProfile(const OptimizationProfile& profile) {
+    return call<Method::VBuilderConfig_addOptimizationProfile>(static_cast<const void*>(profile.get()));
+  }
+  void setWorkspace(std::size_t bytes) {
+    call<Method::VBuilderConfig_setMemoryPoolLimit>(library().number(Enumerator::MemoryPoolType_kWORKSPACE), bytes);
+  }
+  std::size_t workspace() const {
+    return call<Method::VBuilderConfig_getMemoryPoolLimit>(library().number(Enumerator::MemoryPoolType_kWORKSPACE));
+  }
+  void setOptimizationLevel(int32_t level) { call<Method::VBuilderConfig_setBuilderOptimizationLevel>(level); }
+  int32_t optimizationLevel() const { return call<Method::VBuilderConfig_getBuilderOptimizationLevel>(); }
+  // `monitor` must outlive the build.
+  void setProgressMonitor(void* monitor) { call<Method::VBuilderConfig_setProgressMonitor>(monitor); }
+};
+
+class Builder : public Owned {
+ public:
+  explicit Builder(const Library& library) : Owned(library, library.createBuilder()) {}
+  std::unique_ptr<NetworkDefinition> createNetwork();
+  std::unique_ptr<BuilderConfig> createConfig();
+  OptimizationProfile createOptimizationProfile() {
+    return {library(), call<Method::VBuilder_createOptimizationProfile>()};
+  }
+  // null when the build failed or was cancelled
+  std::unique_ptr<HostMemory> buildSerializedNetwork(NetworkDefinition& network, BuilderConfig& config);
+};
+
+// nvonnxparser::IParserError
+class ParserError : public Reference {
+ public:
+  using Reference::Reference;
+  // nvonnxparser::ErrorCode; its numbers are the same in every family
+  enum Code : int32_t {
+    kModelDeserializeFailed = 3,
+    kUnsupportedNode = 8,
+    kUnsupportedNodeAttribute = 9,
+    kUnsupportedNodeInput = 10,
+    kUnsupportedNodeDatatype = 11,
+    kUnsupportedNodeDynamic = 12,
+    kUnsupportedNodeShape = 13,
+  };
+  int32_t code() const { return call<Method::IParserError_code>(); }
+  std::string description() const;
+  int32_t node() const { return call<Method::IParserError_node>(); }
+  std::string nodeName() const;
+  std::string nodeOperator() const;
+};
+
+// nvonnxparser::IParser. The network must outlive it.
+class Parser : public Reference {
+ public:
+  explicit Parser(NetworkDefinition& network);
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+  ~Parser();
+  // `path` is where external weights are looked for; null when the model came as bytes.
+  bool parse(const void* data, std::size_t size, const char* path) { return call<Method::IParser_parse>(data, size, path); }
+  bool supportsOperator(const std::string& name) const { return call<Method::IParser_supportsOperator>(name.c_str()); }
+  int32_t errors() const { return call<Method::IParser_getNbErrors>(); }
+  ParserError error(int32_t i) const { return {library(), call<Method::IParser_getError>(i)}; }
+};
+
+class Runtime : public Owned {
+ public:
+  explicit Runtime(const Library& library) : Owned(library, library.createRuntime()) {}
+  // the engine's object, or null
+  void* deserialize(const void* plan, std::size_t size) { return call<Method::VRuntime_deserializeCudaEngine>(plan, size); }
+};
+
+class CudaEngine : public Owned {
+ public:
+  CudaEngine(std::shared_ptr<Runtime> runtime, void* object)
+      : Owned(runtime->library(), object), runtime_(std::move(runtime)) {}
+  std::string name() const;
+  int32_t profiles() const { return call<Method::VCudaEngine_getNbOptimizationProfiles>(); }
+  int32_t ioTensors() const { return call<Method::VCudaEngine_getNbIOTensors>(); }
+  const char* ioTensorName(int32_t i) const { return call<Method::VCudaEngine_getIOTensorName>(i); }
+  Dims shape(const char* tensor) const { return call<Method::VCudaEngine_getTensorShape>(tensor); }
+  int32_t dataType(const char* tensor) const { return call<Method::VCudaEngine_getTensorDataType>(tensor); }
+  bool isInput(const char* tensor) const {
+    return call<Method::VCudaEngine_getTensorIOMode>(tensor) == library().number(Enumerator::TensorIOMode_kINPUT);
+  }
+  bool onHost(const char* tensor) const {
+    return call<Method::VCudaEngine_getTensorLocation>(tensor) == library().number(Enumerator::TensorLocation_kHOST);
+  }
+  bool isLinear(const char* tensor, int32_t profile) const {
+    return call<Method::VCudaEngine_getTensorFormatV2>(tensor, profile) == library().number(Enumerator::TensorFormat_kLINEAR);
+  }
+  std::string formatDescription(const char* tensor, int32_t profile) const;
+  Dims profileShape(const char* tensor, int32_t profile, Enumerator selector) const {
+    return call<Method::VCudaEngine_getProfileShape>(tensor, profile, library().number(selector));
+  }
+  // the context's object, or null
+  void* createContext() const {
+    return call<Method::VCudaEngine_createExecutionContext>(library().number(Enumerator::ExecutionContextAllocationStrategy_kSTATIC));
+  }
+
+ private:
+  std::shared_ptr<Runtime> runtime_;
+};
+
+class ExecutionContext : public Owned {
+ public:
+  ExecutionContext(std::shared_ptr<CudaEngine> engine, void* object)
+      : Owned(engine->library(), object), engine_(std::move(engine)) {}
+  bool setOptimizationProfile(int32_t profile, void* stream) {
+    return call<Method::VExecutionContext_setOptimizationProfileAsync>(profile, stream);
+  }
+  bool setInputShape(const char* tensor, const Dims& dims) { return call<Method::VExecutionContext_setInputShape>(tensor, &dims); }
+  Dims shape(const char* tensor) const { return call<Method::VExecutionContext_getTensorShape>(tensor); }
+  bool setTensorAddress(const char* tensor, void* address) {
+    return call<Method::VExecutionContext_setTensorAddress>(tensor, address);
+  }
+  // how many inputs lack a shape or value; negative when shapes contradict each other
+  int32_t inferShapes() { return call<Method::VExecutionContext_inferShapes>(0, static_cast<char const**>(nullptr)); }
+  bool enqueue(void* stream) { return call<Method::VExecutionContext_enqueueV3>(stream); }
+
+ private:
+  std::shared_ptr<CudaEngine> engine_;
+};
+
+}  // namespace nt::tensorrt

@@ -1,0 +1,147 @@
+#include "library.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+namespace nt::tensorrt {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string loaderError() {
+  const char* text = dlerror();
+  return text == nullptr ? "unknown error" : text;
+}
+
+// The file a dlopen handle came from, with links resolved.
+std::string fileOf(void* symbol, const std::string& fallback) {
+  Dl_info info{};
+  if (dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return fallback;
+  std::error_code ignored;
+  const fs::path resolved = fs::weakly_canonical(info.dli_fname, ignored);
+  return ignored ? info.dli_fname : resolved.string();
+}
+
+Kind kindOf(const std::string& path) {
+  const std::string file = fs::path(path).filename().string();
+  if (file.find("tensorrt_rtx") != std::string::npos) return Kind::rtx;
+  if (file.find("_lean") != std::string::npos) return Kind::lean;
+  if (file.find("_dispatch") != std::string::npos) return Kind::dispatch;
+  return Kind::full;
+}
+
+Family familyOf(Kind kind, const Version& version) {
+  if (kind == Kind::rtx) {
+    if (version.major == 1 && version.minor == 5) return Family::rtx15;
+    if (version.major == 1 && version.minor == 6) return Family::rtx16;
+    if (version.major == 1 && version.minor == 7) return Family::rtx17;
+    throw Error("ERR_TRT_UNSUPPORTED", "TensorRT-RTX " + version.text() +
+                                           " is not known here (its tables change from minor to minor): needs 1.5, 1.6 or 1.7");
+  }
+  if (version.major == 10) return Family::trt10;
+  if (version.major == 11) return Family::trt11;
+  throw Error("ERR_TRT_UNSUPPORTED", "TensorRT " + version.text() + " is not supported: needs 10.x or 11.x");
+}
+
+}  // namespace
+
+const char* kindName(Kind kind) noexcept {
+  constexpr const char* names[] = {"full", "lean", "dispatch", "rtx"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+const Library& Library::open(const std::string& path) {
+  // leaked on purpose: nothing of ours is destroyed at exit, when TensorRT's threads may still run
+  static auto& mutex = *new std::mutex;
+  static auto& opened = *new std::map<std::string, const Library*>;
+  const std::lock_guard lock(mutex);
+  if (const auto found = opened.find(path); found != opened.end()) return *found->second;
+  auto* library = new Library(path);
+  for (const auto& [_, other] : opened) {  // another name of a file that is open already
+    if (other->path_ == library->path_) {
+      delete library;
+      return *(opened[path] = other);
+    }
+  }
+  return *(opened[path] = library);
+}
+
+Library::Library(const std::string& path) {
+  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle_ == nullptr) throw Error("ERR_TRT_NO_LIBRARY", "Cannot load " + path + ": " + loaderError());
+  auto* versionOf = reinterpret_cast<int (*)()>(symbol("getInferLibVersion"));
+  createRuntime_ = reinterpret_cast<Create>(symbol("createInferRuntime_INTERNAL"));
+  if (versionOf == nullptr || createRuntime_ == nullptr) {
+    throw Error("ERR_TRT_NO_LIBRARY", path + " is no TensorRT library: it has no getInferLibVersion or createInferRuntime_INTERNAL");
+  }
+  path_ = fileOf(reinterpret_cast<void*>(versionOf), path);
+  versionNumber_ = versionOf();
+  version_ = Version::fromNumber(versionNumber_);
+  kind_ = kindOf(path_);
+  family_ = familyOf(kind_, version_);
+  createBuilder_ = reinterpret_cast<Create>(symbol("createInferBuilder_INTERNAL"));
+  for (std::size_t i = 0; i < kMethods; ++i) {
+    index_[i] = static_cast<int16_t>(methodIndex(methodRows()[i], family_, version_));
+  }
+  logger_ = newLogger(family_, *log_);
+}
+
+void* Library::symbol(const char* name) const noexcept { return dlsym(handle_, name); }
+
+std::string Library::name() const {
+  if (kind_ == Kind::rtx) return "TensorRT-RTX " + version_.text();
+  if (kind_ == Kind::full) return "TensorRT " + version_.text();
+  return std::string("TensorRT ") + kindName(kind_) + " runtime " + version_.text();
+}
+
+void Library::throwMissing(Method method) const {
+  const MethodRow& row = methodRows()[static_cast<std::size_t>(method)];
+  throw Error("ERR_TRT_UNSUPPORTED", std::string(row.interface + 1) + "::" + row.method + " needs " +
+                                         methodRequirement(row, family_) + "; this is " + name());
+}
+
+void* Library::createRuntime() const {
+  void* runtime = createRuntime_(logger_, versionNumber_);
+  if (runtime == nullptr) throw Error("ERR_TRT_EXECUTION", name() + " could not create a runtime");
+  return runtime;
+}
+
+void* Library::createBuilder() const {
+  if (createBuilder_ == nullptr) {
+    throw Error("ERR_TRT_UNSUPPORTED", "The " + name() + " at " + path_ + " has no builder: building needs the full TensorRT or TensorRT-RTX");
+  }
+  void* builder = createBuilder_(logger_, versionNumber_);
+  if (builder == nullptr) throw Error("ERR_TRT_BUILD", name() + " could not create a builder");
+  return builder;
+}
+
+const ParserLibrary& Library::parser() const {
+  const std::lock_guard lock(parserMutex_);
+  if (!parser_) parser_ = std::make_unique<ParserLibrary>(openParser());
+  return *parser_;
+}
+
+ParserLibrary Library::openParser() const {
+  const std::string file = kind_ == Kind::rtx ? "libtensorrt_onnxparser_rtx.so." + std::to_string(version_.major)
+                                              : "libnvonnxparser.so." + std::to_string(version_.major);
+  std::string reasons;
+  for (const std::string& path : {(fs::path(path_).parent_path() / file).string(), file}) {
+    void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (handle == nullptr) {
+      reasons += (reasons.empty() ? "" : "; ") + loaderError();
+      continue;
+    }
+    auto* create = dlsym(handle, "createNvOnnxParser_INTERNAL");
+    auto* versionOf = reinterpret_cast<int (*)()>(dlsym(handle, "getNvOnnxParserVersion"));
+    if (create == nullptr || versionOf == nullptr) {
+      throw Error("ERR_TRT_NO_LIBRARY", path + " is no ONNX parser of TensorRT");
+    }
+    return {fileOf(create, path), reinterpret_cast<ParserLibrary::Create>(create), versionOf()};
+  }
+  throw Error("ERR_TRT_NO_LIBRARY", "No ONNX parser was found for the " + name() + " at " + path_ + ": " + reasons);
+}
+
+}  // namespace nt::tensorrt

@@ -1,0 +1,106 @@
+// A TensorRT library in this process: what it is, what it can do, and calls through its virtual tables.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "../base/error.h"
+#include "enums.h"
+#include "logger.h"
+#include "methods.h"
+
+namespace nt::tensorrt {
+
+// full: builder and runtime; lean and dispatch: runtimes for version-compatible plans; rtx: TensorRT-RTX.
+enum class Kind : uint8_t { full, lean, dispatch, rtx };
+const char* kindName(Kind kind) noexcept;
+
+// The ONNX parser that belongs to a library.
+struct ParserLibrary {
+  using Create = void* (*)(void* network, void* logger, int version);
+
+  std::string path;
+  Create create = nullptr;
+  int version = 0;
+};
+
+// Opened once per file and never closed: TensorRT keeps threads and thread-locals that do not survive dlclose.
+class Library {
+ public:
+  // The library in the file. Throws ERR_TRT_NO_LIBRARY, ERR_TRT_UNSUPPORTED.
+  static const Library& open(const std::string& path);
+
+  Kind kind() const noexcept { return kind_; }
+  Family family() const noexcept { return family_; }
+  const Version& version() const noexcept { return version_; }
+  const std::string& path() const noexcept { return path_; }
+  Log& log() const noexcept { return *log_; }
+  void* logger() const noexcept { return logger_; }
+  // "TensorRT 10.15.1", "TensorRT-RTX 1.7.1", "TensorRT lean runtime 11.4.0"
+  std::string name() const;
+
+  // Whether there is a builder at all; whether it builds here depends on the driver too, except with RTX.
+  bool hasBuilder() const noexcept { return createBuilder_ != nullptr; }
+  bool buildsWithoutGpu() const noexcept { return kind_ == Kind::rtx; }
+  // The parser beside the library, else the loader's. Throws ERR_TRT_NO_LIBRARY.
+  const ParserLibrary& parser() const;
+
+  // The public objects' addresses; the caller has asked the driver first (without one, TensorRT returns garbage). Throw
+  // ERR_TRT_UNSUPPORTED, ERR_TRT_EXECUTION.
+  void* createRuntime() const;
+  void* createBuilder() const;
+
+  int32_t number(Enumerator enumerator) const noexcept { return enumNumber(enumerator, family_); }
+
+  // Calls a method of the public object. Throws ERR_TRT_UNSUPPORTED where this version lacks it.
+  template <Method M, class... Args>
+  auto call(void* object, Args... args) const {
+    using Signature = typename SignatureOf<M>::type;
+    constexpr auto row = static_cast<std::size_t>(M);
+    if (index_[row] < 0) throwMissing(M);
+    void* target = methodRows()[row].throughImplementation ? static_cast<void**>(object)[1] : object;
+    return Caller<Signature>::invoke(target, index_[row], args...);
+  }
+  bool has(Method method) const noexcept { return index_[static_cast<std::size_t>(method)] >= 0; }
+
+  // Deletes a public object whose class begins with its destructor: the deleting one is entry 1.
+  static void destroy(void* object) noexcept {
+    using Destructor = void (*)(void*);
+    reinterpret_cast<Destructor>((*static_cast<void***>(object))[1])(object);
+  }
+
+ private:
+  using Create = void* (*)(void* logger, int version);
+
+  template <class Signature>
+  struct Caller;
+  template <class R, class... Params>
+  struct Caller<R(Params...)> {
+    static R invoke(void* target, int index, Params... params) {
+      void** table = *static_cast<void***>(target);
+      return reinterpret_cast<R (*)(void*, Params...)>(table[index])(target, params...);
+    }
+  };
+
+  explicit Library(const std::string& path);
+  void* symbol(const char* name) const noexcept;
+  [[noreturn]] void throwMissing(Method method) const;
+  ParserLibrary openParser() const;
+
+  std::string path_;
+  void* handle_ = nullptr;
+  Kind kind_ = Kind::full;
+  Family family_ = Family::trt10;
+  Version version_;
+  int versionNumber_ = 0;
+  Create createRuntime_ = nullptr;
+  Create createBuilder_ = nullptr;
+  std::array<int16_t, kMethods> index_{};
+  std::unique_ptr<Log> log_ = std::make_unique<Log>();
+  void* logger_ = nullptr;
+  mutable std::mutex parserMutex_;
+  mutable std::unique_ptr<ParserLibrary> parser_;
+};
+
+}  // namespace nt::tensorrt

@@ -1,0 +1,80 @@
+#include "logger.h"
+
+#include <algorithm>
+
+namespace nt::tensorrt {
+namespace {
+
+constexpr int32_t kError = 1;
+constexpr int32_t kInfo = 3;
+constexpr const char* kSeverities[] = {"internal error", "error", "warning", "info"};
+
+// nvinfer1::ILogger of TensorRT 10
+class Logger10 {
+ public:
+  explicit Logger10(Log& log) : log_(log) {}
+  virtual void log(int32_t severity, const char* message) noexcept { log_.write(severity, message); }
+  virtual ~Logger10() = default;
+
+ private:
+  Log& log_;
+};
+
+// nvinfer1::ILogger since TensorRT 11 and TensorRT-RTX 1.5: an IVersionedInterface
+class LoggerVersioned {
+ public:
+  explicit LoggerVersioned(Log& log) : log_(log) {}
+  virtual int32_t getAPILanguage() const noexcept { return 0; }
+  virtual InterfaceInfo getInterfaceInfo() const noexcept { return {"ILogger", 1, 0}; }
+  virtual ~LoggerVersioned() = default;
+  virtual void log(int32_t severity, const char* message) noexcept { log_.write(severity, message); }
+
+ private:
+  Log& log_;
+};
+
+}  // namespace
+
+void* newLogger(Family family, Log& log) {
+  if (family == Family::trt10) return new Logger10(log);
+  return new LoggerVersioned(log);
+}
+
+void Log::write(int32_t severity, const char* message) noexcept try {
+  if (severity > kInfo || message == nullptr) return;
+  const auto thread = std::this_thread::get_id();
+  const std::lock_guard lock(mutex_);
+  const bool owned = std::ranges::any_of(captures_, [&](const LogCapture* c) { return c->thread_ == thread; });
+  for (LogCapture* capture : captures_) {
+    if (owned && capture->thread_ != thread) continue;
+    capture->lines_.emplace_back(severity, message);
+    if (capture->lines_.size() > LogCapture::kKeep) capture->lines_.pop_front();
+  }
+} catch (...) {
+  // out of memory while noting a line: the line is lost, the work goes on
+}
+
+LogCapture::LogCapture(Log& log) : log_(log) {
+  const std::lock_guard lock(log_.mutex_);
+  log_.captures_.push_back(this);
+}
+
+LogCapture::~LogCapture() {
+  const std::lock_guard lock(log_.mutex_);
+  std::erase(log_.captures_, this);
+}
+
+std::vector<std::string> LogCapture::lines() const {
+  const std::lock_guard lock(log_.mutex_);
+  std::vector<std::string> texts;
+  for (const auto& [severity, text] : lines_) texts.push_back(std::string(kSeverities[severity < 0 ? 0 : severity]) + ": " + text);
+  return texts;
+}
+
+std::string LogCapture::lastError() const {
+  const std::lock_guard lock(log_.mutex_);
+  const auto found = std::find_if(lines_.rbegin(), lines_.rend(), [](const auto& line) { return line.first <= kError; });
+  return found == lines_.rend() ? std::string() : found->second;
+}
+
+}  // namespace nt::tensorrt

@@ -1,0 +1,53 @@
+// What TensorRT says: one logger per library and process, as TensorRT wants it, and the pieces of code that listen.
+#pragma once
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "abi.h"
+
+namespace nt::tensorrt {
+
+class LogCapture;
+
+// Receives every line from TensorRT, on any of its threads, and hands it to the captures it belongs to.
+class Log {
+ public:
+  // Lines of severity kVERBOSE (4) and above are dropped.
+  void write(int32_t severity, const char* message) noexcept;
+
+ private:
+  friend class LogCapture;
+  std::mutex mutex_;
+  std::vector<LogCapture*> captures_;
+};
+
+// Keeps the last lines logged while it lives: those of its own thread, and those of threads that have no capture
+// themselves (the library's helpers).
+class LogCapture {
+ public:
+  explicit LogCapture(Log& log);
+  ~LogCapture();
+  LogCapture(const LogCapture&) = delete;
+  LogCapture& operator=(const LogCapture&) = delete;
+
+  // Oldest first, each with its severity: "error: …".
+  std::vector<std::string> lines() const;
+  // The last line of severity error or worse, without its severity; empty where there is none.
+  std::string lastError() const;
+
+ private:
+  friend class Log;
+  static constexpr std::size_t kKeep = 40;
+  Log& log_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+  std::deque<std::pair<int32_t, std::string>> lines_;
+};
+
+// The ILogger object that the family's library calls. Lives as long as the process.
+void* newLogger(Family family, Log& log);
+
+}  // namespace nt::tensorrt

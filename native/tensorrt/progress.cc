@@ -1,0 +1,51 @@
+#include "progress.h"
+
+#include <map>
+#include <mutex>
+
+#include "../base/text.h"
+
+namespace nt::tensorrt {
+
+struct ProgressMonitor::State {
+  Listener listener;
+  const std::atomic<bool>& cancelled;
+  std::mutex mutex;
+  std::map<std::string, ProgressEvent> phases;
+};
+
+ProgressMonitor::ProgressMonitor(Listener listener, const std::atomic<bool>& cancelled)
+    : state_(new State{std::move(listener), cancelled, {}, {}}) {}
+
+ProgressMonitor::~ProgressMonitor() { delete state_; }
+
+int32_t ProgressMonitor::getAPILanguage() const noexcept { return 0; }
+InterfaceInfo ProgressMonitor::getInterfaceInfo() const noexcept { return {"IProgressMonitor", 1, 0}; }
+
+void ProgressMonitor::phaseStart(const char* phase, const char* parent, int32_t steps) noexcept try {
+  const std::lock_guard lock(state_->mutex);
+  const ProgressEvent event{orEmpty(phase), orEmpty(parent), 0, steps};
+  state_->phases[event.phase] = event;
+  state_->listener(event);
+} catch (...) {
+  // progress is news, not work: losing it loses nothing
+}
+
+bool ProgressMonitor::stepComplete(const char* phase, int32_t step) noexcept {
+  try {
+    const std::lock_guard lock(state_->mutex);
+    ProgressEvent& event = state_->phases[orEmpty(phase)];
+    event.step = step + 1;
+    state_->listener(event);
+  } catch (...) {  // as above
+  }
+  return !state_->cancelled.load(std::memory_order_relaxed);
+}
+
+void ProgressMonitor::phaseFinish(const char* phase) noexcept try {
+  const std::lock_guard lock(state_->mutex);
+  state_->phases.erase(orEmpty(phase));
+} catch (...) {  // as above
+}
+
+}  // namespace nt::tensorrt

@@ -1,0 +1,53 @@
+import * as ort from 'onnxruntime-node'
+import type { Test } from 'tap'
+import type { ErrorCode } from '../../lib/errors.js'
+import { elementCount } from '../../lib/tensor.js'
+
+export interface Result {
+  data: ArrayLike<number | bigint>
+  shape: readonly number[]
+}
+
+/** Runs a model on onnxruntime, one thread; what comes back is ours. */
+export async function run(
+  model: Uint8Array,
+  feeds: Record<string, { data: Float32Array | BigInt64Array; shape: readonly number[] }>,
+): Promise<Record<string, Result>> {
+  const session = await ort.InferenceSession.create(model, { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 3 })
+  try {
+    const inputs = Object.entries(feeds).map(([name, { data, shape }]) => [name, new ort.Tensor(data, shape)] as const)
+    const outputs = await session.run(Object.fromEntries(inputs))
+    return Object.fromEntries(
+      Object.entries(outputs).map(([name, { data, dims }]) => [name, { data: data as ArrayLike<number | bigint>, shape: dims }]),
+    )
+  } finally {
+    await session.release()
+  }
+}
+
+/** As many numbers as the shape has elements, in [-1, 1), the same for the same seed (mulberry32). */
+export function randomFloats(shape: readonly number[], seed: number): Float32Array<ArrayBuffer> {
+  let state = seed
+  return Float32Array.from({ length: elementCount(shape) }, () => {
+    state = (state + 0x6d2b79f5) | 0
+    let x = Math.imul(state ^ (state >>> 15), state | 1)
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61)
+    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 31 - 1
+  })
+}
+
+/** What an error of ours is compared with. */
+export function failure(code: ErrorCode, message: RegExp) {
+  return { name: 'TensorRTError', code, message }
+}
+
+/** That no two numbers of the lists differ by more than `tolerance`. */
+export function near(t: Test, found: ArrayLike<number>, wanted: ArrayLike<number>, tolerance: number, message: string): void {
+  let worst = found.length === wanted.length ? 0 : Infinity
+  for (let i = 0; i < wanted.length; i++) {
+    const difference = Math.abs((found[i] as number) - (wanted[i] as number))
+    // A NaN is no small difference.
+    if (!(difference <= worst)) worst = difference
+  }
+  t.ok(worst <= tolerance, `${message} (largest difference ${worst})`)
+}
