@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { packageRoot } from '../backend/native.js'
+import { TensorRTError } from '../errors.js'
+import { doctor } from './doctor.js'
+
+/** The command line: each command in a file of its own. */
+function program(): Command {
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }
+  const trt = new Command('trt').description('NVIDIA TensorRT from Node.js').version(version)
+  trt
+    .command('doctor')
+    .description('say what this machine has, what it can do, and what mends what is missing')
+    .option('--tensorrt <path>', 'look at this TensorRT library or folder only')
+    .option('--json', 'print JSON')
+    .action(doctor)
+  return trt
+}
+
+program()
+  .parseAsync()
+  .catch((error: unknown) => {
+    if (!(error instanceof TensorRTError)) throw error
+    process.stderr.write(`trt: ${error.message} (${error.code})\n`)
+    process.exitCode = 1
+  })

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { packageRoot } from '../../lib/backend/native.js'
+import { capabilities, type Capabilities } from '../../lib/index.js'
+import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
+
+/** The command in a process with no CUDA driver to be found, and with nothing else in the environment than `env`. */
+async function trt(args: string[], env: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
+  const bare = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', NODE_TENSORRT_LIBCUDA: '/nonexistent/libcuda.so.1' }
+  return promisify(execFile)(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], { env: { ...bare, ...env } })
+}
+
+t.test('a machine without TensorRT: what is missing, and what mends it', async (t) => {
+  const { stdout } = await trt(['doctor', '--tensorrt', '/nonexistent'], {})
+  t.match(stdout, /driver +No CUDA driver/)
+  t.match(stdout, /GPUs +none/)
+  t.match(stdout, /No TensorRT library was found/)
+  t.match(stdout, /install the NVIDIA driver/)
+  t.match(stdout, /no such file or folder/)
+})
+
+t.test('an addon that cannot be loaded is an answer too', async (t) => {
+  const { stdout } = await trt(['doctor', '--json'], { NODE_TENSORRT_ADDON: '/nonexistent.node' })
+  const found = JSON.parse(stdout) as Capabilities
+  t.equal(found.addon.loaded, false)
+  t.match(found.addon.error, /cannot be loaded.*npm/)
+  t.equal(found.driver.found, false)
+  t.same(found.tensorrt, [])
+  t.ok(found.missing.some(({ what }) => what === 'the native addon'))
+})
+
+t.test('TensorRT-RTX without a GPU builds, and does not run', { skip: skipWithoutRtx }, async (t) => {
+  const { stdout } = await trt(['doctor', '--json'], { TENSORRT_PATH: rtxPath ?? '' })
+  const found = JSON.parse(stdout) as Capabilities
+  t.match(found.tensorrt, [{ kind: 'rtx', version: '1.7.1', canBuild: true, canRun: false, foundBy: 'option' }])
+  t.match(found.tensorrt[0]?.parser, /libtensorrt_onnxparser_rtx/)
+  const { stdout: text } = await trt(['doctor', '--tensorrt', rtxPath ?? ''], {})
+  t.match(text, /1\.7\.1 .* rtx .* yes .* no /)
+})
+
+t.test('capabilities() in this process says the same', async (t) => {
+  const found = await capabilities({ tensorrt: '/nonexistent' })
+  t.equal(found.platform.node, process.versions.node)
+  t.equal(found.addon.loaded, true)
+  t.equal(found.cpu.available, true)
+  t.same(found.tensorrt, [])
+  await t.rejects(capabilities({ tensort: 1 } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /did you mean tensorrt/ })
+})
+
+t.test('misuse of the command line', async (t) => {
+  await t.rejects(trt(['docto'], {}), { stderr: /Did you mean doctor/, code: 1 })
+  t.match((await trt(['--version'], {})).stdout, /^\d+\.\d+\.\d+\n$/)
+})

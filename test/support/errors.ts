@@ -1,0 +1,12 @@
+import { TensorRTError } from '../../lib/errors.js'
+
+/** What a promise or a call failed with. Fails loudly when it did not. */
+export async function failureOf(call: () => unknown): Promise<TensorRTError> {
+  try {
+    await call()
+  } catch (error) {
+    if (error instanceof TensorRTError) return error
+    throw error
+  }
+  throw new Error('expected a TensorRTError, but nothing was thrown')
+}
