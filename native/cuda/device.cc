@@ -3,6 +3,8 @@
 #include <map>
 #include <mutex>
 
+#include "../base/error.h"
+
 namespace nt::cuda {
 
 const DeviceContext& DeviceContext::get(int device) {
@@ -22,37 +24,114 @@ DeviceContext::DeviceContext(const Driver& driver, int index) : driver_(&driver)
   driver.check(driver.primaryCtxRetain(&context_, device), "cuDevicePrimaryCtxRetain");
 }
 
-OwnedStream::OwnedStream(const DeviceContext& device) : driver_(device.driver()) {
-  constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
-  driver_.check(driver_.streamCreate(&stream_, kNonBlocking), "cuStreamCreate");
+void DeviceContext::makeCurrent() const {
+  throwIfLost();
+  check(driver_->ctxSetCurrent(context_), "cuCtxSetCurrent");
 }
 
-void DeviceBuffer::reserve(std::size_t bytes) {
-  if (bytes <= capacity_ && pointer_ != 0) return;
-  release();
+bool DeviceContext::tryMakeCurrent() const noexcept { return !lost() && driver_->ctxSetCurrent(context_) == kSuccess; }
+
+void DeviceContext::throwIfLost() const {
+  if (lost()) {
+    throw Error("ERR_TRT_DEVICE_LOST", "GPU " + std::to_string(index_) +
+                                           " reported an error after which nothing runs on it in this process: start a new one");
+  }
+}
+
+void DeviceContext::fail(Result result, const char* what) const {
+  if (isSticky(result)) lost_.store(true, std::memory_order_relaxed);
+  driver_->check(result, what);
+  std::abort();  // check() throws: the result is no success
+}
+
+OwnedStream::OwnedStream(const DeviceContext& device, bool high) : device_(device) {
+  constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+  int least = 0, greatest = 0;
+  const Driver& driver = device.driver();
+  if (high) device.check(driver.streamPriorityRange(&least, &greatest), "cuCtxGetStreamPriorityRange");
+  device.check(driver.streamCreateWithPriority(&stream_, kNonBlocking, greatest), "cuStreamCreateWithPriority");
+}
+
+OwnedStream::~OwnedStream() {
+  if (!device_.lost()) device_.driver().streamDestroy(stream_);
+}
+
+void OwnedStream::waitFor(Event event) const {
+  device_.check(device_.driver().streamWaitEvent(stream_, event, 0), "cuStreamWaitEvent");
+}
+
+void OwnedStream::synchronize() const { device_.check(device_.driver().streamSynchronize(stream_), "cuStreamSynchronize"); }
+
+OwnedEvent::OwnedEvent(const DeviceContext& device, Use use) : device_(device) {
+  constexpr unsigned kBlockingSync = 1, kDisableTiming = 2;  // CU_EVENT_…
+  const unsigned flags = kBlockingSync | (use == Use::order ? kDisableTiming : 0);
+  device.check(device.driver().eventCreate(&event_, flags), "cuEventCreate");
+}
+
+OwnedEvent::~OwnedEvent() {
+  if (!device_.lost()) device_.driver().eventDestroy(event_);
+}
+
+void OwnedEvent::record(const OwnedStream& stream) const {
+  device_.check(device_.driver().eventRecord(event_, stream.get()), "cuEventRecord");
+}
+
+void OwnedEvent::synchronize() const { device_.check(device_.driver().eventSynchronize(event_), "cuEventSynchronize"); }
+
+bool OwnedEvent::done() const {
+  const Result result = device_.driver().eventQuery(event_);
+  if (result == kNotReady) return false;
+  device_.check(result, "cuEventQuery");
+  return true;
+}
+
+float OwnedEvent::millisecondsTo(const OwnedEvent& end) const {
+  float milliseconds = 0;
+  device_.check(device_.driver().eventElapsedTime(&milliseconds, event_, end.event_), "cuEventElapsedTime");
+  return milliseconds;
+}
+
+void OwnedGraph::begin(const DeviceContext& device, const OwnedStream& stream) {
+  constexpr int kThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads' work does not end the capture
+  device.check(device.driver().streamBeginCapture(stream.get(), kThreadLocal), "cuStreamBeginCapture");
+}
+
+std::unique_ptr<OwnedGraph> OwnedGraph::end(const DeviceContext& device, const OwnedStream& stream, bool keep) {
+  const Driver& driver = device.driver();
+  Graph graph = nullptr;
+  const Result ended = driver.streamEndCapture(stream.get(), &graph);
+  if (!keep) {
+    if (ended == kSuccess && graph != nullptr) driver.graphDestroy(graph);
+    return nullptr;
+  }
+  device.check(ended, "cuStreamEndCapture");
+  GraphExec exec = nullptr;
+  const Result instantiated = driver.graphInstantiate(&exec, graph, 0);
+  driver.graphDestroy(graph);
+  device.check(instantiated, "cuGraphInstantiateWithFlags");
+  return std::unique_ptr<OwnedGraph>(new OwnedGraph(device, exec));
+}
+
+OwnedGraph::~OwnedGraph() {
+  if (!device_.lost()) device_.driver().graphExecDestroy(exec_);
+}
+
+void OwnedGraph::launch(const OwnedStream& stream) const {
+  device_.check(device_.driver().graphLaunch(exec_, stream.get()), "cuGraphLaunch");
+}
+
+bool DeviceBuffer::reserve(std::size_t bytes) {
   const std::size_t wanted = bytes == 0 ? 1 : bytes;  // an empty tensor needs an address too
-  driver_.check(driver_.memAlloc(&pointer_, wanted), "cuMemAlloc");
+  if (wanted <= capacity_) return false;
+  release();
+  device_.check(device_.driver().memAlloc(&pointer_, wanted), "cuMemAlloc");
   capacity_ = wanted;
+  return true;
 }
 
 void DeviceBuffer::release() noexcept {
-  if (pointer_ != 0) driver_.memFree(pointer_);
+  if (pointer_ != 0 && !device_.lost()) device_.driver().memFree(pointer_);
   pointer_ = 0;
-  capacity_ = 0;
-}
-
-void PinnedBuffer::reserve(std::size_t bytes) {
-  if (bytes <= capacity_ && pointer_ != nullptr) return;
-  release();
-  constexpr unsigned kPortable = 1;  // CU_MEMHOSTALLOC_PORTABLE
-  const std::size_t wanted = bytes == 0 ? 1 : bytes;
-  driver_.check(driver_.memHostAlloc(&pointer_, wanted, kPortable), "cuMemHostAlloc");
-  capacity_ = wanted;
-}
-
-void PinnedBuffer::release() noexcept {
-  if (pointer_ != nullptr) driver_.memFreeHost(pointer_);
-  pointer_ = nullptr;
   capacity_ = 0;
 }
 

@@ -1,8 +1,10 @@
-// A GPU's primary context, and the things that live in it. Each object here needs `Device::makeCurrent()` on the thread that
-// creates, uses or destroys it.
+// A GPU's primary context, and the things that live in it. Each object here needs `DeviceContext::makeCurrent()` on the thread that
+// creates, uses or destroys it. On a lost device destructors touch nothing.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include "driver.h"
@@ -18,69 +20,118 @@ class DeviceContext {
 
   const Driver& driver() const noexcept { return *driver_; }
   int index() const noexcept { return index_; }
-  // Every thread calls this before CUDA or TensorRT.
-  void makeCurrent() const { driver_->check(driver_->ctxSetCurrent(context_), "cuCtxSetCurrent"); }
+  // Every thread calls this before CUDA or TensorRT. Throws ERR_TRT_DEVICE_LOST where nothing can run any more.
+  void makeCurrent() const;
+  // The same for destructors: whether there is anything to be done.
+  bool tryMakeCurrent() const noexcept;
+
+  // Throws what `result` means unless it is success, and remembers a lost device.
+  void check(Result result, const char* what) const {
+    if (result != kSuccess) fail(result, what);
+  }
+  // Whether an earlier call reported an error after which nothing runs on the device in this process.
+  bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+  void throwIfLost() const;
 
  private:
   DeviceContext(const Driver& driver, int index);
+  [[noreturn]] void fail(Result result, const char* what) const;
 
   const Driver* driver_;
   int index_;
-  cuda::Context context_ = nullptr;
+  Context context_ = nullptr;
+  mutable std::atomic<bool> lost_{false};
 };
 
-// A stream that does not wait for the default stream.
+// A stream that does not wait for the default stream. `high`: the device's greatest priority.
 class OwnedStream {
  public:
-  explicit OwnedStream(const DeviceContext& device);
+  explicit OwnedStream(const DeviceContext& device, bool high = false);
   OwnedStream(const OwnedStream&) = delete;
   OwnedStream& operator=(const OwnedStream&) = delete;
-  ~OwnedStream() { driver_.streamDestroy(stream_); }
+  ~OwnedStream();
 
   Stream get() const noexcept { return stream_; }
-  void synchronize() const { driver_.check(driver_.streamSynchronize(stream_), "cuStreamSynchronize"); }
+  void waitFor(Event event) const;
+  void synchronize() const;
 
  private:
-  const Driver& driver_;
+  const DeviceContext& device_;
   Stream stream_ = nullptr;
+};
+
+class OwnedEvent {
+ public:
+  enum class Use { order, timing };
+  OwnedEvent(const DeviceContext& device, Use use);
+  OwnedEvent(const OwnedEvent&) = delete;
+  OwnedEvent& operator=(const OwnedEvent&) = delete;
+  ~OwnedEvent();
+
+  Event get() const noexcept { return event_; }
+  void record(const OwnedStream& stream) const;
+  // Sleeps until the recorded work is done.
+  void synchronize() const;
+  bool done() const;
+  // Milliseconds from this event to `end`; both of Use::timing, recorded and done.
+  float millisecondsTo(const OwnedEvent& end) const;
+
+ private:
+  const DeviceContext& device_;
+  Event event_ = nullptr;
+};
+
+// What a stream did between begin and end of a capture, ready to be launched again.
+class OwnedGraph {
+ public:
+  // Captures what `body` puts on the stream, in thread-local mode. Throws ERR_TRT_CUDA where it cannot be captured; the stream is
+  // usable after that too.
+  template <class Body>
+  static std::unique_ptr<OwnedGraph> capture(const DeviceContext& device, const OwnedStream& stream, Body body) {
+    begin(device, stream);
+    bool done = false;
+    try {
+      done = body();
+    } catch (...) {
+      end(device, stream, false);
+      throw;
+    }
+    return end(device, stream, done);
+  }
+  ~OwnedGraph();
+  OwnedGraph(const OwnedGraph&) = delete;
+  OwnedGraph& operator=(const OwnedGraph&) = delete;
+  void launch(const OwnedStream& stream) const;
+
+ private:
+  OwnedGraph(const DeviceContext& device, GraphExec exec) : device_(device), exec_(exec) {}
+  static void begin(const DeviceContext& device, const OwnedStream& stream);
+  // null when `keep` is false
+  static std::unique_ptr<OwnedGraph> end(const DeviceContext& device, const OwnedStream& stream, bool keep);
+
+  const DeviceContext& device_;
+  GraphExec exec_;
 };
 
 // Memory that grows to the largest size asked for, and keeps nothing of its contents when it does.
 class DeviceBuffer {
  public:
-  explicit DeviceBuffer(const DeviceContext& device) noexcept : driver_(device.driver()) {}
+  explicit DeviceBuffer(const DeviceContext& device) noexcept : device_(device) {}
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
   ~DeviceBuffer() { release(); }
 
-  void reserve(std::size_t bytes);
+  // Whether the address changed.
+  bool reserve(std::size_t bytes);
   DevicePtr get() const noexcept { return pointer_; }
   void* address() const noexcept { return reinterpret_cast<void*>(pointer_); }
+  std::size_t capacity() const noexcept { return capacity_; }
 
  private:
   void release() noexcept;
 
-  const Driver& driver_;
+  const DeviceContext& device_;
   DevicePtr pointer_ = 0;
-  std::size_t capacity_ = 0;
-};
-
-// The same in pinned host memory, which copies read and write while the CPU goes on.
-class PinnedBuffer {
- public:
-  explicit PinnedBuffer(const DeviceContext& device) noexcept : driver_(device.driver()) {}
-  PinnedBuffer(const PinnedBuffer&) = delete;
-  PinnedBuffer& operator=(const PinnedBuffer&) = delete;
-  ~PinnedBuffer() { release(); }
-
-  void reserve(std::size_t bytes);
-  void* get() const noexcept { return pointer_; }
-
- private:
-  void release() noexcept;
-
-  const Driver& driver_;
-  void* pointer_ = nullptr;
   std::size_t capacity_ = 0;
 };
 

@@ -15,15 +15,6 @@ namespace {
 constexpr Result kOutOfMemory = 2;
 constexpr Result kNoDevice = 100;
 
-// After these, every further call in the process fails: cuda.h calls the context "corrupted" or asks to relaunch the process.
-bool isSticky(Result result) noexcept {
-  constexpr Result sticky[] = {214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
-  for (Result each : sticky) {
-    if (result == each) return true;
-  }
-  return false;
-}
-
 std::string driverFile() {
   const char* chosen = std::getenv("NODE_TENSORRT_LIBCUDA");
   return chosen == nullptr || *chosen == '\0' ? "libcuda.so.1" : chosen;
@@ -35,6 +26,14 @@ std::string pathOf(void* symbol, const std::string& fallback) {
 }
 
 }  // namespace
+
+bool isSticky(Result result) noexcept {
+  constexpr Result sticky[] = {214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
+  for (Result each : sticky) {
+    if (result == each) return true;
+  }
+  return false;
+}
 
 Driver::Driver() {
   const std::string file = driverFile();

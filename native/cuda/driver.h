@@ -12,9 +12,16 @@ using Result = int;  // CUresult
 using Device = int;  // CUdevice
 using Context = void*;
 using Stream = void*;
+using Event = void*;
+using Graph = void*;
+using GraphExec = void*;
 using DevicePtr = uint64_t;  // CUdeviceptr, 64 bits on every system that has TensorRT
 
 inline constexpr Result kSuccess = 0;
+inline constexpr Result kNotReady = 600;
+
+// After such an error every further call on the device fails: cuda.h calls the context "corrupted" or asks to relaunch the process.
+bool isSticky(Result result) noexcept;
 
 class Driver {
  public:

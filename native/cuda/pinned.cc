@@ -1,0 +1,78 @@
+#include "pinned.h"
+
+#include <bit>
+
+namespace nt::cuda {
+namespace {
+
+// Powers of two up to 1 MiB, then whole MiB: few classes, so that blocks are found again, and little waste.
+std::size_t sizeClass(std::size_t bytes) {
+  constexpr std::size_t kSmallest = 4096, kMiB = std::size_t{1} << 20;
+  if (bytes <= kSmallest) return kSmallest;
+  return bytes <= kMiB ? std::bit_ceil(bytes) : (bytes + kMiB - 1) / kMiB * kMiB;
+}
+
+}  // namespace
+
+PinnedPool& PinnedPool::of(const DeviceContext& device) {
+  static auto& mutex = *new std::mutex;
+  static auto& pools = *new std::map<const DeviceContext*, PinnedPool*>;
+  const std::lock_guard lock(mutex);
+  PinnedPool*& pool = pools[&device];
+  if (pool == nullptr) pool = new PinnedPool(device);
+  return *pool;
+}
+
+std::shared_ptr<PinnedBlock> PinnedPool::acquire(std::size_t bytes) {
+  const std::size_t size = sizeClass(bytes);
+  const auto own = [this](PinnedBlock* block) { return std::shared_ptr<PinnedBlock>(block, [this](PinnedBlock* b) { giveBack(b); }); };
+  {
+    const std::lock_guard lock(mutex_);
+    usedBytes_ += size;
+    if (const auto found = kept_.find(size); found != kept_.end() && !found->second.empty()) {
+      PinnedBlock* block = found->second.back();
+      found->second.pop_back();
+      keptBytes_ -= size;
+      return own(block);
+    }
+  }
+  constexpr unsigned kPortable = 1;  // CU_MEMHOSTALLOC_PORTABLE
+  void* memory = nullptr;
+  const Result result = device_.driver().memHostAlloc(&memory, size, kPortable);
+  if (result != kSuccess) {
+    const std::lock_guard lock(mutex_);
+    usedBytes_ -= size;
+  }
+  device_.check(result, "cuMemHostAlloc");
+  return own(new PinnedBlock(static_cast<uint8_t*>(memory), size));
+}
+
+void PinnedPool::giveBack(PinnedBlock* block) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    usedBytes_ -= block->capacity();
+    if (keptBytes_ + block->capacity() <= kKeepAtMost) {
+      keptBytes_ += block->capacity();
+      kept_[block->capacity()].push_back(block);
+      return;
+    }
+  }
+  free(block);
+}
+
+void PinnedPool::free(PinnedBlock* block) noexcept {
+  if (device_.tryMakeCurrent()) device_.driver().memFreeHost(block->data());
+  delete block;
+}
+
+std::size_t PinnedPool::used() const {
+  const std::lock_guard lock(mutex_);
+  return usedBytes_;
+}
+
+std::size_t PinnedPool::kept() const {
+  const std::lock_guard lock(mutex_);
+  return keptBytes_;
+}
+
+}  // namespace nt::cuda

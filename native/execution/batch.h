@@ -1,0 +1,90 @@
+// Requests that run together: their inputs side by side in pinned memory, on their way through queue and lane and back.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "../cuda/pinned.h"
+
+namespace nt::execution {
+
+using Clock = std::chrono::steady_clock;
+using TimePoint = Clock::time_point;
+using Shape = std::vector<int64_t>;
+
+// The shapes of all inputs, in the engine's order. Within a batch dimension 0 is the number of rows.
+using Shapes = std::vector<Shape>;
+
+// Pinned memory that a caller filled, leased for the time of a request: it is copied to the device from where it is.
+struct Lease {
+  std::shared_ptr<void> owner;
+  const uint8_t* data = nullptr;
+  explicit operator bool() const noexcept { return data != nullptr; }
+};
+
+// Memory that an output goes to directly, leased likewise.
+struct Target {
+  std::shared_ptr<void> owner;
+  uint8_t* data = nullptr;
+  std::size_t size = 0;
+  explicit operator bool() const noexcept { return data != nullptr; }
+};
+
+struct Timing {
+  // milliseconds; queue by the host's clock, the others by CUDA events where this batch was measured, else negative
+  float queue = 0;
+  float copyIn = -1, compute = -1, copyOut = -1;
+};
+
+struct Output {
+  Shape shape;
+  const uint8_t* data = nullptr;  // in the completion's memory, or in the target that the request named
+  std::size_t size = 0;
+  bool inTarget = false;
+};
+
+struct Completion {
+  uint64_t request = 0;
+  std::exception_ptr failure;
+  // in the engine's order; an output that was not asked for has no data and no shape
+  std::vector<Output> outputs;
+  // what `outputs` point into
+  std::vector<std::shared_ptr<cuda::PinnedBlock>> memory;
+  Timing timing;
+};
+
+// Where completions go, from any thread. Must not throw.
+using Sink = std::function<void(std::vector<Completion>)>;
+
+struct Part {
+  uint64_t request = 0;
+  int64_t row = 0;
+  int64_t rows = 1;
+  // bit i: output i is wanted
+  uint64_t outputs = ~uint64_t{0};
+  TimePoint asked;
+  std::vector<Lease> leases;    // by input; empty when none
+  std::vector<Target> targets;  // by output; empty when none
+};
+
+struct Batch {
+  Shapes shapes;  // dimension 0 as the first request had it; rowsOf() where requests merge
+  int64_t rows = 0;
+  int64_t capacity = 0;
+  std::vector<Part> parts;
+  std::shared_ptr<cuda::PinnedBlock> memory;
+  std::vector<std::size_t> offsets;   // of each input in `memory`
+  std::vector<std::size_t> rowBytes;  // of each input: bytes of one row, or of the whole tensor when requests do not merge
+  bool full = false;
+  int writers = 0;  // requests whose data is still being copied in
+
+  uint8_t* row(std::size_t input, int64_t index) const {
+    return memory->data() + offsets[input] + rowBytes[input] * static_cast<std::size_t>(index);
+  }
+  TimePoint oldest() const { return parts.front().asked; }
+};
+
+}  // namespace nt::execution

@@ -1,0 +1,185 @@
+#include "queue.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../base/error.h"
+
+namespace nt::execution {
+namespace {
+
+constexpr std::size_t kAlignment = 256;  // as cudaMalloc's: every element type, and whole cache lines
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Whether requests of these shapes may share a batch: all dimensions but the first are equal.
+bool mergeable(const Shapes& a, const Shapes& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].size() != b[i].size() || !std::equal(a[i].begin() + 1, a[i].end(), b[i].begin() + 1)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Queue::Queue(BatchingOptions batching, std::size_t limit, Allocate allocate)
+    : batching_(std::move(batching)), limit_(limit), allocate_(std::move(allocate)) {}
+
+Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) throw Error("ERR_TRT_CLOSED", "The engine is closed");
+  if (waiting_ >= limit_) {
+    throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) + " requests wait, maxQueue is " +
+                                          std::to_string(limit_));
+  }
+  std::shared_ptr<Batch> batch = openFor(shapes, part.rows);
+  if (!batch) {
+    batch = begin(shapes, rowBytes, part.rows);
+    batches_.push_back(batch);
+  }
+  part.row = batch->rows;
+  const int64_t row = part.row;
+  batch->rows += part.rows;
+  batch->parts.push_back(std::move(part));
+  batch->full = batch->rows >= batching_.maxBatch;
+  ++batch->writers;
+  ++waiting_;
+  return {std::move(batch), row};
+}
+
+std::shared_ptr<Batch> Queue::openFor(const Shapes& shapes, int64_t rows) const {
+  if (batching_.maxBatch == 1) return nullptr;
+  for (const auto& batch : batches_) {
+    if (batch->full || !mergeable(batch->shapes, shapes)) continue;
+    if (batch->rows + rows <= batching_.maxBatch) return batch;
+    batch->full = true;  // it will not be overtaken by later, smaller requests
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Batch> Queue::begin(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, int64_t rows) {
+  auto batch = std::make_shared<Batch>();
+  batch->shapes = shapes;
+  batch->rowBytes = rowBytes;
+  batch->capacity = std::max(batching_.maxBatch, rows);
+  const auto perTensor = static_cast<std::size_t>(batching_.maxBatch == 1 ? 1 : batch->capacity);
+  std::size_t bytes = 0;
+  for (const std::size_t each : rowBytes) {
+    batch->offsets.push_back(bytes);
+    bytes += aligned(each * perTensor);
+  }
+  batch->memory = allocate_(bytes);
+  return batch;
+}
+
+void Queue::commit(const Place& place) {
+  const std::lock_guard lock(mutex_);
+  --place.batch->writers;
+  if (sleepers_ > 0) changed_.notify_one();
+}
+
+bool Queue::cancel(uint64_t request) {
+  const std::lock_guard lock(mutex_);
+  for (auto each = batches_.begin(); each != batches_.end(); ++each) {
+    Batch& batch = **each;
+    const auto part = std::ranges::find(batch.parts, request, &Part::request);
+    if (part == batch.parts.end()) continue;
+    if (batch.writers > 0) return false;  // its data is on its way; it will run, and its result is dropped
+    --waiting_;
+    if (batch.parts.size() == 1) {
+      batches_.erase(each);
+      return true;
+    }
+    // close the gap, so that the others' rows stay together
+    for (std::size_t input = 0; input < batch.offsets.size(); ++input) {
+      const int64_t behind = part->row + part->rows;
+      std::memmove(batch.row(input, part->row), batch.row(input, behind),
+                   batch.rowBytes[input] * static_cast<std::size_t>(batch.rows - behind));
+    }
+    for (auto later = part + 1; later != batch.parts.end(); ++later) later->row -= part->rows;
+    batch.rows -= part->rows;
+    batch.parts.erase(part);
+    batch.full = false;
+    return true;
+  }
+  return false;
+}
+
+bool Queue::due(const Batch& batch, TimePoint now) const {
+  if (batch.writers > 0) return false;
+  return batch.full || closed_ || now >= batch.oldest() + batching_.maxDelay ||
+         std::ranges::binary_search(batching_.preferred, batch.rows);
+}
+
+std::shared_ptr<Batch> Queue::takeLocked(TimePoint now) {
+  for (auto each = batches_.begin(); each != batches_.end(); ++each) {
+    if (!due(**each, now)) continue;
+    std::shared_ptr<Batch> batch = std::move(*each);
+    batches_.erase(each);
+    waiting_ -= batch->parts.size();
+    return batch;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<Batch> Queue::take(TimePoint now) {
+  const std::lock_guard lock(mutex_);
+  return takeLocked(now);
+}
+
+std::optional<TimePoint> Queue::nextDueLocked() const {
+  std::optional<TimePoint> next;
+  for (const auto& batch : batches_) {
+    if (batch->writers > 0) continue;  // commit() wakes
+    const TimePoint due = batch->oldest() + batching_.maxDelay;
+    if (!next || due < *next) next = due;
+  }
+  return next;
+}
+
+std::optional<TimePoint> Queue::nextDue() const {
+  const std::lock_guard lock(mutex_);
+  return nextDueLocked();
+}
+
+std::shared_ptr<Batch> Queue::waitAndTake() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (std::shared_ptr<Batch> batch = takeLocked(Clock::now())) {
+      // another batch may be due for a lane that sleeps
+      if (!batches_.empty() && sleepers_ > 0) changed_.notify_one();
+      return batch;
+    }
+    if (closed_ && batches_.empty()) return nullptr;
+    const std::optional<TimePoint> due = nextDueLocked();
+    ++sleepers_;
+    if (due) {
+      changed_.wait_until(lock, *due);
+    } else {
+      changed_.wait(lock);
+    }
+    --sleepers_;
+  }
+}
+
+void Queue::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+std::vector<std::shared_ptr<Batch>> Queue::drain() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Batch>> all(batches_.begin(), batches_.end());
+  batches_.clear();
+  waiting_ = 0;
+  changed_.notify_all();
+  return all;
+}
+
+std::size_t Queue::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+}  // namespace nt::execution
