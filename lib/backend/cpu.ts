@@ -93,8 +93,12 @@ class Session {
   #settle(reply: Extract<Reply, { id: number }>): void {
     const job = this.#running.get(reply.id)
     this.#running.delete(reply.id)
-    if (reply.type === 'error') job?.reject(fromWire(reply.error))
-    else job?.resolve(outputsOf(reply.outputs))
+    if (reply.type === 'error') return job?.reject(fromWire(reply.error))
+    try {
+      job?.resolve(outputsOf(reply.outputs))
+    } catch (error) {
+      job?.reject(error as Error) // a Tensor has at most 8 dimensions, onnxruntime knows no such limit
+    }
   }
 
   /** Hands the worker what it may have, and lets the process go when nothing is left. */
