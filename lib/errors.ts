@@ -61,13 +61,24 @@ export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value === 'string') return `string ${JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)}`
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return `${typeof value} ${String(value)}`
-  if (Array.isArray(value)) return value.length <= 8 && value.every((v) => typeof v === 'number') ? `array [${value.join(', ')}]` : `array of ${value.length}`
-  if (typeof value === 'object') {
+  return typeof value === 'object' ? describeObject(value) : typeof value
+}
+
+/** A proxy or a getter may throw here; a message about a wrong value is worth more than that. */
+function describeObject(value: object): string {
+  try {
+    if (Array.isArray(value)) return describeArray(value)
     const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null
     const name = prototype?.constructor?.name
     return typeof name === 'string' && name !== '' ? name : 'object'
+  } catch {
+    return 'object'
   }
-  return typeof value
+}
+
+function describeArray(value: readonly unknown[]): string {
+  const isShort = value.length <= 8 && value.every((element) => typeof element === 'number')
+  return isShort ? `array [${value.join(', ')}]` : `array of ${value.length}`
 }
 
 /** The one form of a message about an argument: "Expected X for NAME but received Y". */

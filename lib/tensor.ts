@@ -1,3 +1,4 @@
+import { isAnyArrayBuffer } from 'node:util/types'
 import { describe, expected, TensorRTError } from './errors.js'
 
 /** What is known of a data type; the one place where element sizes and array types stand. */
@@ -78,14 +79,18 @@ export function byteSize(dtype: DType, shape: readonly number[]): number {
 /** Checks a shape as a user gave it and returns a frozen copy. @throws TensorRTError ERR_TRT_SHAPE */
 export function checkedShape(shape: unknown, name = 'shape'): readonly number[] {
   if (!Array.isArray(shape)) throw expected('an array of non-negative integers', name, shape)
+  if (shape.length > 8) throw new TensorRTError('ERR_TRT_SHAPE', `Expected at most 8 dimensions for ${name} but received ${shape.length}`)
   const copy = Array.from(shape as unknown[], (dim) => {
     if (typeof dim !== 'number' || !Number.isSafeInteger(dim) || dim < 0) {
-      throw new TensorRTError('ERR_TRT_SHAPE', `Expected non-negative integers for ${name} but received ${describe(dim)} in [${(shape as unknown[]).map(String).join(', ')}]`)
+      throw new TensorRTError(
+        'ERR_TRT_SHAPE',
+        `Expected non-negative integers for ${name} but received ${describe(dim)} in [${(shape as unknown[]).map(String).join(', ')}]`,
+      )
     }
     return dim
   })
-  if (copy.length > 8) throw new TensorRTError('ERR_TRT_SHAPE', `Expected at most 8 dimensions for ${name} but received ${copy.length}`)
-  if (!Number.isSafeInteger(elementCount(copy))) throw new TensorRTError('ERR_TRT_SHAPE', `${name} [${copy.join(', ')}] has more elements than a number can count`)
+  if (!Number.isSafeInteger(elementCount(copy)))
+    throw new TensorRTError('ERR_TRT_SHAPE', `${name} [${copy.join(', ')}] has more elements than a number can count`)
   return Object.freeze(copy)
 }
 
@@ -93,9 +98,14 @@ function isTypedArray(value: unknown): value is NodeJS.TypedArray {
   return ArrayBuffer.isView(value) && !(value instanceof DataView)
 }
 
+/** By its tag: Node has the class only since version 24. */
+function isFloat16Array(data: unknown): boolean {
+  return isTypedArray(data) && (data[Symbol.toStringTag] as string) === 'Float16Array'
+}
+
 function arrayFits(dtype: DType, data: NodeJS.TypedArray): boolean {
   if (data instanceof facts[dtype].array) return true
-  if (dtype === 'float16' && data.constructor.name === 'Float16Array') return true
+  if (dtype === 'float16' && isFloat16Array(data)) return true
   return data instanceof Uint8ClampedArray && facts[dtype].array === Uint8Array
 }
 
@@ -105,6 +115,8 @@ export class Tensor<D extends DType = DType> {
   /** Row-major, the outermost dimension first; `[]` is a scalar. */
   readonly shape: readonly number[]
   readonly data: DTypeArrays[D]
+  /** Tells a Tensor from what only looks like one: a proxy, or an object with this prototype, could answer differently each time it is asked. */
+  readonly #genuine = true
 
   /**
    * A view on `data`, which is not copied.
@@ -114,14 +126,20 @@ export class Tensor<D extends DType = DType> {
     if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
     if (!isTypedArray(data)) throw expected(`a ${facts[dtype].array.name}`, 'data', data)
     if (!arrayFits(dtype, data)) {
-      throw new TensorRTError('ERR_TRT_DTYPE', `Expected a ${facts[dtype].array.name} for the data of a ${dtype} tensor but received ${describe(data)}`)
+      throw new TensorRTError(
+        'ERR_TRT_DTYPE',
+        `Expected a ${facts[dtype].array.name} for the data of a ${dtype} tensor but received ${describe(data)}`,
+      )
     }
     this.dtype = dtype
     this.shape = checkedShape(shape)
     this.data = data
     const wanted = byteSize(dtype, this.shape)
     if (data.byteLength !== wanted) {
-      throw new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} bytes of data for a ${dtype} tensor of shape [${this.shape.join(', ')}] but received ${data.byteLength}`)
+      throw new TensorRTError(
+        'ERR_TRT_SHAPE',
+        `Expected ${wanted} bytes of data for a ${dtype} tensor of shape [${this.shape.join(', ')}] but received ${data.byteLength}`,
+      )
     }
     Object.freeze(this)
   }
@@ -138,13 +156,26 @@ export class Tensor<D extends DType = DType> {
     return Tensor.fromBytes(dtype, new ArrayBuffer(byteSize(dtype, checkedShape(shape))), shape)
   }
 
-  /** A tensor over a whole ArrayBuffer. */
+  /**
+   * A tensor over a whole ArrayBuffer.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE when its length is not that of `shape`.
+   */
   static fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer, shape: readonly number[]): Tensor<D> {
+    if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
+    if (!isAnyArrayBuffer(buffer)) throw expected('an ArrayBuffer', 'buffer', buffer)
     const { array } = facts[dtype]
     if (buffer.byteLength % array.BYTES_PER_ELEMENT !== 0) {
-      throw new TensorRTError('ERR_TRT_SHAPE', `Expected a multiple of ${array.BYTES_PER_ELEMENT} bytes for a ${dtype} tensor but received ${buffer.byteLength}`)
+      throw new TensorRTError(
+        'ERR_TRT_SHAPE',
+        `Expected a multiple of ${array.BYTES_PER_ELEMENT} bytes for a ${dtype} tensor but received ${buffer.byteLength}`,
+      )
     }
     return new Tensor(dtype, new array(buffer) as DTypeArrays[D], shape)
+  }
+
+  /** Whether `value` was made by this class. */
+  static is(value: unknown): value is Tensor {
+    return typeof value === 'object' && value !== null && #genuine in value
   }
 
   /** The number of elements. */
@@ -160,6 +191,18 @@ export class Tensor<D extends DType = DType> {
   reshape(shape: readonly number[]): Tensor<D> {
     return new Tensor(this.dtype, this.data, shape)
   }
+
+  /** The same numbers in memory of their own. */
+  clone(): Tensor<D> {
+    return Tensor.fromBytes(this.dtype, copiedBytes(this.data), this.shape)
+  }
+}
+
+/** The bytes of a typed array in a new ArrayBuffer. Not `data.slice()`, which of a Buffer is a view. */
+export function copiedBytes(data: NodeJS.TypedArray): ArrayBuffer {
+  const copy = new ArrayBuffer(data.byteLength)
+  if (data.byteLength > 0) new Uint8Array(copy).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
+  return copy
 }
 
 function dtypeOf(data: unknown): DType {
@@ -168,6 +211,10 @@ function dtypeOf(data: unknown): DType {
   if (data instanceof BigInt64Array) return 'int64'
   if (data instanceof Int8Array) return 'int8'
   if (data instanceof Uint8Array || data instanceof Uint8ClampedArray) return 'uint8'
-  if (isTypedArray(data) && data.constructor.name === 'Float16Array') return 'float16'
-  throw expected('a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array (other data types: new Tensor(dtype, data, shape))', 'data', data)
+  if (isFloat16Array(data)) return 'float16'
+  throw expected(
+    'a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array (other data types: new Tensor(dtype, data, shape))',
+    'data',
+    data,
+  )
 }

@@ -31,7 +31,7 @@ std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cud
     error.attachLog(log.lines());
     throw error;
   }
-  return std::shared_ptr<Engine>(new Engine(device, std::make_shared<tensorrt::CudaEngine>(std::move(runtime), object)));
+  return std::shared_ptr<Engine>(new Engine(device, std::make_shared<tensorrt::CudaEngine>(runtime, object)));
 }
 
 Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine)

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <regex>
+#include <string_view>
 
 #include "../base/error.h"
 
@@ -54,6 +54,14 @@ std::string expanded(const std::string& pattern) {
   return value == nullptr || *value == '\0' ? std::string() : value + pattern.substr(end);
 }
 
+// libnvinfer.so, libnvinfer.so.10.15.1 and so on; not libnvinfer_plugin.so.10
+bool isLibraryName(std::string_view file) {
+  for (const std::string_view name : {"libnvinfer.so", "libnvinfer_lean.so", "libnvinfer_dispatch.so", "libtensorrt_rtx.so"}) {
+    if (file.starts_with(name)) return file.find_first_not_of(".0123456789", name.size()) == file.npos;
+  }
+  return false;
+}
+
 // Every TensorRT library in a folder, in the order of kSonames; other names (libnvinfer.so.10.15.1, a bare .so) after.
 std::vector<std::string> librariesIn(const fs::path& folder) {
   std::vector<std::string> paths;
@@ -66,10 +74,9 @@ std::vector<std::string> librariesIn(const fs::path& folder) {
     paths.push_back(path.string());
   };
   for (const char* soname : kSonames) add(folder / soname);
-  static const auto& versioned = *new std::regex(R"(lib(nvinfer|nvinfer_lean|nvinfer_dispatch|tensorrt_rtx)\.so(\.\d+)*)");
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    if (std::regex_match(entry.path().filename().string(), versioned)) add(entry.path());
+    if (isLibraryName(entry.path().filename().string())) add(entry.path());
   }
   return paths;
 }

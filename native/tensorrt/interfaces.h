@@ -30,13 +30,17 @@ class Reference {
   void* object_;
 };
 
-// A public object that is deleted with this one.
+// A public object that is deleted with this one, before what it came from.
 class Owned : public Reference {
  public:
-  using Reference::Reference;
+  Owned(const Library& library, void* object, std::shared_ptr<void> parent = nullptr) noexcept
+      : Reference(library, object), parent_(std::move(parent)) {}
   Owned(const Owned&) = delete;
   Owned& operator=(const Owned&) = delete;
   ~Owned() { Library::destroy(get()); }
+
+ private:
+  std::shared_ptr<void> parent_;
 };
 
 class HostMemory : public Owned {
@@ -148,8 +152,7 @@ class Runtime : public Owned {
 
 class CudaEngine : public Owned {
  public:
-  CudaEngine(std::shared_ptr<Runtime> runtime, void* object)
-      : Owned(runtime->library(), object), runtime_(std::move(runtime)) {}
+  CudaEngine(const std::shared_ptr<Runtime>& runtime, void* object) : Owned(runtime->library(), object, runtime) {}
   std::string name() const;
   int32_t profiles() const { return call<Method::VCudaEngine_getNbOptimizationProfiles>(); }
   int32_t ioTensors() const { return call<Method::VCudaEngine_getNbIOTensors>(); }
@@ -173,15 +176,11 @@ class CudaEngine : public Owned {
   void* createContext() const {
     return call<Method::VCudaEngine_createExecutionContext>(library().number(Enumerator::ExecutionContextAllocationStrategy_kSTATIC));
   }
-
- private:
-  std::shared_ptr<Runtime> runtime_;
 };
 
 class ExecutionContext : public Owned {
  public:
-  ExecutionContext(std::shared_ptr<CudaEngine> engine, void* object)
-      : Owned(engine->library(), object), engine_(std::move(engine)) {}
+  ExecutionContext(const std::shared_ptr<CudaEngine>& engine, void* object) : Owned(engine->library(), object, engine) {}
   bool setOptimizationProfile(int32_t profile, void* stream) {
     return call<Method::VExecutionContext_setOptimizationProfileAsync>(profile, stream);
   }
@@ -193,9 +192,6 @@ class ExecutionContext : public Owned {
   // how many inputs lack a shape or value; negative when shapes contradict each other
   int32_t inferShapes() { return call<Method::VExecutionContext_inferShapes>(0, static_cast<char const**>(nullptr)); }
   bool enqueue(void* stream) { return call<Method::VExecutionContext_enqueueV3>(stream); }
-
- private:
-  std::shared_ptr<CudaEngine> engine_;
 };
 
 }  // namespace nt::tensorrt

@@ -1,0 +1,71 @@
+// @ts-check
+import js from '@eslint/js'
+import { defineConfig, globalIgnores } from 'eslint/config'
+import tseslint from 'typescript-eslint'
+
+export default defineConfig(
+  globalIgnores(['dist/', 'build/', 'prebuilds/', '.cache/', '.tap/', 'out/', 'coverage/', 'lib/onnx/onnx_pb.ts']),
+  js.configs.recommended,
+  {
+    rules: {
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+      'no-console': 'off',
+      'object-shorthand': 'error',
+      'prefer-const': 'error',
+    },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      // A number in a message is what it looks like.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      // Arrow functions of one line are the style here.
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/consistent-type-imports': ['error', { disallowTypeAnnotations: false }],
+      // An index into a typed array inside a loop that is bounded by its length.
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      // What JavaScript hands over is checked at run time too, whatever its type says.
+      '@typescript-eslint/no-unnecessary-condition': 'off',
+      // `DType | string` tells a reader what strings are meant.
+      '@typescript-eslint/no-redundant-type-constituents': 'off',
+      // An async function may be one for its type's sake: a method of an interface, a test.
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    // Tests hand over what the types forbid, and tap's t.test() is awaited by its parent.
+    files: ['test/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-explicit-any': 'off',
+    },
+  },
+  {
+    // The scripts' types are checked by `tsc -p scripts`.
+    files: ['**/*.mjs'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          'Buffer',
+          'URL',
+          'clearInterval',
+          'clearTimeout',
+          'console',
+          'fetch',
+          'process',
+          'setInterval',
+          'setTimeout',
+          'structuredClone',
+        ].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
+)

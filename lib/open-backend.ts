@@ -1,0 +1,53 @@
+import type { Backend } from './backend/backend.js'
+import type { BuildOptions } from './builder.js'
+import { TensorRTError } from './errors.js'
+import type { Model } from './model-source.js'
+
+export interface OpenOptions {
+  readonly backend: 'auto' | 'tensorrt' | 'cpu'
+  readonly device: number
+  readonly tensorrt?: string
+  readonly shapes?: NonNullable<BuildOptions['shapes']>
+}
+
+/**
+ * Opens a model on the backend that was asked for. The backends are imported only here, when one is wanted: neither needs what the other needs.
+ * With `auto` the machine decides, not the model: what TensorRT refuses to build is an error, not a reason to run it slowly elsewhere.
+ */
+export async function openBackend(model: Model, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
+  if (model.kind === 'plan') {
+    refuseForPlan(model.label, options)
+    return openPlan(model.bytes, options, signal)
+  }
+  const backend = options.backend === 'auto' ? await chooseBackend(options) : options.backend
+  signal.throwIfAborted()
+  if (backend === 'cpu') return (await import('./backend/cpu.js')).openCpu(model.data)
+  return openPlan(await buildForEngine(model.data, options, signal), options, signal)
+}
+
+function refuseForPlan(label: string, { backend, shapes }: OpenOptions): void {
+  const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is a TensorRT plan: ${why}`)
+  if (backend === 'cpu') throw refuse("only TensorRT runs it. For backend 'cpu' give the ONNX model that it was built from")
+  if (shapes !== undefined) throw refuse('its shapes were decided when it was built. Leave out the option shapes')
+}
+
+async function chooseBackend({ device, tensorrt }: OpenOptions): Promise<'tensorrt' | 'cpu'> {
+  const { canRunTensorRT } = await import('./backend/tensorrt.js')
+  return (await canRunTensorRT({ device, ...(tensorrt !== undefined && { tensorrt }) })) ? 'tensorrt' : 'cpu'
+}
+
+async function openPlan(plan: Uint8Array, { device, tensorrt }: OpenOptions, signal: AbortSignal): Promise<Backend> {
+  const { openTensorRT } = await import('./backend/tensorrt.js')
+  return openTensorRT(plan, { device, signal, ...(tensorrt !== undefined && { tensorrt }) })
+}
+
+async function buildForEngine(
+  model: Uint8Array | string,
+  { device, tensorrt, shapes }: OpenOptions,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const { Builder } = await import('./builder.js')
+  const builder = new Builder({ device, ...(tensorrt !== undefined && { tensorrt }) })
+  const plan = await builder.build(model, { signal, ...(shapes !== undefined && { shapes }) })
+  return plan.bytes
+}

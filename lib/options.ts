@@ -1,0 +1,48 @@
+import { expected, TensorRTError } from './errors.js'
+
+/**
+ * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when it is no object or has a name that is not among `known`.
+ */
+export function readOptions<K extends string>(options: unknown, known: readonly K[], owner: string): Partial<Record<K, unknown>> {
+  const values = Object.create(null) as Partial<Record<K, unknown>>
+  if (options === undefined) return values
+  if (typeof options !== 'object' || options === null) throw expected('an object', `the options of ${owner}`, options)
+  const unknown = Object.keys(options).find((name) => !(known as readonly string[]).includes(name))
+  if (unknown !== undefined) throw unknownOption(unknown, known, owner)
+  for (const name of known) values[name] = (options as Record<string, unknown>)[name]
+  return values
+}
+
+function unknownOption(name: string, known: readonly string[], owner: string): TensorRTError {
+  const list = known.join(', ')
+  const message = `Unknown option ${JSON.stringify(name)} for ${owner}: did you mean ${nearest(name, known)}? It knows ${list}`
+  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
+}
+
+function nearest(name: string, known: readonly string[]): string {
+  const wanted = name.toLowerCase()
+  const ranked = known.map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
+  return ranked.reduce((best, next) => (next.distance < best.distance ? next : best)).candidate
+}
+
+/** Levenshtein's distance; of long names only the beginning counts, so that a hostile one costs nothing. */
+function editDistance(a: string, b: string): number {
+  const short = a.slice(0, 64)
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= short.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (short[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}
+
+/** An AbortSignal or nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedSignal(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined || signal instanceof AbortSignal) return signal
+  throw expected('an AbortSignal', 'signal', signal)
+}

@@ -1,0 +1,36 @@
+import type { Sharp, SharpOptions } from 'sharp'
+import { TensorRTError } from '../errors.js'
+import type { Image } from './types.js'
+
+type SharpFactory = typeof import('sharp').default
+
+/** sharp, loaded on first use, so that those who read no pictures do not need it. @throws TensorRTError ERR_TRT_IMAGE */
+export async function loadSharp(purpose: string): Promise<SharpFactory> {
+  try {
+    return (await import('sharp')).default
+  } catch (cause) {
+    const reason = (cause as Error).message
+    throw new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: the package sharp cannot be loaded (npm install sharp): ${reason}`, {
+      cause,
+    })
+  }
+}
+
+/** A picture as the start of a sharp pipeline; the data is not copied. */
+export async function openImage(image: Image, purpose: string): Promise<Sharp> {
+  const sharp = await loadSharp(purpose)
+  const raw: SharpOptions = { raw: { width: image.width, height: image.height, channels: 3 } }
+  return sharp(image.data, raw)
+}
+
+/** The end of a sharp pipeline: three channels of 8 bit, without alpha. */
+export async function toImage(pipeline: Sharp): Promise<Image> {
+  const { data, info } = await pipeline.toColourspace('srgb').removeAlpha().raw().toBuffer({ resolveWithObject: true })
+  return { width: info.width, height: info.height, channels: 3, data: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }
+}
+
+/** What sharp threw as an error of this package. */
+export function imageFailure(cause: unknown, purpose: string): TensorRTError {
+  if (cause instanceof TensorRTError) return cause
+  return new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: ${(cause as Error).message}`, { cause })
+}

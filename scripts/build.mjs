@@ -1,0 +1,109 @@
+// @ts-check
+// npm run build [-- --addon | --lib] [--sanitize=address|thread|undefined]
+// The addon (CMake, through cmake-js) and the TypeScript. What is up to date is left alone; nothing is printed unless it takes long or fails.
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, extname, join, relative } from 'node:path'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { bin, Failure, filesUnder, main, modified, root, runQuietly, say, withLock } from './support.mjs'
+
+const sourceFolders = ['lib', 'test', 'examples', 'bench']
+const libStamp = join(root, 'build', 'lib.stamp')
+
+/** @typedef {'address' | 'thread' | 'undefined'} Sanitizer */
+
+/** Where a build of the addon lies. */
+export const addonPath = (/** @type {Sanitizer | undefined} */ sanitize) =>
+  join(
+    root,
+    'build',
+    ...(sanitize ? [{ address: 'asan', thread: 'tsan', undefined: 'ubsan' }[sanitize]] : []),
+    'Release',
+    'node_tensorrt.node',
+  )
+
+/**
+ * Builds the addon; a sanitized one lies in a folder of its own. Elsewhere than on Linux there is none.
+ *
+ * @param {Sanitizer} [sanitize]
+ */
+export const buildAddon = (sanitize) =>
+  withLock(sanitize ? `addon-${sanitize}` : 'addon', async () => {
+    if (process.platform !== 'linux')
+      return say(`no addon on ${process.platform}: TensorRT needs Linux (x64, arm64); the CPU backend works`)
+    const addon = addonPath(sanitize)
+    const inputs = [...filesUnder(join(root, 'native')), join(root, 'CMakeLists.txt')]
+    const folder = dirname(dirname(addon))
+    const stamp = join(folder, 'addon.stamp')
+    if (existsSync(addon) && modified(stamp) > Math.max(...inputs.map(modified))) return
+    const begun = new Date()
+    forgetMovedBuild(folder)
+    const options = sanitize ? [`--CDSANITIZE=${sanitize}`] : []
+    // CI is strict about warnings; a stranger's newer compiler may have new ones, and they must not stop him.
+    if (process.env['NODE_TENSORRT_WERROR'] && !sanitize) options.push('--CDCMAKE_CXX_FLAGS=-Werror')
+    const what = sanitize ? `building the addon (${sanitize} sanitizer)` : 'building the addon'
+    const args = ['build', '--out', folder, '--parallel', '2', '--log-level', 'error', ...options]
+    const output = await runQuietly(bin('cmake-js'), args, { what })
+    writeFileSync(join(folder, 'addon.log'), output)
+    if (output.includes('warning:') && !sanitize) say(output)
+    if (!existsSync(addon)) throw new Failure(`${what} made no ${relative(root, addon)}:\n${output}`)
+    writeFileSync(stamp, '')
+    // What is edited while the compiler runs counts as changed since.
+    utimesSync(stamp, begun, begun)
+  })
+
+/** CMake refuses a build folder that was made for another place, as a copied or moved checkout has it. */
+const forgetMovedBuild = (/** @type {string} */ folder) => {
+  const cache = join(folder, 'CMakeCache.txt')
+  if (existsSync(cache) && !readFileSync(cache, 'utf8').includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${root}\n`)) {
+    rmSync(cache)
+    rmSync(join(folder, 'CMakeFiles'), { recursive: true, force: true })
+  }
+}
+
+/** Builds dist/ from the TypeScript: plain tsc, and the files that lib/ needs beside it. */
+export const buildLib = () =>
+  withLock('lib', async () => {
+    const sources = sourceFolders.flatMap((folder) => filesUnder(join(root, folder)))
+    const newest = Math.max(...[...sources, join(root, 'tsconfig.json'), join(root, 'package.json')].map(modified))
+    const listing = `${String(newest)} ${String(sources.length)}`
+    if (existsSync(libStamp) && readFileSync(libStamp, 'utf8') === listing && existsSync(join(root, 'dist', 'lib', 'index.js'))) return
+    mkdirSync(dirname(libStamp), { recursive: true })
+    removeOrphans()
+    await runQuietly(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], { what: 'compiling the TypeScript' })
+    copyAssets()
+    writeFileSync(libStamp, listing)
+  })
+
+/** What is left in dist/ of a deleted source would still be tested and packed. */
+const removeOrphans = () => {
+  const made = /(\.js|\.d\.ts|\.js\.map)$/
+  for (const path of filesUnder(join(root, 'dist')).filter((path) => made.test(path))) {
+    const source = join(root, relative(join(root, 'dist'), path).replace(made, '.ts'))
+    if (!existsSync(source)) rmSync(path)
+  }
+}
+
+const copyAssets = () => {
+  for (const path of filesUnder(join(root, 'lib'))) {
+    if (!['.ts', '.md'].includes(extname(path))) cpSync(path, join(root, 'dist', relative(root, path)))
+  }
+}
+
+/** Builds what demo and tests need. */
+export const buildAll = async () => {
+  await buildAddon()
+  await buildLib()
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  await main(async () => {
+    const sanitize = /** @type {Sanitizer | undefined} */ (argv.find((word) => word.startsWith('--sanitize='))?.split('=')[1])
+    const known = ['--addon', '--lib', '--sanitize=address', '--sanitize=thread', '--sanitize=undefined']
+    const unknown = argv.slice(2).find((word) => !known.includes(word))
+    if (unknown) throw new Failure(`unknown option ${unknown}; known: ${known.join(', ')}`)
+    if (sanitize) return buildAddon(sanitize)
+    if (!argv.includes('--lib')) await buildAddon()
+    if (!argv.includes('--addon')) await buildLib()
+  })
+}

@@ -1,0 +1,33 @@
+// @ts-check
+// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, eslint. All of them are run, then it fails if one did.
+import { join, relative } from 'node:path'
+import { argv, execPath } from 'node:process'
+import { bin, Failure, filesUnder, main, root, runHere, say } from './support.mjs'
+
+const fix = argv.includes('--fix')
+const prettierFiles = ['{lib,test,examples,bench,scripts}/**/*.{ts,mjs,js,json}', '*.{json,mjs}', '.prettierrc.json']
+
+const cppFiles = () =>
+  ['native', 'test/fake', 'test/native']
+    .flatMap((folder) => filesUnder(join(root, folder)))
+    .filter((path) => /\.(cc|cpp|h|hpp)$/.test(path))
+    .map((path) => relative(root, path))
+
+/** @type {[string, string, string[]][]} */
+const checks = [
+  ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern', ...prettierFiles]],
+  ['tsc', execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'scripts')]],
+  ['eslint', bin('eslint'), [...(fix ? ['--fix'] : []), '--max-warnings=0', '.']],
+]
+const cpp = cppFiles()
+if (cpp.length > 0)
+  checks.splice(1, 0, ['clang-format', bin('clang-format'), [...(fix ? ['-i'] : ['--dry-run', '--Werror']), '--style=file', ...cpp]])
+
+await main(async () => {
+  const failed = []
+  for (const [name, command, args] of checks) {
+    if ((await runHere(command, args)) !== 0) failed.push(name)
+  }
+  if (failed.length > 0) throw new Failure(`lint: ${failed.join(', ')} failed${fix ? '' : '; npm run lint -- --fix mends what it can'}`)
+  say(`lint: ${checks.map(([name]) => name).join(', ')} found nothing`)
+})

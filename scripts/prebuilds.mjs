@@ -1,0 +1,58 @@
+// @ts-check
+// npm run prebuilds: dist/ and prebuilds/<platform>-<arch>/, what `npm pack` puts into the tarball. prebuildify drives node-gyp, which clears its
+// build folder first: it works beside the developers' one, in build/prebuild.
+import { createHash } from 'node:crypto'
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { env, execPath } from 'node:process'
+import { buildLib } from './build.mjs'
+import { bin, Failure, filesUnder, main, root, runQuietly, withLock } from './support.mjs'
+
+const staging = join(root, 'build', 'prebuild')
+const prebuilt = join(root, 'prebuilds', `${process.platform}-${process.arch}`, 'node-tensorrt.node')
+
+/** Everything that the binary is made of: the same again is not built again. */
+const fingerprint = () => {
+  const hash = createHash('sha256').update(`${process.arch} ${process.versions.modules}`)
+  for (const path of [...filesUnder(join(root, 'native')).sort(), join(root, 'binding.gyp')])
+    hash.update(relative(root, path)).update(readFileSync(path))
+  return hash.digest('hex')
+}
+
+/** Where the running Node was installed with its headers, nothing has to be downloaded. */
+const nodedir = () => {
+  const prefix = dirname(dirname(execPath))
+  return existsSync(join(prefix, 'include', 'node', 'node_api.h')) ? prefix : undefined
+}
+
+const prebuild = async () => {
+  if (process.platform !== 'linux')
+    throw new Failure(`no prebuilt binary is made on ${process.platform}: the addon needs Linux (x64, arm64)`)
+  const stamp = join(staging, 'fingerprint')
+  const current = fingerprint()
+  if (existsSync(prebuilt) && existsSync(stamp) && readFileSync(stamp, 'utf8') === current) return
+  rmSync(staging, { recursive: true, force: true })
+  mkdirSync(staging, { recursive: true })
+  for (const name of ['binding.gyp', 'package.json']) copyFileSync(join(root, name), join(staging, name))
+  for (const name of ['native', 'node_modules']) symlinkSync(join(root, name), join(staging, name))
+  const headers = nodedir()
+  const args = ['--napi', '--strip', '--target', `node@${process.versions.node}`, '--name', 'node-tensorrt', '--out', root]
+  const output = await runQuietly(bin('prebuildify'), args, {
+    what: 'building the prebuilt binary',
+    cwd: staging,
+    // prebuildify hands no such option on; node-gyp reads it from the environment, as npm would set it.
+    env: {
+      JOBS: '2',
+      ...(headers ? { npm_config_nodedir: headers } : {}),
+      ...(env['NODE_TENSORRT_WERROR'] ? { CXXFLAGS: '-Werror' } : {}),
+    },
+  })
+  writeFileSync(join(staging, 'prebuild.log'), output)
+  if (!existsSync(prebuilt)) throw new Failure(`prebuildify made no ${relative(root, prebuilt)}:\n${output}`)
+  writeFileSync(stamp, current)
+}
+
+await main(async () => {
+  await buildLib()
+  await withLock('prebuilds', prebuild)
+})

@@ -1,0 +1,143 @@
+// @ts-check
+// What the scripts share: the root, a quiet way to run a command, and a lock between processes.
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** Says something to the person who waits; never on stdout, which belongs to what a script was asked for. */
+export const say = (/** @type {string} */ text) => void process.stderr.write(text + '\n')
+
+/** A failure that is told by its message alone. */
+export class Failure extends Error {}
+
+/** Runs a script's main function; a failure is printed without its stack, and sets the exit code. */
+export const main = async (/** @type {() => Promise<void>} */ body) => {
+  try {
+    await body()
+  } catch (error) {
+    say(error instanceof Failure ? error.message : error instanceof Error ? String(error.stack) : String(error))
+    process.exitCode ||= 1
+  }
+}
+
+/**
+ * Runs a command and waits for it. Its output is kept back and told only if it fails; while it takes long, a line says that it goes on.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ what: string, cwd?: string, env?: Record<string, string | undefined>, progress?: () => string }} options
+ * @returns {Promise<string>} what it printed
+ */
+export const runQuietly = async (command, args, { what, cwd = root, env = {}, progress = () => '' }) => {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  const begun = Date.now()
+  const timer = setInterval(() => say(`${what} … ${Math.round((Date.now() - begun) / 1000)} s${progress()}`), 5000)
+  try {
+    const code = await exited(child)
+    if (code !== 0) throw new Failure(`${output.trimEnd()}\n${what} failed (${code}): ${command} ${args.join(' ')}`)
+    return output
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+/**
+ * Runs a command on this terminal; stdout stays stdout unless `quiet` sends it to stderr.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {{ env?: Record<string, string | undefined>, cwd?: string, stdoutToStderr?: boolean }} [options]
+ * @returns {Promise<number>} its exit code
+ */
+export const runHere = async (command, args, { env = {}, cwd = root, stdoutToStderr = false } = {}) => {
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['inherit', stdoutToStderr ? 2 : 'inherit', 'inherit'],
+  })
+  const pass = (/** @type {NodeJS.Signals} */ signal) => void child.kill(signal)
+  const signals = /** @type {const} */ (['SIGINT', 'SIGTERM'])
+  for (const signal of signals) process.on(signal, pass)
+  const code = await exited(child)
+  for (const signal of signals) process.off(signal, pass)
+  return typeof code === 'number' ? code : 1
+}
+
+/** @returns {Promise<number | string>} the exit code, or the name of the signal or the error that ended it */
+const exited = (/** @type {import('node:child_process').ChildProcess} */ child) =>
+  new Promise((resolve) => {
+    child.once('error', (error) => resolve(error.message))
+    child.once('close', (code, signal) => resolve(code ?? signal ?? 1))
+  })
+
+/** The program of a development dependency, started by this Node. */
+export const bin = (/** @type {string} */ name) => {
+  const path = join(root, 'node_modules', '.bin', name)
+  if (!existsSync(path)) throw new Failure(`node_modules lacks ${name}: run npm ci`)
+  return path
+}
+
+/**
+ * Holds a lock, a folder with its owner's process id, while `body` runs: several processes may build or fetch the same thing at once.
+ *
+ * @template T
+ * @param {string} name
+ * @param {() => Promise<T>} body
+ * @returns {Promise<T>}
+ */
+export const withLock = async (name, body) => {
+  const lock = join(root, '.cache', 'locks', name)
+  mkdirSync(dirname(lock), { recursive: true })
+  for (let waits = 0; !take(lock); waits++) {
+    if (waits === 50) say(`waiting for another process that holds ${name} …`)
+    if (abandoned(lock)) rmSync(lock, { recursive: true, force: true })
+    else await sleep(100)
+  }
+  const release = () => rmSync(lock, { recursive: true, force: true })
+  process.on('exit', release)
+  try {
+    return await body()
+  } finally {
+    process.off('exit', release)
+    release()
+  }
+}
+
+const take = (/** @type {string} */ lock) => {
+  try {
+    mkdirSync(lock)
+  } catch {
+    return false
+  }
+  writeFileSync(join(lock, 'pid'), String(process.pid))
+  return true
+}
+
+const abandoned = (/** @type {string} */ lock) => {
+  try {
+    const pid = Number(readFileSync(join(lock, 'pid'), 'utf8'))
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM') return false
+    // Without a process id yet: its owner is just taking it, or died while it did.
+    return Date.now() - modified(lock) > 2000
+  }
+}
+
+/** When a file or folder was last changed, in ms; 0 where it is not. */
+export const modified = (/** @type {string} */ path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+/** All files under a folder, with their paths; none where the folder is not. */
+export const filesUnder = (/** @type {string} */ folder) =>
+  existsSync(folder)
+    ? readdirSync(folder, { withFileTypes: true, recursive: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
+    : []

@@ -1,0 +1,52 @@
+// @ts-check
+// npm run test:asan: the tests that use the fakes (dist/test/{fake,native,engine}), on an addon with the address and undefined behaviour sanitizers.
+// Node itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for here.
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { addonPath, buildAddon, buildAll } from './build.mjs'
+import { Failure, filesUnder, main, root } from './support.mjs'
+import { runTap } from './tap.mjs'
+
+const folders = ['fake', 'native', 'engine']
+const reports = join(root, 'build', 'asan', 'reports')
+
+await main(async () => {
+  if (process.platform !== 'linux') throw new Failure('npm run test:asan works on Linux only')
+  await buildAll()
+  await buildAddon('address')
+  rmSync(reports, { recursive: true, force: true })
+  mkdirSync(reports, { recursive: true })
+  const files = folders.flatMap((folder) => filesUnder(join(root, 'dist', 'test', folder))).filter((path) => path.endsWith('.test.js'))
+  const totals = await runTap(files.map((path) => relative(root, path)).sort(), {
+    timeoutSeconds: 300,
+    coverage: false,
+    env: environment(),
+  })
+  // Also those of processes whose death a test expects.
+  const found = filesUnder(reports)
+  for (const path of found) console.log(readFileSync(path, 'utf8'))
+  if (found.length > 0) console.log(`${found.length} reports of the sanitizers`)
+  const failed = totals.failed + found.length
+  console.log(`${totals.passed} passed, ${failed} failed, ${totals.skipped} skipped`)
+  process.exitCode = failed > 0 || totals.passed === 0 ? 1 : 0
+})
+
+function environment() {
+  const log = `log_path=${join(reports, 'report')}`
+  return {
+    NODE_TENSORRT_ADDON: addonPath('address'),
+    // libstdc++ too: the runtime looks up what it intercepts there when it starts.
+    LD_PRELOAD: ['libasan.so', 'libstdc++.so.6'].map(library).join(' '),
+    ASAN_OPTIONS: `detect_leaks=0:handle_segv=1:allocator_may_return_null=1:${log}`,
+    UBSAN_OPTIONS: `print_stacktrace=1:halt_on_error=1:${log}`,
+    // V8's cache of compiled code and the preloaded runtime don't go together.
+    NODE_DISABLE_COMPILE_CACHE: '1',
+  }
+}
+
+function library(/** @type {string} */ name) {
+  const path = execFileSync('c++', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim()
+  if (!path.startsWith('/')) throw new Failure(`the compiler has no ${name}; g++ of Debian brings it`)
+  return path
+}

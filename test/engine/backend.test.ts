@@ -1,0 +1,34 @@
+import t from 'tap'
+import { capabilities, Engine, Tensor } from '../../lib/index.js'
+import { identity } from './models.js'
+
+const x = Tensor.from(Float32Array.of(1, 2))
+const shapes = { x: { min: [1], opt: [2], max: [4] } }
+
+/** Whether this machine has a GPU and a TensorRT that builds and runs on it. */
+const { gpus, tensorrt } = await capabilities()
+const canRun = gpus.length > 0 && tensorrt.some((library) => library.canBuild && library.canRun)
+
+t.test('auto says what it took', async (t) => {
+  await using engine = await Engine.load(identity(), { shapes })
+  t.equal(engine.backend, canRun ? 'tensorrt' : 'cpu')
+  t.same((await engine.infer(x)).data, x.data)
+})
+
+t.test('a GPU that is not there is no reason to look for another', async (t) => {
+  await using engine = await Engine.load(identity(), { shapes, device: 99 })
+  t.equal(engine.backend, 'cpu')
+})
+
+t.test('tensorrt never falls back', { skip: canRun && 'this machine has TensorRT' }, async (t) => {
+  const code = /^ERR_TRT_(NO_ADDON|NO_LIBRARY|NO_DRIVER|NO_GPU|PLATFORM)$/
+  await t.rejects(Engine.load(identity(), { backend: 'tensorrt', shapes }), { name: 'TensorRTError', code })
+  await t.rejects(Engine.load(Buffer.from('ftrt'.padEnd(64))), { name: 'TensorRTError', code })
+})
+
+t.test('an explicit path of TensorRT that is none', async (t) => {
+  await t.rejects(Engine.load(identity(), { backend: 'tensorrt', shapes, tensorrt: '/nowhere' }), {
+    name: 'TensorRTError',
+    message: /\/nowhere/,
+  })
+})

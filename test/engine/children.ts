@@ -1,0 +1,19 @@
+import { execFile } from 'node:child_process'
+
+/** How a child ended, and what it printed. */
+export interface Ended {
+  readonly code: number | string | null
+  readonly signal: string | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs Node without tap's hooks, and without coverage, which would write its report while the child ends. */
+export function runNode(args: readonly string[], cwd = process.cwd()): Promise<Ended> {
+  const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' }
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { cwd, env, timeout: 30_000 }, (error, stdout, stderr) =>
+      resolve({ code: error ? (error.code ?? null) : 0, signal: error?.signal ?? null, stdout, stderr }),
+    )
+  })
+}

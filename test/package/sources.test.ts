@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import t from 'tap'
+import { readText, root } from './support.js'
+
+interface Facts {
+  sources: string[]
+}
+
+const { sources } = JSON.parse(readText('native/build.json')) as Facts
+
+t.test('native/build.json lists every source file under native/, once', async (t) => {
+  const found = readdirSync(join(root, 'native'), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.cc'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+  t.same([...sources].sort(), found.sort())
+})
+
+t.test('both build systems read that list, and name no source themselves', async (t) => {
+  for (const file of ['binding.gyp', 'CMakeLists.txt']) {
+    const text = readText(file)
+    t.match(text, 'native/build.json', file)
+    t.notMatch(text, /\.cc\b/, file)
+  }
+})
+
+t.test('the last build of the addon gave no warning', async (t) => {
+  t.notMatch(readFileSync(join(root, 'build', 'addon.log'), 'utf8'), /warning:/i)
+})
