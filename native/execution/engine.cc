@@ -10,6 +10,20 @@ namespace {
 
 using tensorrt::Enumerator;
 
+bool fits(const ShapeRange& range, const Shape& shape) {
+  if (shape.size() != range.min.size()) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < range.min[i] || shape[i] > range.max[i]) return false;
+  }
+  return true;
+}
+
+int64_t distance(const Shape& a, const Shape& b) {
+  int64_t sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
+  return sum;
+}
+
 bool isDynamic(const Shape& shape) {
   return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
 }
@@ -44,11 +58,44 @@ Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::Cuda
 }
 
 Engine::~Engine() {
-  try {
-    device_.makeCurrent();
-  } catch (const Error&) {
-    // the device is lost: there is nothing to free it with
+  // on a lost device TensorRT's own destructor would call CUDA: the object is left behind
+  if (!device_.tryMakeCurrent()) new std::shared_ptr<tensorrt::CudaEngine>(std::move(engine_));
+}
+
+bool Engine::hasHostInputs() const noexcept { return std::ranges::any_of(inputs_, &IoTensor::onHost); }
+
+void Engine::checkMergeable() const {
+  for (const auto* tensors : {&inputs_, &outputs_}) {
+    for (const IoTensor& tensor : *tensors) {
+      if (!tensor.shape.empty() && tensor.shape[0] < 0) continue;
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Batching needs a dynamic dimension 0 in every input and output, but '" + tensor.name +
+                                                  "' is " + shapeText(tensor.shape));
+    }
   }
+}
+
+int32_t Engine::profileFor(const Shapes& shapes) const {
+  int32_t best = -1;
+  int64_t least = 0;
+  for (int32_t profile = 0; profile < profiles_; ++profile) {
+    int64_t sum = 0;
+    bool all = true;
+    for (std::size_t i = 0; i < shapes.size() && all; ++i) {
+      if (inputs_[i].profiles.empty()) continue;
+      const ShapeRange& range = inputs_[i].profiles[static_cast<std::size_t>(profile)];
+      all = fits(range, shapes[i]);
+      if (all) sum += distance(range.opt, shapes[i]);
+    }
+    if (!all || (best >= 0 && sum >= least)) continue;
+    best = profile;
+    least = sum;
+  }
+  if (best >= 0 || profiles_ == 0) return std::max(best, 0);
+  std::string text;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    text.append(i == 0 ? "'" : ", '").append(inputs_[i].name).append("' ").append(shapeText(shapes[i]));
+  }
+  throw Error("ERR_TRT_SHAPE", "No optimization profile of the engine takes " + text + " together");
 }
 
 IoTensor Engine::describe(const char* name, bool input) const {

@@ -7,10 +7,9 @@
 
 #include "../cuda/device.h"
 #include "../tensorrt/interfaces.h"
+#include "batch.h"
 
 namespace nt::execution {
-
-using Shape = std::vector<int64_t>;
 
 struct ShapeRange {
   Shape min, opt, max;
@@ -45,6 +44,15 @@ class Engine {
   const std::vector<IoTensor>& inputs() const noexcept { return inputs_; }
   const std::vector<IoTensor>& outputs() const noexcept { return outputs_; }
   int32_t profiles() const noexcept { return profiles_; }
+  // bytes of scratch memory that each context takes
+  int64_t contextMemory() const { return engine_->contextMemory(); }
+  // Some input is read by the CPU: shapes of outputs may depend on its values.
+  bool hasHostInputs() const noexcept;
+  // Throws ERR_TRT_INVALID_ARGUMENT unless dimension 0 of every input and output is dynamic: then requests can merge.
+  void checkMergeable() const;
+
+  // The profile that takes these shapes with the least distance to its optimum. Throws ERR_TRT_SHAPE.
+  int32_t profileFor(const Shapes& shapes) const;
 
   // Throws ERR_TRT_EXECUTION.
   std::unique_ptr<tensorrt::ExecutionContext> createContext() const;

@@ -172,6 +172,11 @@ class CudaEngine : public Owned {
   Dims profileShape(const char* tensor, int32_t profile, Enumerator selector) const {
     return call<Method::VCudaEngine_getProfileShape>(tensor, profile, library().number(selector));
   }
+  // bytes of scratch memory that a context takes
+  int64_t contextMemory() const {
+    if (library().has(Method::VCudaEngine_getDeviceMemorySizeV2)) return call<Method::VCudaEngine_getDeviceMemorySizeV2>();
+    return static_cast<int64_t>(call<Method::VCudaEngine_getDeviceMemorySize>());
+  }
   // the context's object, or null
   void* createContext() const {
     return call<Method::VCudaEngine_createExecutionContext>(library().number(Enumerator::ExecutionContextAllocationStrategy_kSTATIC));
@@ -191,6 +196,10 @@ class ExecutionContext : public Owned {
   }
   // how many inputs lack a shape or value; negative when shapes contradict each other
   int32_t inferShapes() { return call<Method::VExecutionContext_inferShapes>(0, static_cast<char const**>(nullptr)); }
+  // `allocator` (see output_allocator.h) must outlive the context, or be replaced by null.
+  bool setOutputAllocator(const char* tensor, void* allocator) {
+    return call<Method::VExecutionContext_setOutputAllocator>(tensor, allocator);
+  }
   bool enqueue(void* stream) { return call<Method::VExecutionContext_enqueueV3>(stream); }
 };
 

@@ -1,0 +1,87 @@
+// An engine with lanes of its own, and the queue before them: what one JavaScript Engine works with.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "lane.h"
+#include "queue.h"
+#include "stats.h"
+
+namespace nt::execution {
+
+struct SessionOptions {
+  int lanes = 1;
+  LaneOptions lane;
+  BatchingOptions batching;
+  std::size_t maxQueue = 4096;
+};
+
+// One input as the caller has it: memory that is copied before submit() returns, or leased memory that is not.
+struct Given {
+  Shape shape;
+  std::span<const uint8_t> bytes;
+  Lease lease;
+};
+
+class Session {
+ public:
+  // Makes the lanes, each on its thread. Throws what their making throws, and ERR_TRT_INVALID_ARGUMENT where the engine cannot batch.
+  Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink sink);
+  ~Session() { close(); }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const Engine& engine() const noexcept { return *engine_; }
+  const std::shared_ptr<Engine>& sharedEngine() const noexcept { return engine_; }
+
+  // Queues a request; its completion goes to the sink. Throws ERR_TRT_CLOSED, ERR_TRT_QUEUE_FULL, ERR_TRT_SHAPE,
+  // ERR_TRT_DEVICE_LOST, ERR_TRT_OUT_OF_MEMORY; then nothing is queued.
+  void submit(const std::vector<Given>& inputs, Part part);
+  // Takes a request out of the queue. False where it runs already: then its completion comes.
+  bool cancel(uint64_t request);
+  // Runs a request on the calling thread, on a lane that is idle, or waits for one.
+  Completion run(const std::vector<Given>& inputs, Part part);
+
+  // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed.
+  void close();
+
+  Stats::Snapshot stats() const { return stats_.snapshot(); }
+  std::size_t waiting() const { return queue_.waiting(); }
+  std::size_t running() const noexcept { return running_.load(std::memory_order_relaxed); }
+  struct Memory {
+    std::size_t device = 0, pinned = 0, pinnedKept = 0;
+  };
+  Memory memory() const;
+
+ private:
+  struct Worker {
+    std::mutex busy;  // held while the lane is in use
+    std::unique_ptr<Lane> lane;
+    std::thread thread;
+    std::atomic<std::size_t> deviceBytes{0};
+  };
+
+  void main(Worker& worker, std::exception_ptr& failure, std::atomic<int>& starting);
+  void serve(Worker& worker);
+  void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
+  void finish(Worker& worker);
+  void fail(const Batch& batch, std::exception_ptr failure);
+  std::vector<std::size_t> rowBytes(const std::vector<Given>& inputs, int64_t rows) const;
+  int64_t rowsOf(const std::vector<Given>& inputs) const;
+  static void copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row);
+
+  const std::shared_ptr<Engine> engine_;
+  const SessionOptions options_;
+  const Sink sink_;
+  Queue queue_;
+  Stats stats_;
+  std::atomic<std::size_t> running_{0};
+  std::mutex closing_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace nt::execution

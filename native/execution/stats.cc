@@ -1,0 +1,53 @@
+#include "stats.h"
+
+#include <algorithm>
+
+namespace nt::execution {
+
+void Samples::add(float milliseconds) noexcept {
+  values_[count_ % kKeep] = milliseconds;
+  ++count_;
+}
+
+Samples::Percentiles Samples::percentiles() const {
+  std::vector<float> sorted(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(std::min(count_, kKeep)));
+  if (sorted.empty()) return {};
+  std::ranges::sort(sorted);
+  // nearest rank, as trtexec
+  const auto at = [&](double p) {
+    const auto above = static_cast<std::size_t>((1 - p) * static_cast<double>(sorted.size()));
+    return sorted[sorted.size() - 1 - std::min(above, sorted.size() - 1)];
+  };
+  return {at(0.5), at(0.95), at(0.99), count_};
+}
+
+void Stats::enqueued() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++counts_.batches;
+}
+
+void Stats::cancelled() noexcept {
+  const std::lock_guard lock(mutex_);
+  ++counts_.cancelled;
+}
+
+void Stats::finished(const std::vector<Completion>& completions) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const Completion& completion : completions) {
+    ++(completion.failure ? counts_.failures : counts_.requests);
+    if (completion.failure) continue;
+    queue_.add(completion.timing.queue);
+  }
+  if (completions.empty() || completions.front().timing.compute < 0) return;
+  const Timing& timing = completions.front().timing;  // one for the whole batch
+  copyIn_.add(timing.copyIn);
+  compute_.add(timing.compute);
+  copyOut_.add(timing.copyOut);
+}
+
+Stats::Snapshot Stats::snapshot() const {
+  const std::lock_guard lock(mutex_);
+  return {counts_, queue_.percentiles(), copyIn_.percentiles(), compute_.percentiles(), copyOut_.percentiles()};
+}
+
+}  // namespace nt::execution

@@ -1,0 +1,54 @@
+// What a session has done, and how long it took.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "batch.h"
+
+namespace nt::execution {
+
+// The last few hundred measurements of one duration, in milliseconds.
+class Samples {
+ public:
+  void add(float milliseconds) noexcept;
+  struct Percentiles {
+    float p50 = 0, p95 = 0, p99 = 0;
+    std::size_t count = 0;
+  };
+  Percentiles percentiles() const;
+
+ private:
+  static constexpr std::size_t kKeep = 1024;
+  std::array<float, kKeep> values_{};
+  std::size_t count_ = 0;
+};
+
+struct Counts {
+  uint64_t requests = 0;   // finished well
+  uint64_t failures = 0;
+  uint64_t cancelled = 0;  // taken out of the queue
+  uint64_t batches = 0;    // enqueued
+};
+
+class Stats {
+ public:
+  void enqueued() noexcept;
+  void cancelled() noexcept;
+  void finished(const std::vector<Completion>& completions) noexcept;
+
+  struct Snapshot {
+    Counts counts;
+    Samples::Percentiles queue, copyIn, compute, copyOut;
+  };
+  Snapshot snapshot() const;
+
+ private:
+  mutable std::mutex mutex_;
+  Counts counts_;
+  Samples queue_, copyIn_, compute_, copyOut_;
+};
+
+}  // namespace nt::execution

@@ -1,0 +1,73 @@
+#include "output_allocator.h"
+
+namespace nt::tensorrt {
+
+struct OutputAllocator::State {
+  Reserve reserve;
+  Dims shape;
+
+  void* allocate(uint64_t bytes) noexcept try {
+    return reserve(bytes);
+  } catch (...) {
+    return nullptr;  // TensorRT reports the failed allocation
+  }
+};
+
+namespace {
+
+using State = OutputAllocator::State;
+
+// TensorRT 10 and 11
+class AllocatorMainline {
+ public:
+  explicit AllocatorMainline(State& state) : state_(state) {}
+  virtual int32_t getAPILanguage() const noexcept { return 0; }
+  virtual InterfaceInfo getInterfaceInfo() const noexcept { return {"IOutputAllocator", 1, 0}; }
+  virtual ~AllocatorMainline() = default;
+  virtual void* reallocateOutput(const char*, void*, uint64_t bytes, uint64_t) noexcept { return state_.allocate(bytes); }
+  virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
+    return state_.allocate(bytes);
+  }
+  virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.shape = shape; }
+
+ private:
+  State& state_;
+};
+
+// TensorRT-RTX, which has no synchronous form
+class AllocatorRtx {
+ public:
+  explicit AllocatorRtx(State& state) : state_(state) {}
+  virtual int32_t getAPILanguage() const noexcept { return 0; }
+  virtual InterfaceInfo getInterfaceInfo() const noexcept { return {"IOutputAllocator", 1, 0}; }
+  virtual ~AllocatorRtx() = default;
+  virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
+    return state_.allocate(bytes);
+  }
+  virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.shape = shape; }
+
+ private:
+  State& state_;
+};
+
+bool mainline(Family family) { return family == Family::trt10 || family == Family::trt11; }
+
+}  // namespace
+
+OutputAllocator::OutputAllocator(Family family, Reserve reserve)
+    : state_(new State{std::move(reserve), {}}),
+      object_(mainline(family) ? static_cast<void*>(new AllocatorMainline(*state_)) : new AllocatorRtx(*state_)),
+      family_(family) {}
+
+OutputAllocator::~OutputAllocator() {
+  if (mainline(family_)) {
+    delete static_cast<AllocatorMainline*>(object_);
+  } else {
+    delete static_cast<AllocatorRtx*>(object_);
+  }
+}
+
+void* OutputAllocator::object() const noexcept { return object_; }
+std::vector<int64_t> OutputAllocator::shape() const { return state_->shape.vector(); }
+
+}  // namespace nt::tensorrt
