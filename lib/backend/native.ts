@@ -119,7 +119,11 @@ function openAddon(): NativeAddon {
     return (require('node-gyp-build') as (folder: string) => NativeAddon)(root)
   } catch (cause) {
     if (platform !== 'linux-x64' && platform !== 'linux-arm64') {
-      throw new TensorRTError('ERR_TRT_PLATFORM', `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}. The CPU backend works here: { backend: 'cpu' }`, { cause })
+      throw new TensorRTError(
+        'ERR_TRT_PLATFORM',
+        `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}. The CPU backend works here: { backend: 'cpu' }`,
+        { cause },
+      )
     }
     throw new TensorRTError(
       'ERR_TRT_NO_ADDON',

@@ -1,5 +1,5 @@
-// A GPU's primary context, and the things that live in it. Each object here needs `Device::makeCurrent()` on the thread that
-// creates, uses or destroys it.
+// A GPU's primary context, and the things that live in it. Each object here needs `Device::makeCurrent()` on the thread
+// that creates, uses or destroys it.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace nt::cuda {
 
-// The primary context of a device: retained once per process and never released, its flags untouched, since TensorRT's own
-// CUDA runtime uses it too.
+// The primary context of a device: retained once per process and never released, its flags untouched, since TensorRT's
+// own CUDA runtime uses it too.
 class DeviceContext {
  public:
   // Throws ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_CUDA.

@@ -20,8 +20,10 @@ bool fits(const ShapeRange& range, const Shape& shape) {
 
 Lane::Lane(std::shared_ptr<Engine> engine)
     : engine_(std::move(engine)), stream_(engine_->device()), context_(engine_->createContext()) {
-  for (std::size_t i = 0; i < engine_->inputs().size(); ++i) inputs_.push_back(std::make_unique<Buffers>(engine_->device()));
-  for (std::size_t i = 0; i < engine_->outputs().size(); ++i) outputs_.push_back(std::make_unique<Buffers>(engine_->device()));
+  for (std::size_t i = 0; i < engine_->inputs().size(); ++i)
+    inputs_.push_back(std::make_unique<Buffers>(engine_->device()));
+  for (std::size_t i = 0; i < engine_->outputs().size(); ++i)
+    outputs_.push_back(std::make_unique<Buffers>(engine_->device()));
 }
 
 std::vector<OutputTensor> Lane::run(const std::vector<InputTensor>& inputs) {
@@ -50,7 +52,10 @@ int32_t Lane::profileFor(const std::vector<InputTensor>& inputs) const {
   }
   std::string shapes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    shapes.append(i == 0 ? "'" : ", '").append(engine_->inputs()[i].name).append("' ").append(shapeText(inputs[i].shape));
+    shapes.append(i == 0 ? "'" : ", '")
+        .append(engine_->inputs()[i].name)
+        .append("' ")
+        .append(shapeText(inputs[i].shape));
   }
   throw Error("ERR_TRT_SHAPE", "No optimization profile of the engine takes " + shapes + " together");
 }
@@ -64,7 +69,8 @@ void Lane::setShapes(const std::vector<InputTensor>& inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const IoTensor& tensor = engine_->inputs()[i];
     if (!context_->setInputShape(tensor.name.c_str(), tensorrt::Dims(inputs[i].shape))) {
-      throw Error("ERR_TRT_SHAPE", "TensorRT refused the shape " + shapeText(inputs[i].shape) + " of input '" + tensor.name + "'");
+      throw Error("ERR_TRT_SHAPE",
+                  "TensorRT refused the shape " + shapeText(inputs[i].shape) + " of input '" + tensor.name + "'");
     }
   }
 }
@@ -82,7 +88,8 @@ void Lane::copyIn(const std::vector<InputTensor>& inputs) {
       buffers.device.reserve(bytes.size());
       address = buffers.device.address();
       if (!bytes.empty()) {
-        driver.check(driver.memcpyHtoDAsync(buffers.device.get(), buffers.pinned.get(), bytes.size(), stream_.get()), "cuMemcpyHtoDAsync");
+        driver.check(driver.memcpyHtoDAsync(buffers.device.get(), buffers.pinned.get(), bytes.size(), stream_.get()),
+                     "cuMemcpyHtoDAsync");
       }
     }
     check(context_->setTensorAddress(tensor.name.c_str(), address), "setTensorAddress of '" + tensor.name + "'");
@@ -116,7 +123,8 @@ void Lane::copyOut(const std::vector<OutputTensor>& outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     Buffers& buffers = *outputs_[i];
     if (engine_->outputs()[i].onHost || outputs[i].size == 0) continue;
-    driver.check(driver.memcpyDtoHAsync(buffers.pinned.get(), buffers.device.get(), outputs[i].size, stream_.get()), "cuMemcpyDtoHAsync");
+    driver.check(driver.memcpyDtoHAsync(buffers.pinned.get(), buffers.device.get(), outputs[i].size, stream_.get()),
+                 "cuMemcpyDtoHAsync");
   }
   stream_.synchronize();
   for (std::size_t i = 0; i < outputs.size(); ++i) {

@@ -46,7 +46,7 @@ class Lane {
   cuda::OwnedStream stream_;
   std::vector<std::unique_ptr<Buffers>> inputs_;
   std::vector<std::unique_ptr<Buffers>> outputs_;
-  int32_t profile_ = 0;  // a new context starts with it
+  int32_t profile_ = 0;                                  // a new context starts with it
   std::unique_ptr<tensorrt::ExecutionContext> context_;  // last: gone before the memory that it points at
 };
 
