@@ -61,10 +61,16 @@ export class Builder {
 
   /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
   constructor(options?: BuilderOptions) {
-    const { tensorrt, device = 0, workspace, optimizationLevel } = readOptions(options, ['tensorrt', 'device', 'workspace', 'optimizationLevel'], 'Builder')
+    const {
+      tensorrt,
+      device = 0,
+      workspace,
+      optimizationLevel,
+    } = readOptions(options, ['tensorrt', 'device', 'workspace', 'optimizationLevel'], 'Builder')
     if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
     if (!isInteger(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
-    if (optimizationLevel !== undefined && !isInteger(optimizationLevel, 0, 5)) throw expected('an integer from 0 to 5', 'optimizationLevel', optimizationLevel)
+    if (optimizationLevel !== undefined && !isInteger(optimizationLevel, 0, 5))
+      throw expected('an integer from 0 to 5', 'optimizationLevel', optimizationLevel)
     this.#options = {
       tensorrt: tensorrtPath(tensorrt),
       device,
@@ -81,7 +87,8 @@ export class Builder {
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
     const signal = checkedSignal(given.signal)
-    if (given.onProgress !== undefined && typeof given.onProgress !== 'function') throw expected('a function', 'onProgress', given.onProgress)
+    if (given.onProgress !== undefined && typeof given.onProgress !== 'function')
+      throw expected('a function', 'onProgress', given.onProgress)
     const profiles = checkedProfiles(given.shapes)
     const source = checkedSource(model)
     signal?.throwIfAborted()
@@ -96,7 +103,8 @@ function runBuild(request: NativeBuildRequest, onProgress: BuildOptions['onProgr
     const stop = (reason: unknown): void => {
       over = true
       build.cancel()
-      reject(reason as Error)
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the user's own reason, whatever it is
+      reject(reason)
     }
     const report = (phase: string, parent: string, step: number, steps: number): void => {
       if (over) return
@@ -147,7 +155,8 @@ export function checkedBytes(value: unknown, name: string): number {
 
 function checkedProfiles(shapes: unknown): NativeProfile[] {
   if (shapes === undefined) return []
-  if (typeof shapes !== 'object' || shapes === null) throw expected('an object of shapes by input, or an array of such objects,', 'shapes', shapes)
+  if (typeof shapes !== 'object' || shapes === null)
+    throw expected('an object of shapes by input, or an array of such objects,', 'shapes', shapes)
   const profiles = Array.isArray(shapes) ? (shapes as unknown[]) : [shapes]
   return profiles.map((profile) => {
     if (typeof profile !== 'object' || profile === null) throw expected('an object of shapes by input', 'shapes', profile)
@@ -163,7 +172,12 @@ function checkedRange(value: unknown, input: string): ProfileShapes {
   if (typeof value !== 'object' || value === null) throw expected('a shape, or { min, opt, max },', `the shapes of '${input}'`, value)
   const { min, opt, max } = readOptions(value, ['min', 'opt', 'max'], `the shapes of '${input}'`)
   for (const [key, shape] of Object.entries({ min, opt, max })) {
-    if (shape === undefined) throw new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input '${input}' has no ${key} shape: give min, opt and max`)
+    if (shape === undefined)
+      throw new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input '${input}' has no ${key} shape: give min, opt and max`)
   }
-  return { min: checkedShape(min, `min of '${input}'`), opt: checkedShape(opt, `opt of '${input}'`), max: checkedShape(max, `max of '${input}'`) }
+  return {
+    min: checkedShape(min, `min of '${input}'`),
+    opt: checkedShape(opt, `opt of '${input}'`),
+    max: checkedShape(max, `max of '${input}'`),
+  }
 }

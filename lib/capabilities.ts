@@ -1,6 +1,14 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { loadAddon, type LibraryKind, type NativeDevice, type NativeLibraryReport, type NativeSystemReport, packageRoot, tensorrtPath } from './backend/native.js'
+import {
+  loadAddon,
+  type LibraryKind,
+  type NativeDevice,
+  type NativeLibraryReport,
+  type NativeSystemReport,
+  packageRoot,
+  tensorrtPath,
+} from './backend/native.js'
 import { readOptions } from './options.js'
 
 /** A GPU as the CUDA driver describes it; memory in bytes. */
@@ -77,7 +85,12 @@ async function inspect(path: string): Promise<{ addon: Capabilities['addon']; re
 function describeDriver(report: NativeSystemReport | undefined): Capabilities['driver'] {
   if (report === undefined) return { found: false, error: 'not looked for: the native addon is not loaded' }
   const { path, version, error } = report.driver
-  return { found: path !== undefined, ...(path !== undefined && { path }), ...(version !== undefined && { cuda: version }), ...(error !== undefined && { error }) }
+  return {
+    found: path !== undefined,
+    ...(path !== undefined && { path }),
+    ...(version !== undefined && { cuda: version }),
+    ...(error !== undefined && { error }),
+  }
 }
 
 function describeLibrary(library: NativeLibraryReport, hasGpu: boolean): TensorRTLibrary {
@@ -114,13 +127,25 @@ function missing({ addon, driver, gpus, tensorrt, cpu }: Omit<Capabilities, 'mis
   const add = (what: string, use: string, remedy: string): number => list.push({ what, for: use, remedy })
   if (!addon.loaded) add('the native addon', 'TensorRT', addon.error ?? 'npm install node-tensorrt')
   if (!driver.found) {
-    add('a CUDA driver (libcuda.so.1)', 'running plans; building them, except with TensorRT-RTX', 'install the NVIDIA driver; in a container: docker run --gpus all')
+    add(
+      'a CUDA driver (libcuda.so.1)',
+      'running plans; building them, except with TensorRT-RTX',
+      'install the NVIDIA driver; in a container: docker run --gpus all',
+    )
   } else if (gpus.length === 0) {
-    add('a GPU', 'running plans; building them, except with TensorRT-RTX', 'the driver sees none: check nvidia-smi; in a container: docker run --gpus all')
+    add(
+      'a GPU',
+      'running plans; building them, except with TensorRT-RTX',
+      'the driver sees none: check nvidia-smi; in a container: docker run --gpus all',
+    )
   }
   if (searchError !== undefined) add('TensorRT at the path given', 'building and running plans', searchError)
   else if (tensorrt.length === 0) {
-    add('TensorRT', 'building and running plans', 'pip install tensorrt-cu13, or for building without a GPU: pip install tensorrt-rtx-cu13-libs==1.7.1.116; elsewhere installed: set TENSORRT_PATH to its folder')
+    add(
+      'TensorRT',
+      'building and running plans',
+      'pip install tensorrt-cu13, or for building without a GPU: pip install tensorrt-rtx-cu13-libs==1.7.1.116; elsewhere installed: set TENSORRT_PATH to its folder',
+    )
   }
   if (!cpu.available) add('onnxruntime-node', 'the CPU backend', 'npm install onnxruntime-node')
   return list

@@ -1,26 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { LibraryKind, NativeTensorFacts } from './backend/native.js'
+import type { NativeBuildResult } from './backend/native.js'
 import { expected, TensorRTError } from './errors.js'
 
 /** How a plan came about. */
-export interface PlanInfo {
-  /** The library that built it, for people: "TensorRT-RTX 1.7.1". */
-  readonly library: string
-  readonly kind: LibraryKind
-  readonly version: string
-  /** The network's inputs and outputs; -1 where a dimension is dynamic. */
-  readonly inputs: readonly NativeTensorFacts[]
-  readonly outputs: readonly NativeTensorFacts[]
-  /** Layers of the parsed network, before TensorRT fused any. */
-  readonly layers: number
-  /** Bytes of workspace and level of optimization, as the library itself reported them. */
-  readonly workspace: number
-  readonly optimizationLevel: number
-  readonly parseMs: number
-  readonly buildMs: number
-}
+export type PlanInfo = Readonly<Omit<NativeBuildResult, 'plan'>>
 
 /** A serialized engine. It belongs to the TensorRT version, and unless RTX built it the GPU model, that built it. */
 export class Plan {

@@ -27,12 +27,16 @@ export interface NativeTensorFacts {
 
 export interface NativeBuildResult {
   readonly plan: ArrayBuffer
+  /** The library that built it, for people: "TensorRT-RTX 1.7.1". */
   readonly library: string
   readonly kind: LibraryKind
   readonly version: string
+  /** The network's inputs and outputs; -1 where a dimension is dynamic. */
   readonly inputs: readonly NativeTensorFacts[]
   readonly outputs: readonly NativeTensorFacts[]
+  /** Layers of the parsed network, before TensorRT fused any. */
   readonly layers: number
+  /** Bytes of workspace and level of optimization, as the library itself reported them. */
   readonly workspace: number
   readonly optimizationLevel: number
   readonly parseMs: number
@@ -119,7 +123,11 @@ function openAddon(): NativeAddon {
     return (require('node-gyp-build') as (folder: string) => NativeAddon)(root)
   } catch (cause) {
     if (platform !== 'linux-x64' && platform !== 'linux-arm64') {
-      throw new TensorRTError('ERR_TRT_PLATFORM', `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}. The CPU backend works here: { backend: 'cpu' }`, { cause })
+      throw new TensorRTError(
+        'ERR_TRT_PLATFORM',
+        `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}. The CPU backend works here: { backend: 'cpu' }`,
+        { cause },
+      )
     }
     throw new TensorRTError(
       'ERR_TRT_NO_ADDON',

@@ -13,8 +13,15 @@ function report(found: Capabilities): string {
   const lines = [
     section('system', `Node ${platform.node}, ${platform.os} ${platform.arch}`),
     section('addon', addon.loaded ? 'loaded' : `not loaded: ${addon.error ?? ''}`),
-    section('driver', driver.found ? `CUDA ${driver.cuda ?? '?'}, ${driver.path ?? ''}${driver.error ? `: ${driver.error}` : ''}` : (driver.error ?? 'none')),
-    ...(gpus.length === 0 ? [section('GPUs', 'none')] : gpus.map((gpu) => section(`GPU ${gpu.index}`, `${gpu.name}, compute capability ${gpu.computeCapability}, ${gib(gpu.memory)}`))),
+    section(
+      'driver',
+      driver.found
+        ? `CUDA ${driver.cuda ?? '?'}, ${driver.path ?? ''}${driver.error ? `: ${driver.error}` : ''}`
+        : (driver.error ?? 'none'),
+    ),
+    ...(gpus.length === 0
+      ? [section('GPUs', 'none')]
+      : gpus.map((gpu) => section(`GPU ${gpu.index}`, `${gpu.name}, compute capability ${gpu.computeCapability}, ${gib(gpu.memory)}`))),
     section('CPU backend', cpu.available ? `onnxruntime-node ${cpu.version ?? ''}` : 'not installed'),
   ]
   return `${lines.join('\n')}\n\n${libraries(found.tensorrt)}\n${advice(found)}`

@@ -37,7 +37,8 @@ std::string describe(const tensorrt::Parser& parser, const ParserError& error) {
   for (int32_t i = 0; i < count; ++i) {
     const ParserError error = parser.error(i);
     unsupported = unsupported || isUnsupported(parser, error);
-    if (i == 0) details = {{"operator", error.nodeOperator()}, {"node", error.nodeName()}, {"reason", error.description()}};
+    if (i == 0)
+      details = {{"operator", error.nodeOperator()}, {"node", error.nodeName()}, {"reason", error.description()}};
     text += (i == 0 ? " " : "; ") + describe(parser, error);
   }
   if (count == 0) text = " no reason given";

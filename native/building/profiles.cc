@@ -13,7 +13,9 @@ struct Input {
   std::string name;
   Shape shape;
 
-  bool dynamic() const { return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; }); }
+  bool dynamic() const {
+    return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
+  }
 };
 
 std::vector<Input> inputsOf(const tensorrt::NetworkDefinition& network) {
@@ -22,7 +24,8 @@ std::vector<Input> inputsOf(const tensorrt::NetworkDefinition& network) {
     const tensorrt::Tensor tensor = network.input(i);
     Input input{tensor.name(), tensor.dimensions().vector()};
     if (tensor.isShapeTensor() && input.dynamic()) {
-      throw Error("ERR_TRT_UNSUPPORTED", "Input '" + input.name + "' is a shape tensor of unknown length, which is not supported yet");
+      throw Error("ERR_TRT_UNSUPPORTED",
+                  "Input '" + input.name + "' is a shape tensor of unknown length, which is not supported yet");
     }
     inputs.push_back(std::move(input));
   }
@@ -38,11 +41,12 @@ std::string inputNames(const std::vector<Input>& inputs) {
 void checkRange(const Input& input, const ShapeRange& range) {
   const std::string name = "input '" + input.name + "' " + shapeText(input.shape);
   const auto fail = [&](const std::string& what) {
-    throw Error("ERR_TRT_SHAPE", what + " for " + name + ": min " + shapeText(range.min) + ", opt " + shapeText(range.opt) +
-                                     ", max " + shapeText(range.max));
+    throw Error("ERR_TRT_SHAPE", what + " for " + name + ": min " + shapeText(range.min) + ", opt " +
+                                     shapeText(range.opt) + ", max " + shapeText(range.max));
   };
   for (const Shape* shape : {&range.min, &range.opt, &range.max}) {
-    if (shape->size() != input.shape.size()) fail("Expected shapes of " + std::to_string(input.shape.size()) + " dimensions");
+    if (shape->size() != input.shape.size())
+      fail("Expected shapes of " + std::to_string(input.shape.size()) + " dimensions");
   }
   for (std::size_t i = 0; i < input.shape.size(); ++i) {
     const std::string dim = "dimension " + std::to_string(i);
@@ -62,7 +66,8 @@ void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile
   for (const auto& [name, range] : profile) {
     const auto input = std::ranges::find_if(inputs, [&](const Input& candidate) { return candidate.name == name; });
     if (input == inputs.end()) {
-      throw Error("ERR_TRT_UNKNOWN_INPUT", "The model has no input '" + name + "' to give shapes for; it has " + inputNames(inputs));
+      throw Error("ERR_TRT_UNKNOWN_INPUT",
+                  "The model has no input '" + name + "' to give shapes for; it has " + inputNames(inputs));
     }
     checkRange(*input, range);
   }
@@ -94,8 +99,8 @@ void addProfile(tensorrt::Builder& builder, tensorrt::BuilderConfig& config, con
 
 }  // namespace
 
-void addProfiles(tensorrt::Builder& builder, tensorrt::BuilderConfig& config, const tensorrt::NetworkDefinition& network,
-                 const std::vector<ProfileShapes>& profiles) {
+void addProfiles(tensorrt::Builder& builder, tensorrt::BuilderConfig& config,
+                 const tensorrt::NetworkDefinition& network, const std::vector<ProfileShapes>& profiles) {
   const std::vector<Input> inputs = inputsOf(network);
   if (profiles.empty()) checkProfile(inputs, {});
   for (const ProfileShapes& profile : profiles) checkProfile(inputs, profile);

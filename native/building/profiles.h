@@ -6,7 +6,7 @@
 namespace nt::building {
 
 // Throws ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE, ERR_TRT_UNSUPPORTED.
-void addProfiles(tensorrt::Builder& builder, tensorrt::BuilderConfig& config, const tensorrt::NetworkDefinition& network,
-                 const std::vector<ProfileShapes>& profiles);
+void addProfiles(tensorrt::Builder& builder, tensorrt::BuilderConfig& config,
+                 const tensorrt::NetworkDefinition& network, const std::vector<ProfileShapes>& profiles);
 
 }  // namespace nt::building

@@ -25,8 +25,8 @@ bool isSticky(Result result) noexcept;
 
 class Driver {
  public:
-  // Opened once per process, from $NODE_TENSORRT_LIBCUDA or as libcuda.so.1. Throws ERR_TRT_NO_DRIVER every time it is asked
-  // where there is none.
+  // Opened once per process, from $NODE_TENSORRT_LIBCUDA or as libcuda.so.1. Throws ERR_TRT_NO_DRIVER every time it is
+  // asked where there is none.
   static const Driver& get();
   // The same, and at least `device + 1` GPUs. Throws ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU.
   static const Driver& withDevice(int device);

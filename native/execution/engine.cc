@@ -30,8 +30,8 @@ bool isDynamic(const Shape& shape) {
 
 }  // namespace
 
-std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cuda::DeviceContext& device, const void* plan,
-                                     std::size_t size) {
+std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                     const void* plan, std::size_t size) {
   device.makeCurrent();
   const tensorrt::LogCapture log(library.log());
   auto runtime = std::make_shared<tensorrt::Runtime>(library);
@@ -39,9 +39,9 @@ std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cud
   if (object == nullptr) {
     const auto header = tensorrt::readPlanHeader(plan, size);
     const std::string reason = log.lastError();
-    Error error("ERR_TRT_PLAN",
-                library.name() + " cannot load the plan of " + std::to_string(size) + " bytes" +
-                    (header ? ", built by " + header->name() : "") + ": " + (reason.empty() ? "no reason given" : reason));
+    Error error("ERR_TRT_PLAN", library.name() + " cannot load the plan of " + std::to_string(size) + " bytes" +
+                                    (header ? ", built by " + header->name() : "") + ": " +
+                                    (reason.empty() ? "no reason given" : reason));
     error.attachLog(log.lines());
     throw error;
   }
@@ -101,12 +101,15 @@ int32_t Engine::profileFor(const Shapes& shapes) const {
 IoTensor Engine::describe(const char* name, bool input) const {
   const std::string what = std::string(input ? "Input '" : "Output '") + name + "'";
   const auto dtype = tensorrt::dtypeByNumber(engine_->dataType(name), library().family());
-  if (!dtype) throw Error("ERR_TRT_UNSUPPORTED", what + " has a data type that is not supported: " + std::to_string(engine_->dataType(name)));
+  if (!dtype)
+    throw Error("ERR_TRT_UNSUPPORTED",
+                what + " has a data type that is not supported: " + std::to_string(engine_->dataType(name)));
   const int32_t profiles = std::max(profiles_, 1);
   for (int32_t i = 0; i < profiles; ++i) {
     if (!engine_->isLinear(name, i)) {
-      throw Error("ERR_TRT_UNSUPPORTED", what + " has the format " + engine_->formatDescription(name, i) +
-                                             "; only linear (row-major) tensors are supported: build with linear I/O formats");
+      throw Error("ERR_TRT_UNSUPPORTED",
+                  what + " has the format " + engine_->formatDescription(name, i) +
+                      "; only linear (row-major) tensors are supported: build with linear I/O formats");
     }
   }
   IoTensor tensor{name, *dtype, engine_->shape(name).vector(), engine_->onHost(name), "linear", {}};

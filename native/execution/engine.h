@@ -31,8 +31,8 @@ struct IoTensor {
 class Engine {
  public:
   // Makes `device` current on the calling thread. Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED and the errors of cuda/.
-  static std::shared_ptr<Engine> load(const tensorrt::Library& library, const cuda::DeviceContext& device, const void* plan,
-                                      std::size_t size);
+  static std::shared_ptr<Engine> load(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                      const void* plan, std::size_t size);
 
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -16,8 +16,9 @@ building::ProfileShapes profileOf(const Napi::Value& value) {
   const Napi::Array entries = value.As<Napi::Array>();
   for (uint32_t i = 0; i < entries.Length(); ++i) {
     const Napi::Object entry = entries.Get(i).As<Napi::Object>();
-    profile.emplace_back(stringOf(entry, "name"), building::ShapeRange{shapeOf(entry.Get("min"), "min"), shapeOf(entry.Get("opt"), "opt"),
-                                                                      shapeOf(entry.Get("max"), "max")});
+    profile.emplace_back(stringOf(entry, "name"),
+                         building::ShapeRange{shapeOf(entry.Get("min"), "min"), shapeOf(entry.Get("opt"), "opt"),
+                                              shapeOf(entry.Get("max"), "max")});
   }
   return profile;
 }
@@ -82,7 +83,8 @@ Napi::Value build(const Napi::CallbackInfo& info) {
     const int device = static_cast<int>(integerOf(options, "device", 0));
     const auto environment = Environment::of(info.Env());
     const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-    const int listener = info.Length() > 1 && info[1].IsFunction() ? environment->hold(info[1].As<Napi::Function>()) : -1;
+    const int listener =
+        info.Length() > 1 && info[1].IsFunction() ? environment->hold(info[1].As<Napi::Function>()) : -1;
 
     const auto report = [environment, listener](const tensorrt::ProgressEvent& event) {
       if (listener < 0) return;
@@ -99,7 +101,8 @@ Napi::Value build(const Napi::CallbackInfo& info) {
             const std::shared_ptr<Environment>& environment;
             int listener;
             ~Released() {
-              environment->post([environment = environment, listener = listener](Napi::Env) { environment->release(listener); });
+              environment->post(
+                  [environment = environment, listener = listener](Napi::Env) { environment->release(listener); });
             }
           } released{environment, listener};
           const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device);
@@ -111,7 +114,8 @@ Napi::Value build(const Napi::CallbackInfo& info) {
 
     const Napi::Object handle = Napi::Object::New(info.Env());
     handle.Set("promise", promise);
-    handle.Set("cancel", Napi::Function::New(info.Env(), [cancelled](const Napi::CallbackInfo&) { cancelled->store(true); }));
+    handle.Set("cancel",
+               Napi::Function::New(info.Env(), [cancelled](const Napi::CallbackInfo&) { cancelled->store(true); }));
     return handle;
   });
 }

@@ -58,18 +58,19 @@ std::vector<execution::InputTensor> inputsOf(const Napi::CallbackInfo& info, con
   if (info.Length() < 1 || !info[0].IsArray()) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected an array for inputs");
   const Napi::Array values = info[0].As<Napi::Array>();
   if (values.Length() != engine.inputs().size()) {
-    throw Error("ERR_TRT_MISSING_INPUT", "Expected " + std::to_string(engine.inputs().size()) + " inputs but received " +
-                                             std::to_string(values.Length()));
+    throw Error("ERR_TRT_MISSING_INPUT", "Expected " + std::to_string(engine.inputs().size()) +
+                                             " inputs but received " + std::to_string(values.Length()));
   }
   std::vector<execution::InputTensor> inputs;
   for (uint32_t i = 0; i < values.Length(); ++i) {
     const Napi::Object value = values.Get(i).As<Napi::Object>();
     const IoTensor& tensor = engine.inputs()[i];
-    execution::InputTensor input{shapeOf(value.Get("shape"), tensor.name.c_str()), bytesOf(value.Get("data"), tensor.name.c_str())};
+    execution::InputTensor input{shapeOf(value.Get("shape"), tensor.name.c_str()),
+                                 bytesOf(value.Get("data"), tensor.name.c_str())};
     const std::size_t wanted = tensorrt::byteSize(tensor.dtype, input.shape);
     if (input.bytes.size() != wanted) {
-      throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(wanted) + " bytes for input '" + tensor.name + "' but received " +
-                                       std::to_string(input.bytes.size()));
+      throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(wanted) + " bytes for input '" + tensor.name +
+                                       "' but received " + std::to_string(input.bytes.size()));
     }
     inputs.push_back(std::move(input));
   }
@@ -130,7 +131,8 @@ void finalize(napi_env, void* data, void*) {
   std::thread([handle] { delete handle; }).detach();
 }
 
-Napi::Value engineValue(Napi::Env env, std::shared_ptr<execution::Engine> engine, std::shared_ptr<execution::Executor> executor) {
+Napi::Value engineValue(Napi::Env env, std::shared_ptr<execution::Engine> engine,
+                        std::shared_ptr<execution::Executor> executor) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("inputs", tensorsValue(env, engine->inputs()));
   value.Set("outputs", tensorsValue(env, engine->outputs()));
@@ -138,7 +140,8 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<execution::Engine> engine
   value.Set("run", Napi::Function::New(env, run));
   value.Set("close", Napi::Function::New(env, close));
   const auto environment = Environment::of(env);
-  auto* handle = new EngineHandle{std::move(engine), executor, environment, environment->addCloser([executor] { executor->close(); })};
+  auto* handle = new EngineHandle{std::move(engine), executor, environment,
+                                  environment->addCloser([executor] { executor->close(); })};
   if (napi_wrap(env, value, handle, finalize, nullptr, nullptr) != napi_ok ||
       napi_type_tag_object(env, value, &kEngineTag) != napi_ok) {
     throw Error("ERR_TRT_EXECUTION", "Node refused to wrap an engine");
@@ -155,7 +158,9 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
     const int device = static_cast<int>(integerOf(options, "device", 0));
     return Environment::of(info.Env())->run(info.Env(), [plan, path, device]() -> Environment::Finish {
       const auto header = tensorrt::readPlanHeader(plan->data(), plan->size());
-      if (!header) throw Error("ERR_TRT_PLAN", "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
+      if (!header)
+        throw Error("ERR_TRT_PLAN",
+                    "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
       const tensorrt::Library& library = tensorrt::chooseForPlan(path, *header);
       // asked before TensorRT: without a driver its entry points return garbage
       const cuda::DeviceContext& context = cuda::DeviceContext::get(device);
@@ -168,6 +173,8 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void exportEngine(Napi::Env env, Napi::Object exports) { exports.Set("openEngine", Napi::Function::New(env, openEngine)); }
+void exportEngine(Napi::Env env, Napi::Object exports) {
+  exports.Set("openEngine", Napi::Function::New(env, openEngine));
+}
 
 }  // namespace nt::node

@@ -61,7 +61,8 @@ Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> c
   {
     const std::lock_guard lock(tasksMutex_);
     ++tasks_;
-    cancelling = cancels_.insert(cancels_.end(), cancel ? std::move(cancel) : [] {});
+    cancelling = cancels_.insert(
+        cancels_.end(), cancel ? std::move(cancel) : [] {});
   }
   std::thread([self, work = std::move(work), settle = std::move(settle), cancelling] {
     Finish finish;

@@ -1,5 +1,5 @@
-// What the addon keeps for one Node environment (the main thread or a worker): the way back to JavaScript from native threads,
-// the work under way, and its end.
+// What the addon keeps for one Node environment (the main thread or a worker): the way back to JavaScript from native
+// threads, the work under way, and its end.
 #pragma once
 
 #include <napi.h>
@@ -27,15 +27,16 @@ class Environment {
   static void attach(Napi::Env env);
   static std::shared_ptr<Environment> of(Napi::Env env);
 
-  // Runs `work` on a thread of its own; what it throws rejects the promise. `cancel` is called when the environment ends first.
-  // While it runs the process stays alive.
+  // Runs `work` on a thread of its own; what it throws rejects the promise. `cancel` is called when the environment
+  // ends first. While it runs the process stays alive.
   Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {});
 
   // For work that has its own thread: a promise, and the call that settles it once, from any thread.
   using Settle = std::function<void(std::exception_ptr, Finish)>;
   Napi::Promise promise(Napi::Env env, Settle& settle);
 
-  // Calls back on the JavaScript thread, in order; one wake-up for all that came together. Dropped once the environment ended.
+  // Calls back on the JavaScript thread, in order; one wake-up for all that came together. Dropped once the environment
+  // ended.
   void post(Call call);
 
   // A JavaScript function that native threads may name by number; released with release().

@@ -4,8 +4,8 @@
 #include "../tensorrt/find.h"
 #include "../tensorrt/library.h"
 #include "environment.h"
-#include "exports.h"
 #include "errors.h"
+#include "exports.h"
 #include "values.h"
 
 namespace nt::node {
@@ -54,7 +54,8 @@ SystemReport inspect(const std::string& explicitPath) {
   try {
     for (const tensorrt::Found& found : tensorrt::findLibraries(explicitPath)) {
       LibraryReport library = inspectLibrary(found);
-      const bool known = std::ranges::any_of(report.libraries, [&](const auto& other) { return other.path == library.path; });
+      const bool known =
+          std::ranges::any_of(report.libraries, [&](const auto& other) { return other.path == library.path; });
       if (!known) report.libraries.push_back(std::move(library));
     }
   } catch (const Error& error) {

@@ -64,8 +64,8 @@ Napi::ArrayBuffer externalBuffer(Napi::Env env, void* data, std::size_t size, st
   auto* kept = new std::shared_ptr<void>(std::move(owner));
   napi_value result = nullptr;
   const auto release = [](napi_env, void*, void* hint) { delete static_cast<std::shared_ptr<void>*>(hint); };
-  const napi_status status =
-      size == 0 ? napi_no_external_buffers_allowed : napi_create_external_arraybuffer(env, data, size, release, kept, &result);
+  const napi_status status = size == 0 ? napi_no_external_buffers_allowed
+                                       : napi_create_external_arraybuffer(env, data, size, release, kept, &result);
   if (status == napi_ok) return {env, result};
   Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, size);
   if (size > 0) std::memcpy(copy.Data(), data, size);

@@ -36,7 +36,8 @@ struct InterfaceInfo {
   int32_t minor;
 };
 
-// Libraries of one family lay their virtual tables out alike. TensorRT-RTX does not keep its tables from minor to minor.
+// Libraries of one family lay their virtual tables out alike. TensorRT-RTX does not keep its tables from minor to
+// minor.
 enum class Family : uint8_t { trt10, trt11, rtx15, rtx16, rtx17 };
 inline constexpr std::size_t kFamilies = 5;
 inline constexpr std::array<const char*, kFamilies> kFamilyNames{"trt10", "trt11", "rtx1.5", "rtx1.6", "rtx1.7"};
@@ -48,9 +49,7 @@ struct Version {
 
   // getInferLibVersion() of every library read here: major · 10000 + minor · 100 + patch.
   static Version fromNumber(int number) { return {number / 10000, number / 100 % 100, number % 100}; }
-  std::string text() const {
-    return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
-  }
+  std::string text() const { return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch); }
 };
 
 }  // namespace nt::tensorrt

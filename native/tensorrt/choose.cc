@@ -45,7 +45,8 @@ const Library& chooseForBuilding(const std::string& explicitPath, int device) {
     }
   }
   if (noGpu) {
-    throw Error(noGpu->code(), "Building with the TensorRT that was found needs a GPU: " + std::string(noGpu->what()) + ". " + kRtxHint);
+    throw Error(noGpu->code(), "Building with the TensorRT that was found needs a GPU: " + std::string(noGpu->what()) +
+                                   ". " + kRtxHint);
   }
   throwNoneFound("No TensorRT that can build was found", reasons);
 }

@@ -1,5 +1,5 @@
-// Which of the libraries that were found does a job. No fallback that the user did not ask for: an explicit path is used or
-// refused, and a plan runs only on the library that it was built for.
+// Which of the libraries that were found does a job. No fallback that the user did not ask for: an explicit path is
+// used or refused, and a plan runs only on the library that it was built for.
 #pragma once
 
 #include <string>

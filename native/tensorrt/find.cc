@@ -23,25 +23,30 @@ constexpr const char* kSonames[] = {
 
 // The packages of NVIDIA and of Debian, the tar file's customary places, NGC containers.
 constexpr const char* kFolders[] = {
-    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
-    "/usr/local/tensorrt/lib",   "/usr/local/TensorRT*/lib",   "/opt/tensorrt/lib",
-    "/opt/TensorRT*/lib",        "/usr/local/cuda/lib64",
+    "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",         "/usr/local/tensorrt/lib",
+    "/usr/local/TensorRT*/lib",  "/opt/tensorrt/lib",          "/opt/TensorRT*/lib", "/usr/local/cuda/lib64",
 };
 
 // Folders that hold Python's site-packages; the variables are expanded.
 constexpr const char* kPythonFolders[] = {
-    "$VIRTUAL_ENV/lib/python3*/site-packages",   "$CONDA_PREFIX/lib/python3*/site-packages",
-    "$HOME/.local/lib/python3*/site-packages",   "/usr/local/lib/python3*/dist-packages",
-    "/usr/local/lib/python3*/site-packages",     "/usr/lib/python3*/dist-packages",
-    "/usr/lib/python3*/site-packages",           "/opt/conda/lib/python3*/site-packages",
+    "$VIRTUAL_ENV/lib/python3*/site-packages",
+    "$CONDA_PREFIX/lib/python3*/site-packages",
+    "$HOME/.local/lib/python3*/site-packages",
+    "/usr/local/lib/python3*/dist-packages",
+    "/usr/local/lib/python3*/site-packages",
+    "/usr/lib/python3*/dist-packages",
+    "/usr/lib/python3*/site-packages",
+    "/opt/conda/lib/python3*/site-packages",
     "$HOME/.pyenv/versions/*/lib/python3*/site-packages",
 };
-constexpr const char* kWheelFolders[] = {"tensorrt_libs", "tensorrt_rtx_libs", "tensorrt_lean_libs", "tensorrt_dispatch_libs"};
+constexpr const char* kWheelFolders[] = {"tensorrt_libs", "tensorrt_rtx_libs", "tensorrt_lean_libs",
+                                         "tensorrt_dispatch_libs"};
 
 std::vector<std::string> globbed(const std::string& pattern) {
   glob_t matches{};
   std::vector<std::string> paths;
-  if (glob(pattern.c_str(), 0, nullptr, &matches) == 0) paths.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
+  if (glob(pattern.c_str(), 0, nullptr, &matches) == 0)
+    paths.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
   globfree(&matches);
   return paths;
 }
@@ -56,7 +61,8 @@ std::string expanded(const std::string& pattern) {
 
 // libnvinfer.so, libnvinfer.so.10.15.1 and so on; not libnvinfer_plugin.so.10
 bool isLibraryName(std::string_view file) {
-  for (const std::string_view name : {"libnvinfer.so", "libnvinfer_lean.so", "libnvinfer_dispatch.so", "libtensorrt_rtx.so"}) {
+  for (const std::string_view name :
+       {"libnvinfer.so", "libnvinfer_lean.so", "libnvinfer_dispatch.so", "libtensorrt_rtx.so"}) {
     if (file.starts_with(name)) return file.find_first_not_of(".0123456789", name.size()) == file.npos;
   }
   return false;
@@ -88,8 +94,10 @@ std::vector<Found> explicitly(const std::string& path) {
   for (const std::string& library : librariesIn(path)) found.push_back({library, "option"});
   if (found.empty()) {
     const bool exists = fs::exists(path, failed);
-    throw Error("ERR_TRT_NO_LIBRARY", exists ? "The folder " + path + " holds no TensorRT library (libnvinfer.so.10, libnvinfer.so.11, libtensorrt_rtx.so.1 …)"
-                                             : "There is no TensorRT library at " + path + ": no such file or folder");
+    throw Error("ERR_TRT_NO_LIBRARY",
+                exists ? "The folder " + path +
+                             " holds no TensorRT library (libnvinfer.so.10, libnvinfer.so.11, libtensorrt_rtx.so.1 …)"
+                       : "There is no TensorRT library at " + path + ": no such file or folder");
   }
   return found;
 }

@@ -13,8 +13,8 @@ struct Found {
 };
 
 // Candidates, best first: the explicit path (a library or a folder with libraries) and nothing else where one is given;
-// otherwise what the dynamic loader finds, the usual folders, the Python wheels' folders. Nothing is loaded yet, but the
-// loader's own finds. Throws ERR_TRT_NO_LIBRARY when an explicit path holds no TensorRT library.
+// otherwise what the dynamic loader finds, the usual folders, the Python wheels' folders. Nothing is loaded yet, but
+// the loader's own finds. Throws ERR_TRT_NO_LIBRARY when an explicit path holds no TensorRT library.
 std::vector<Found> findLibraries(const std::string& explicitPath);
 
 }  // namespace nt::tensorrt

@@ -38,7 +38,7 @@ std::string ParserError::nodeOperator() const { return orEmpty(call<Method::IPar
 
 Parser::Parser(NetworkDefinition& network)
     : Reference(network.library(), network.library().parser().create(network.get(), network.library().logger(),
-                                                                    network.library().parser().version)) {
+                                                                     network.library().parser().version)) {
   if (get() == nullptr) throw Error("ERR_TRT_BUILD", library().name() + " could not create an ONNX parser");
 }
 

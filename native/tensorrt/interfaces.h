@@ -1,6 +1,6 @@
-// One thin class per interface of TensorRT. An object keeps alive what it came from: a context its engine, an engine its runtime.
-// Methods do what TensorRT's of the same name do; a failure that TensorRT reports by null or false is turned into an Error by the
-// caller, who knows what it was about.
+// One thin class per interface of TensorRT. An object keeps alive what it came from: a context its engine, an engine
+// its runtime. Methods do what TensorRT's of the same name do; a failure that TensorRT reports by null or false is
+// turned into an Error by the caller, who knows what it was about.
 #pragma once
 
 #include <memory>
@@ -137,7 +137,9 @@ class Parser : public Reference {
   Parser& operator=(const Parser&) = delete;
   ~Parser();
   // `path` is where external weights are looked for; null when the model came as bytes.
-  bool parse(const void* data, std::size_t size, const char* path) { return call<Method::IParser_parse>(data, size, path); }
+  bool parse(const void* data, std::size_t size, const char* path) {
+    return call<Method::IParser_parse>(data, size, path);
+  }
   bool supportsOperator(const std::string& name) const { return call<Method::IParser_supportsOperator>(name.c_str()); }
   int32_t errors() const { return call<Method::IParser_getNbErrors>(); }
   ParserError error(int32_t i) const { return {library(), call<Method::IParser_getError>(i)}; }
@@ -147,7 +149,9 @@ class Runtime : public Owned {
  public:
   explicit Runtime(const Library& library) : Owned(library, library.createRuntime()) {}
   // the engine's object, or null
-  void* deserialize(const void* plan, std::size_t size) { return call<Method::VRuntime_deserializeCudaEngine>(plan, size); }
+  void* deserialize(const void* plan, std::size_t size) {
+    return call<Method::VRuntime_deserializeCudaEngine>(plan, size);
+  }
 };
 
 class CudaEngine : public Owned {
@@ -166,7 +170,8 @@ class CudaEngine : public Owned {
     return call<Method::VCudaEngine_getTensorLocation>(tensor) == library().number(Enumerator::TensorLocation_kHOST);
   }
   bool isLinear(const char* tensor, int32_t profile) const {
-    return call<Method::VCudaEngine_getTensorFormatV2>(tensor, profile) == library().number(Enumerator::TensorFormat_kLINEAR);
+    return call<Method::VCudaEngine_getTensorFormatV2>(tensor, profile) ==
+           library().number(Enumerator::TensorFormat_kLINEAR);
   }
   std::string formatDescription(const char* tensor, int32_t profile) const;
   Dims profileShape(const char* tensor, int32_t profile, Enumerator selector) const {
@@ -179,17 +184,21 @@ class CudaEngine : public Owned {
   }
   // the context's object, or null
   void* createContext() const {
-    return call<Method::VCudaEngine_createExecutionContext>(library().number(Enumerator::ExecutionContextAllocationStrategy_kSTATIC));
+    return call<Method::VCudaEngine_createExecutionContext>(
+        library().number(Enumerator::ExecutionContextAllocationStrategy_kSTATIC));
   }
 };
 
 class ExecutionContext : public Owned {
  public:
-  ExecutionContext(const std::shared_ptr<CudaEngine>& engine, void* object) : Owned(engine->library(), object, engine) {}
+  ExecutionContext(const std::shared_ptr<CudaEngine>& engine, void* object)
+      : Owned(engine->library(), object, engine) {}
   bool setOptimizationProfile(int32_t profile, void* stream) {
     return call<Method::VExecutionContext_setOptimizationProfileAsync>(profile, stream);
   }
-  bool setInputShape(const char* tensor, const Dims& dims) { return call<Method::VExecutionContext_setInputShape>(tensor, &dims); }
+  bool setInputShape(const char* tensor, const Dims& dims) {
+    return call<Method::VExecutionContext_setInputShape>(tensor, &dims);
+  }
   Dims shape(const char* tensor) const { return call<Method::VExecutionContext_getTensorShape>(tensor); }
   bool setTensorAddress(const char* tensor, void* address) {
     return call<Method::VExecutionContext_setTensorAddress>(tensor, address);

@@ -38,8 +38,9 @@ Family familyOf(Kind kind, const Version& version) {
     if (version.major == 1 && version.minor == 5) return Family::rtx15;
     if (version.major == 1 && version.minor == 6) return Family::rtx16;
     if (version.major == 1 && version.minor == 7) return Family::rtx17;
-    throw Error("ERR_TRT_UNSUPPORTED", "TensorRT-RTX " + version.text() +
-                                           " is not known here (its tables change from minor to minor): needs 1.5, 1.6 or 1.7");
+    throw Error("ERR_TRT_UNSUPPORTED",
+                "TensorRT-RTX " + version.text() +
+                    " is not known here (its tables change from minor to minor): needs 1.5, 1.6 or 1.7");
   }
   if (version.major == 10) return Family::trt10;
   if (version.major == 11) return Family::trt11;
@@ -75,7 +76,8 @@ Library::Library(const std::string& path) {
   auto* versionOf = reinterpret_cast<int (*)()>(symbol("getInferLibVersion"));
   createRuntime_ = reinterpret_cast<Create>(symbol("createInferRuntime_INTERNAL"));
   if (versionOf == nullptr || createRuntime_ == nullptr) {
-    throw Error("ERR_TRT_NO_LIBRARY", path + " is no TensorRT library: it has no getInferLibVersion or createInferRuntime_INTERNAL");
+    throw Error("ERR_TRT_NO_LIBRARY",
+                path + " is no TensorRT library: it has no getInferLibVersion or createInferRuntime_INTERNAL");
   }
   path_ = fileOf(reinterpret_cast<void*>(versionOf), path);
   versionNumber_ = versionOf();
@@ -111,7 +113,8 @@ void* Library::createRuntime() const {
 
 void* Library::createBuilder() const {
   if (createBuilder_ == nullptr) {
-    throw Error("ERR_TRT_UNSUPPORTED", "The " + name() + " at " + path_ + " has no builder: building needs the full TensorRT or TensorRT-RTX");
+    throw Error("ERR_TRT_UNSUPPORTED",
+                "The " + name() + " at " + path_ + " has no builder: building needs the full TensorRT or TensorRT-RTX");
   }
   void* builder = createBuilder_(logger_, versionNumber_);
   if (builder == nullptr) throw Error("ERR_TRT_BUILD", name() + " could not create a builder");

@@ -67,13 +67,15 @@ LogCapture::~LogCapture() {
 std::vector<std::string> LogCapture::lines() const {
   const std::lock_guard lock(log_.mutex_);
   std::vector<std::string> texts;
-  for (const auto& [severity, text] : lines_) texts.push_back(std::string(kSeverities[severity < 0 ? 0 : severity]) + ": " + text);
+  for (const auto& [severity, text] : lines_)
+    texts.push_back(std::string(kSeverities[severity < 0 ? 0 : severity]) + ": " + text);
   return texts;
 }
 
 std::string LogCapture::lastError() const {
   const std::lock_guard lock(log_.mutex_);
-  const auto found = std::find_if(lines_.rbegin(), lines_.rend(), [](const auto& line) { return line.first <= kError; });
+  const auto found =
+      std::find_if(lines_.rbegin(), lines_.rend(), [](const auto& line) { return line.first <= kError; });
   return found == lines_.rend() ? std::string() : found->second;
 }
 

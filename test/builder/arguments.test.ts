@@ -29,7 +29,12 @@ t.test('what is built, and for which shapes, is checked before TensorRT is asked
     ['a profile of text', [model, { shapes: ['x'] }], 'ERR_TRT_INVALID_ARGUMENT', /shapes by input/],
     ['a shape of text', [model, { shapes: { x: '1x4' } }], 'ERR_TRT_INVALID_ARGUMENT', /the shapes of 'x'/],
     ['no max', [model, { shapes: { x: { min: [1, 4], opt: [1, 4] } } }], 'ERR_TRT_SHAPES_REQUIRED', /no max shape/],
-    ['a misspelled max', [model, { shapes: { x: { min: [1, 4], opt: [1, 4], mx: [1, 4] } } }], 'ERR_TRT_INVALID_ARGUMENT', /did you mean max/],
+    [
+      'a misspelled max',
+      [model, { shapes: { x: { min: [1, 4], opt: [1, 4], mx: [1, 4] } } }],
+      'ERR_TRT_INVALID_ARGUMENT',
+      /did you mean max/,
+    ],
     ['a fraction', [model, { shapes: { x: [1.5, 4] } }], 'ERR_TRT_SHAPE', /1\.5/],
     ['a dimension of -1', [model, { shapes: { x: [-1, 4] } }], 'ERR_TRT_SHAPE', /-1/],
     ['nine dimensions', [model, { shapes: { x: [1, 1, 1, 1, 1, 1, 1, 1, 1] } }], 'ERR_TRT_SHAPE', /at most 8/],
@@ -51,6 +56,7 @@ t.test('amounts of memory', (t) => {
     ['3kb', 3000],
   ]
   for (const [text, bytes] of rows) t.equal(checkedBytes(text, 'workspace'), bytes)
-  for (const text of ['', '0', 'MiB', '1e3', 2 ** 60, Number.NaN, null, '5 toString']) t.throws(() => checkedBytes(text, 'workspace'), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  for (const text of ['', '0', 'MiB', '1e3', 2 ** 60, Number.NaN, null, '5 toString'])
+    t.throws(() => checkedBytes(text, 'workspace'), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   t.end()
 })

@@ -20,7 +20,10 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
       t.same(known(plan.info.inputs), known(inputs), 'TensorRT sees the inputs that the ONNX file has')
       t.same(known(plan.info.outputs), known(outputs), 'and the outputs')
       t.ok(steps.length > 20, `${steps.length} steps of progress`)
-      t.ok(steps.every(({ phase, step, steps }) => phase !== '' && step >= 0 && step <= steps), 'no step beyond its phase')
+      t.ok(
+        steps.every(({ phase, step, steps }) => phase !== '' && step >= 0 && step <= steps),
+        'no step beyond its phase',
+      )
       t.ok(plan.info.layers > 10 && plan.info.buildMs > 0 && plan.info.parseMs > 0)
     })
   }
@@ -45,14 +48,25 @@ t.test('each kind of bad model has its own error', { skip: skipWithoutRtx }, asy
   const whole = oneNode('Relu')
   const dynamic = oneNode('Relu', ['N', 4])
   const unknownOp = await failureOf(() => builder.build(oneNode('NoSuchOperator', [1, 4], 'org.example')))
-  t.match(unknownOp, { code: 'ERR_TRT_UNSUPPORTED_OPERATOR', details: { operator: 'NoSuchOperator', node: 'the-node' }, message: /NoSuchOperator/ })
+  t.match(unknownOp, {
+    code: 'ERR_TRT_UNSUPPORTED_OPERATOR',
+    details: { operator: 'NoSuchOperator', node: 'the-node' },
+    message: /NoSuchOperator/,
+  })
   t.ok(unknownOp.log.length > 0, "TensorRT's own lines come with it")
   for (const length of [1, 10, whole.length >> 1, whole.length - 1]) {
-    t.match(await failureOf(() => builder.build(whole.subarray(0, length))), { code: /ERR_TRT_(ONNX_PARSE|MODEL_FORMAT)/ }, `truncated to ${length} of ${whole.length} bytes`)
+    t.match(
+      await failureOf(() => builder.build(whole.subarray(0, length))),
+      { code: /ERR_TRT_(ONNX_PARSE|MODEL_FORMAT)/ },
+      `truncated to ${length} of ${whole.length} bytes`,
+    )
   }
   t.match(await failureOf(() => builder.build(new Uint8Array(0))), { code: 'ERR_TRT_ONNX_PARSE', message: /empty \(0 bytes\)/ })
   t.match(await failureOf(() => builder.build(dynamic)), { code: 'ERR_TRT_SHAPES_REQUIRED', message: /'x' \[-1, 4\] is dynamic/ })
-  t.match(await failureOf(() => builder.build(dynamic, { shapes: { X: [1, 4] } })), { code: 'ERR_TRT_UNKNOWN_INPUT', message: /no input 'X'.*it has 'x' \[-1, 4\]/ })
+  t.match(await failureOf(() => builder.build(dynamic, { shapes: { X: [1, 4] } })), {
+    code: 'ERR_TRT_UNKNOWN_INPUT',
+    message: /no input 'X'.*it has 'x' \[-1, 4\]/,
+  })
   const refused: [string, object, RegExp][] = [
     ['min above opt', { min: [4, 4], opt: [2, 4], max: [8, 4] }, /min ≤ opt ≤ max in dimension 0/],
     ['opt above max', { min: [1, 4], opt: [9, 4], max: [8, 4] }, /min ≤ opt ≤ max in dimension 0/],
@@ -62,7 +76,10 @@ t.test('each kind of bad model has its own error', { skip: skipWithoutRtx }, asy
   for (const [name, x, message] of refused) {
     t.match(await failureOf(() => builder.build(dynamic, { shapes: { x: x as never } })), { code: 'ERR_TRT_SHAPE', message }, name)
   }
-  t.match(await failureOf(() => builder.build('/no/such/model.onnx')), { code: 'ERR_TRT_FILE', message: /no\/such\/model\.onnx.*No such file/ })
+  t.match(await failureOf(() => builder.build('/no/such/model.onnx')), {
+    code: 'ERR_TRT_FILE',
+    message: /no\/such\/model\.onnx.*No such file/,
+  })
 })
 
 t.test('an operator that the parser takes and the builder has no way to run is a build error', { skip: skipWithoutRtx }, async (t) => {
@@ -148,7 +165,10 @@ t.test('a plan is saved whole or not at all', { skip: skipWithoutRtx }, async (t
   await plan.save(join(folder, 'relu.plan'))
   t.ok(Buffer.from(plan.bytes).equals(await readFile(join(folder, 'relu.plan'))))
   t.same(await readdir(folder), ['relu.plan'], 'no temporary file stays')
-  t.match(await failureOf(() => plan.save(join(folder, 'no', 'such', 'folder.plan'))), { code: 'ERR_TRT_FILE', message: /Cannot save the plan as/ })
+  t.match(await failureOf(() => plan.save(join(folder, 'no', 'such', 'folder.plan'))), {
+    code: 'ERR_TRT_FILE',
+    message: /Cannot save the plan as/,
+  })
   t.match(await failureOf(() => plan.save('')), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   t.match(await failureOf(() => plan.save(folder)), { code: 'ERR_TRT_FILE' })
   t.same(await readdir(folder), ['relu.plan'])

@@ -12,13 +12,25 @@ export interface RealModel {
   readonly shapes: Shapes
 }
 
-const range = (opt: number[], max: number[]): { min: number[]; opt: number[]; max: number[] } => ({ min: opt.map((_, i) => (i === 0 ? 1 : opt[i] ?? 1)), opt, max })
+const range = (opt: number[], max: number[]): { min: number[]; opt: number[]; max: number[] } => ({
+  min: opt.map((_, i) => (i === 0 ? 1 : (opt[i] ?? 1))),
+  opt,
+  max,
+})
 
 /** The four real models that come in npm packages. */
 export const realModels: readonly RealModel[] = [
   { name: 'face detector', source: () => faceDetectorModel({ batch: 'N' }), shapes: { input: range([4, 3, 416, 416], [8, 3, 416, 416]) } },
-  { name: 'PP-OCR detection', source: () => asset('ch_PP-OCRv4_det_infer.onnx'), shapes: { x: { min: [1, 3, 64, 64], opt: [1, 3, 640, 640], max: [2, 3, 960, 960] } } },
-  { name: 'PP-OCR recognition', source: () => asset('ch_PP-OCRv4_rec_infer.onnx'), shapes: { x: { min: [1, 3, 48, 32], opt: [1, 3, 48, 320], max: [4, 3, 48, 640] } } },
+  {
+    name: 'PP-OCR detection',
+    source: () => asset('ch_PP-OCRv4_det_infer.onnx'),
+    shapes: { x: { min: [1, 3, 64, 64], opt: [1, 3, 640, 640], max: [2, 3, 960, 960] } },
+  },
+  {
+    name: 'PP-OCR recognition',
+    source: () => asset('ch_PP-OCRv4_rec_infer.onnx'),
+    shapes: { x: { min: [1, 3, 48, 32], opt: [1, 3, 48, 320], max: [4, 3, 48, 640] } },
+  },
   { name: 'PP-OCR orientation', source: () => asset('ch_ppocr_mobile_v2.0_cls_infer.onnx'), shapes: { x: [1, 3, 48, 192] } },
 ]
 

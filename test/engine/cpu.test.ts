@@ -141,6 +141,18 @@ t.test('a run that fails is an error of that run only', async (t) => {
   t.same((await engine.infer({ x: pattern('float32', [1]), s: s(3n) })).y?.shape, [3])
 })
 
+t.test('an output with more dimensions than a Tensor has', async (t) => {
+  const g = new GraphBuilder({ name: 'nine' })
+  const x = g.input('x', 'float32', [2])
+  g.output(
+    g.node('Reshape', [x, g.constant('shape', Tensor.from(BigInt64Array.of(1n, 1n, 1n, 1n, 1n, 1n, 1n, 1n, 2n)))]),
+    'float32',
+    Array(9).fill('N') as string[],
+  )
+  await using engine = await Engine.load(writeModel(g.toModel()), cpu)
+  await t.rejects(engine.infer(pattern('float32', [2])), { code: 'ERR_TRT_SHAPE', message: /at most 8 dimensions/ })
+})
+
 t.test('models that cannot be loaded', async (t) => {
   const folder = t.testdir({ 'text.onnx': 'not a model', 'empty.onnx': '' })
   copyFileSync(realModels.classifier, join(folder, 'ok.onnx'))

@@ -1,0 +1,123 @@
+// Steers the fakes that the addon under test has loaded, from the same process.
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Fakes } from './build.js'
+
+interface ControlAddon {
+  stats(library: string): string
+  set(library: string, key: string, value: string): boolean
+  reset(library: string): void
+}
+
+export interface DriverStats {
+  contexts: number
+  deviceAllocations: number
+  deviceBytes: number
+  pinnedAllocations: number
+  pinnedBytes: number
+  registrations: number
+  streams: number
+  events: number
+  graphs: number
+  graphExecs: number
+  bytesHtoD: number
+  bytesDtoH: number
+  bytesDtoD: number
+  copiesHtoD: number
+  copiesDtoH: number
+  pageableCopies: number
+  /** enqueueV3 calls that reached a stream, captured ones included. */
+  enqueues: number
+  /** Executions on the device, replays included. */
+  executions: number
+  graphLaunches: number
+  operations: number
+  /** Operations submitted and not done. */
+  pending: number
+  peakConcurrent: number
+  manualNow: number
+  calls: Record<string, number>
+}
+
+export interface TensorRTStats {
+  live: Record<
+    'runtimes' | 'engines' | 'contexts' | 'hostMemories' | 'inspectors' | 'builders' | 'networks' | 'configs' | 'timingCaches' | 'parsers',
+    number
+  >
+  /** What an application must not do, by name: contextUsedByTwoThreads, engineDestroyedBeforeContext … */
+  misuse: Record<string, number>
+  /** Calls of entries that the fake does not implement, or that the version posed as lacks. */
+  traps: string[]
+  /** What each build was told. */
+  builds: Record<string, number>[]
+  calls: Record<string, number>
+}
+
+export interface DriverSettings {
+  devices: number
+  copyMs: number
+  computeMs: number
+  /** How long enqueueV3 holds up its caller. */
+  blockMs: number
+  /** real: delays are waited for; virtual: they only add up in event times; manual: they end when `advance` says so. */
+  clock: 'real' | 'virtual' | 'manual'
+  /** 1: an idle stream runs what has no delay at once, on the caller's thread (for measuring). */
+  inline: number
+  memory: number
+  driverVersion: number
+  advance: number
+  /** Every device is lost, with this CUresult. */
+  lost: number
+  /** 'n:code': the n-th operation from now on breaks its device while it runs. */
+  failOperation: string
+}
+
+class Fake<Stats, Settings> {
+  private readonly addon: ControlAddon
+  readonly library: string
+  constructor(addon: ControlAddon, library: string) {
+    this.addon = addon
+    this.library = library
+  }
+  stats(): Stats {
+    return JSON.parse(this.addon.stats(this.library)) as Stats
+  }
+  set(settings: Partial<Settings>): void {
+    for (const [key, value] of Object.entries(settings)) {
+      if (!this.addon.set(this.library, key, String(value))) throw new Error(`the fake does not know ${key}=${String(value)}`)
+    }
+  }
+  /** Settings, rules and counters as at the start; what is live stays and is still counted. */
+  reset(): void {
+    this.addon.reset(this.library)
+  }
+  protected rule(text: string): void {
+    this.addon.set(this.library, 'fail', text)
+  }
+}
+
+export class FakeDriver extends Fake<DriverStats, DriverSettings> {
+  /** The n-th call from now on of a driver function fails; sticky: all after it too; lost: the whole device does. */
+  failNth(name: string, nth: number, code: number, mode?: 'sticky' | 'lost'): void {
+    this.rule(`${name}:${nth}:${code}${mode ? `:${mode}` : ''}`)
+  }
+  advance(milliseconds: number): void {
+    this.set({ advance: milliseconds })
+  }
+}
+
+export class FakeTensorRT extends Fake<TensorRTStats, { version: string; buildStepMs: number; buildSteps: number }> {
+  /** The n-th call from now on of a method ('enqueueV3' or 'VExecutionContext.enqueueV3') fails. */
+  failNth(name: string, nth: number, sticky = false): void {
+    this.rule(`${name}:${nth}${sticky ? ':sticky' : ''}`)
+  }
+}
+
+export function controlFakes(fakes: Fakes) {
+  const addon = createRequire(import.meta.url)(fakes.control) as ControlAddon
+  const tensorrt = (folder: string, major: number) => ({
+    runtime: new FakeTensorRT(addon, join(folder, `libnvinfer.so.${major}`)),
+    parser: new FakeTensorRT(addon, join(folder, `libnvonnxparser.so.${major}`)),
+  })
+  return { driver: new FakeDriver(addon, fakes.cuda), trt10: tensorrt(fakes.trt10, 10), trt11: tensorrt(fakes.trt11, 11) }
+}

@@ -1,0 +1,180 @@
+// The fake builder: checks profiles as the real one does, reports progress, writes a plan.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "config.h"
+#include "network.h"
+
+namespace fake {
+namespace {
+
+struct Builder final : apiv::VBuilder, Counted {
+  ILogger* logger;
+  IBuilder* self = nullptr;
+  IErrorRecorder* recorder = nullptr;
+  int threads = 1;
+  std::vector<std::unique_ptr<Public<IOptimizationProfile>>> profiles;  // owned by the builder, as in the real one
+  explicit Builder(ILogger* l) : Counted(kBuilders), logger(l) {}
+
+  bool platformHasFastFp16() noexcept { return true; }
+  bool platformHasFastInt8() noexcept { return true; }
+  bool platformHasTf32() noexcept { return true; }
+  int32_t getMaxDLABatchSize() noexcept { return 0; }
+  int32_t getNbDLACores() noexcept { return 0; }
+  IBuilderConfig* createBuilderConfig() noexcept {
+    METHOD("VBuilder.createBuilderConfig");
+    return fail_ ? nullptr : new Public<IBuilderConfig>(new Config(logger), "VBuilderConfig");
+  }
+  INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
+    METHOD("VBuilder.createNetworkV2");
+    return fail_ ? nullptr : new Public<INetworkDefinition>(new Network(self, logger, flags), "VNetworkDefinition");
+  }
+  IOptimizationProfile* createOptimizationProfile() noexcept {
+    METHOD("VBuilder.createOptimizationProfile");
+    if (fail_) return nullptr;
+    profiles.push_back(
+        std::make_unique<Public<IOptimizationProfile>>(new OptimizationProfile(logger), "VOptimizationProfile"));
+    return profiles.back().get();
+  }
+  void setErrorRecorder(IErrorRecorder* r) noexcept { recorder = r; }
+  IErrorRecorder* getErrorRecorder() noexcept { return recorder; }
+  void reset() noexcept { profiles.clear(); }
+  ILogger* getLogger() noexcept { return logger; }
+  bool setMaxThreads(int32_t n) noexcept { return n > 0 ? (threads = n, true) : false; }
+  int32_t getMaxThreads() noexcept { return threads; }
+  bool isNetworkSupported(INetworkDefinition const&, IBuilderConfig const&) noexcept {
+    METHOD("VBuilder.isNetworkSupported");
+    return !fail_;
+  }
+  IHostMemory* buildSerializedNetwork(INetworkDefinition& network, IBuilderConfig& config) noexcept;
+};
+
+// Fills the ranges of one profile from what the application set, or says what is wrong.
+std::string fillProfile(Network& network, OptimizationProfile& from, Profile* to) {
+  for (auto* each : network.inputs) {
+    Tensor& input = *implementation<ITensor, Tensor>(each);
+    const auto set = from.dims.find(input.name);
+    const bool dynamic = std::any_of(input.shape.begin(), input.shape.end(), [](auto e) { return e < 0; });
+    if (set == from.dims.end()) {
+      if (dynamic)
+        return "Network input " + input.name +
+               " has dynamic dimensions, but the optimization profile has no dimensions for it";
+    } else {
+      if (set->second.size() != 3) return "Profile for input " + input.name + " is incomplete";
+      const Range range{set->second[0], set->second[1], set->second[2]};
+      for (const auto* shape : {&range.min, &range.opt, &range.max}) {
+        if (shape->size() != input.shape.size())
+          return "Profile for input " + input.name + " has the wrong number of dimensions";
+        for (std::size_t i = 0; i < shape->size(); ++i)
+          if (input.shape[i] >= 0 && input.shape[i] != (*shape)[i])
+            return "Static dimension mismatch: input " + input.name + ", dimension " + std::to_string(i) + " is " +
+                   std::to_string(input.shape[i]) + " in the network and " + std::to_string((*shape)[i]) +
+                   " in the profile";
+      }
+      to->dims[input.name] = range;
+    }
+    if (input.isShapeTensor()) {
+      auto values = from.values.find(input.name);
+      if (values == from.values.end() || values->second.size() != 3)
+        return "Profile for shape tensor " + input.name + " has no values";
+      to->values[input.name] = {values->second[0], values->second[1], values->second[2]};
+    }
+  }
+  for (const auto& [name, all] : from.dims)
+    if (!network.tensor(name) || !network.tensor(name)->input)
+      return "Profile names " + name + ", which is not an input of the network";
+  return "";
+}
+
+// Phases within a phase, steps in each. False: cancelled.
+bool progress(IProgressMonitor* monitor, double stepMs, int steps) {
+  if (!monitor) return true;
+  const char* const phases[] = {"Tactic selection", "Weights", "Serialization"};
+  monitor->phaseStart("Building engine", nullptr, 3);
+  bool going = true;
+  for (int p = 0; p < 3 && going; ++p) {
+    monitor->phaseStart(phases[p], "Building engine", steps);
+    for (int s = 0; s < steps && going; ++s) {
+      if (stepMs > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(stepMs));
+      going = monitor->stepComplete(phases[p], s);
+    }
+    monitor->phaseFinish(phases[p]);
+    if (going) going = monitor->stepComplete("Building engine", p);
+  }
+  monitor->phaseFinish("Building engine");
+  return going;
+}
+
+IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBuilderConfig& configuration) noexcept {
+  METHOD("VBuilder.buildSerializedNetwork");
+  Network& network = *implementation<INetworkDefinition, Network>(&definition);
+  Config& config = *implementation<IBuilderConfig, Config>(&configuration);
+  const auto refuse = [&](const std::string& why) -> IHostMemory* {
+    logError(logger, "IBuilder::buildSerializedNetwork: Error Code 4: API Usage Error (" + why + ")");
+    return nullptr;
+  };
+  double stepMs;
+  int steps;
+  Version version;
+  {
+    std::lock_guard lock(library().mutex);
+    library().builds.push_back(config.json());
+    stepMs = library().buildStepMs, steps = library().buildSteps, version = library().version;
+  }
+  if (fail_) return refuse("told to fail");
+  if (network.outputs.empty()) return refuse("Network must have at least one output");
+  Program program = network.program;
+  program.profiles.clear();
+  bool dynamic = false;
+  for (auto* each : network.inputs) {
+    Tensor& input = *implementation<ITensor, Tensor>(each);
+    dynamic |=
+        input.isShapeTensor() || std::any_of(input.shape.begin(), input.shape.end(), [](auto e) { return e < 0; });
+  }
+  if (dynamic && config.profiles.empty())
+    return refuse("Network has dynamic or shape inputs, but no optimization profile has been defined.");
+  for (auto* each : config.profiles) {
+    Profile profile;
+    auto* from = implementation<IOptimizationProfile const, OptimizationProfile>(each);
+    if (const auto wrong = fillProfile(network, *from, &profile); !wrong.empty()) return refuse(wrong);
+    program.profiles.push_back(std::move(profile));
+  }
+  if (program.profiles.empty()) program.profiles.resize(1);
+  program.ports.clear();
+  program.name = network.name.empty() ? "Unnamed Network 0" : network.name;
+  Shapes inputs, all;
+  for (auto* each : network.inputs) {
+    Tensor& t = *implementation<ITensor, Tensor>(each);
+    program.ports.push_back({t.name, true, static_cast<Type>(t.type), t.shape, t.isShapeTensor()});
+    inputs[t.name] = t.shape;
+  }
+  if (const auto wrong = inferShapes(program, inputs, {}, &all); !wrong.empty()) return refuse(wrong);
+  for (auto* each : network.outputs) {
+    Tensor& t = *implementation<ITensor, Tensor>(each);
+    program.ports.push_back({t.name, false, static_cast<Type>(t.type), all.count(t.name) ? all[t.name] : t.shape});
+  }
+  log(logger, Severity::kINFO, "Local timing cache in use. Profiling results in this builder pass will not be stored.");
+  if (!progress(config.monitor, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
+  return hostMemory(wrapPlan(printProgram(program), version.major, version.minor, version.patch, 0));
+}
+
+}  // namespace
+}  // namespace fake
+
+using namespace fake;
+
+FAKE_API void* createInferBuilder_INTERNAL(void* logger, int version) noexcept {
+  METHOD("createInferBuilder_INTERNAL");
+  auto* l = static_cast<ILogger*>(logger);
+  if (!haveDevice())
+    return logError(l,
+                    "createInferBuilder: Error Code 6: API Usage Error (CUDA initialization failure with error: 100. "
+                    "Please check your CUDA installation)"),
+           nullptr;
+  if (version / 10000 != kMajor || fail_)
+    return logError(l, "createInferBuilder: Error Code 3: API Usage Error (wrong version)"), nullptr;
+  auto* builder = new Builder(l);
+  builder->self = new Public<IBuilder>(builder, "VBuilder");
+  return static_cast<void*>(builder->self);
+}

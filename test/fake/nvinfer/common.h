@@ -1,0 +1,121 @@
+// What every part of the fake TensorRT needs: counting and failing calls, posing as an older version, the log, the
+// driver.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "fakeabi.h"
+
+#define FAKE_API extern "C" __attribute__((visibility("default")))
+
+namespace fake {
+
+using namespace nvinfer1;
+
+#if FAMILY == 10
+inline constexpr int kMajor = 10, kMinor = 15, kPatch = 1;
+#else
+inline constexpr int kMajor = 11, kMinor = 4, kPatch = 0;
+#endif
+
+struct Version {
+  int major = kMajor, minor = kMinor, patch = kPatch;
+  int number() const { return major * 10000 + minor * 100 + patch; }
+};
+
+enum Live {
+  kRuntimes,
+  kEngines,
+  kContexts,
+  kHostMemories,
+  kInspectors,
+  kBuilders,
+  kNetworks,
+  kConfigs,
+  kTimingCaches,
+  kParsers,
+  kLiveKinds
+};
+
+struct Method {
+  const char* name;
+  std::atomic<std::uint64_t> calls{0};
+  bool enter();  // true: this call shall fail
+};
+Method* method(const char* name);
+
+struct Library {
+  std::mutex mutex;
+  Version version;
+  std::atomic<int> live[kLiveKinds]{};
+  std::map<std::string, std::uint64_t> misuse;  // what an application must not do, by name
+  std::vector<std::string> traps;
+  std::vector<std::string> builds;  // JSON, one for each
+  double buildStepMs = 0;
+  int buildSteps = 3;
+};
+Library& library();  // leaked on purpose
+void misused(const char* what);
+
+struct Counted {
+  Live kind;
+  explicit Counted(Live k) : kind(k) { ++library().live[k]; }
+  Counted(const Counted&) = delete;
+  ~Counted() { --library().live[kind]; }
+};
+
+void log(ILogger* logger, Severity severity, const std::string& text);
+inline void logError(ILogger* logger, const std::string& text) { log(logger, Severity::kERROR, text); }
+std::string shapeText(const Dims& dims);
+std::string quoted(const std::string& text);  // as JSON
+
+// What is used of the driver: found as the application finds it, or beside this library.
+struct Driver {
+  int (*init)(unsigned);
+  int (*deviceCount)(int*);
+  int (*currentContext)(void**);
+  int (*alloc)(unsigned long long*, std::size_t);
+  int (*free)(unsigned long long);
+  int (*streamSynchronize)(void*);
+  int (*streamIsCapturing)(void*, int*);
+  int (*eventRecord)(void*, void*);
+  int (*enqueue)(void* stream, void (*run)(void*), void* data, void (*release)(void*), double milliseconds);
+  int (*checkRange)(const void*, std::size_t);
+  double (*blockMilliseconds)();
+  int (*deviceError)();
+};
+const Driver* driver();  // null when there is none
+bool haveDevice();
+bool haveContext();
+
+// Gives the object the table of the version that the library poses as.
+void poseTable(const char* interface, void* object);
+
+// The public half: {vptr, mImpl}; the table of the application's view owns the other half.
+template <typename I>
+struct Public : I {
+  template <typename V>
+  Public(V* implementation, const char* interface) {
+    this->mImpl = implementation;
+    poseTable(interface, implementation);
+  }
+  ~Public() { delete this->mImpl; }
+};
+
+template <typename I, typename V>
+V* implementation(I* object) {
+  return static_cast<V*>(object->mImpl);
+}
+
+}  // namespace fake
+
+// First line of every method: counts it, and says whether it shall fail.
+#define METHOD(NAME)                                 \
+  static fake::Method* method_ = fake::method(NAME); \
+  [[maybe_unused]] const bool fail_ = method_->enter()

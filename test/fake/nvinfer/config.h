@@ -1,0 +1,222 @@
+// Builder configuration, optimization profile, timing cache: they remember what they were told, for tests to read.
+#pragma once
+#include <cstring>
+#include <set>
+#include <sstream>
+
+#include "engine.h"
+
+namespace fake {
+
+struct OptimizationProfile final : apiv::VOptimizationProfile {
+  ILogger* logger;
+  std::map<std::string, std::map<int, Shape>> dims, values;
+  std::map<std::string, std::vector<std::int32_t>> narrow;
+  float target = 1;
+  explicit OptimizationProfile(ILogger* l) : logger(l) {}
+
+  bool setDimensions(char const* name, OptProfileSelector select, Dims const& d) noexcept {
+    METHOD("VOptimizationProfile.setDimensions");
+    if (fail_ || !name || d.nbDims < 0 || d.nbDims > 8) return false;
+    for (int i = 0; i < d.nbDims; ++i)
+      if (d.d[i] < 0)
+        return logError(logger, std::string("IOptimizationProfile::setDimensions: Error Code 3: API Usage Error "
+                                            "(Parameter check failed, condition: dims >= 0 for ") +
+                                    name + ")"),
+               false;
+    dims[name][static_cast<int>(select)] = fromDims(d);
+    const auto& all = dims[name];
+    // The order must be kept as soon as two are known.
+    for (auto low = all.begin(); low != all.end(); ++low)
+      for (auto high = std::next(low); high != all.end(); ++high)
+        for (std::size_t i = 0; i < low->second.size() && i < high->second.size(); ++i)
+          if (low->second[i] > high->second[i] || low->second.size() != high->second.size()) {
+            logError(logger,
+                     std::string("IOptimizationProfile::setDimensions: Error Code 3: API Usage Error (Parameter check "
+                                 "failed, condition: std::all_of(minDims <= optDims <= maxDims) for ") +
+                         name + ")");
+            dims[name].erase(static_cast<int>(select));
+            return false;
+          }
+    return true;
+  }
+  Dims getDimensions(char const* name, OptProfileSelector select) noexcept {
+    const auto found = dims.find(name);
+    if (found == dims.end() || !found->second.count(static_cast<int>(select))) return {-1, {}};
+    return toDims(found->second[static_cast<int>(select)]);
+  }
+  bool setShapeValues(char const* name, OptProfileSelector select, int32_t const* v, int32_t n) noexcept {
+    METHOD("VOptimizationProfile.setShapeValues");
+    if (fail_) return false;
+    values[name][static_cast<int>(select)] = Shape(v, v + n);
+    return true;
+  }
+  int32_t getNbShapeValues(char const* name) noexcept {
+    const auto found = values.find(name);
+    return found == values.end() ? -1 : static_cast<int32_t>(found->second.begin()->second.size());
+  }
+  int32_t const* getShapeValues(char const* name, OptProfileSelector select) noexcept {
+    const Shape& from = values[name][static_cast<int>(select)];
+    auto& kept = narrow[std::string(name) + std::to_string(static_cast<int>(select))];
+    kept.assign(from.begin(), from.end());
+    return kept.data();
+  }
+  bool setExtraMemoryTarget(float t) noexcept { return target = t, true; }
+  float getExtraMemoryTarget() noexcept { return target; }
+  bool isValid() noexcept {
+    METHOD("VOptimizationProfile.isValid");
+    for (const auto& [name, all] : dims)
+      if (all.size() != 3) return false;
+    for (const auto& [name, all] : values)
+      if (all.size() != 3) return false;
+    return !fail_;
+  }
+  bool setShapeValuesV2(char const* name, OptProfileSelector select, int64_t const* v, int32_t n) noexcept {
+    METHOD("VOptimizationProfile.setShapeValuesV2");
+    if (fail_) return false;
+    values[name][static_cast<int>(select)] = Shape(v, v + n);
+    return true;
+  }
+  int64_t const* getShapeValuesV2(char const* name, OptProfileSelector select) noexcept {
+    return values[name][static_cast<int>(select)].data();
+  }
+};
+
+struct TimingCache final : apiv::VTimingCache, Counted {
+  std::string bytes;
+  explicit TimingCache(std::string content) : Counted(kTimingCaches), bytes(std::move(content)) {}
+  IHostMemory* serialize() noexcept {
+    METHOD("VTimingCache.serialize");
+    return fail_ ? nullptr : hostMemory(bytes);
+  }
+  bool combine(ITimingCache const& other, bool) noexcept {
+    return bytes += implementation<ITimingCache const, TimingCache>(&other)->bytes, true;
+  }
+  bool reset() noexcept { return bytes = "ftrt-cache\n", true; }
+};
+
+#define REMEMBER(TYPE, NAME, START)                     \
+  TYPE NAME##_ = START;                                 \
+  void set##NAME(TYPE value) noexcept {                 \
+    METHOD("VBuilderConfig.set" #NAME);                 \
+    NAME##_ = value;                                    \
+    record("set" #NAME, static_cast<long long>(value)); \
+  }                                                     \
+  TYPE get##NAME() noexcept { return NAME##_; }
+#define REMEMBER_OK(TYPE, NAME, START)                  \
+  TYPE NAME##_ = START;                                 \
+  bool set##NAME(TYPE value) noexcept {                 \
+    METHOD("VBuilderConfig.set" #NAME);                 \
+    NAME##_ = value;                                    \
+    record("set" #NAME, static_cast<long long>(value)); \
+    return !fail_;                                      \
+  }                                                     \
+  TYPE get##NAME() noexcept { return NAME##_; }
+
+struct Config final : apiv::VBuilderConfig, Counted {
+  ILogger* logger;
+  std::map<std::string, std::string> recorded;  // setter → its last argument
+  std::vector<IOptimizationProfile const*> profiles;
+  BuilderFlags flags = 0;
+  std::map<int, std::size_t> pools;
+  std::map<int, bool> previews;
+  IProgressMonitor* monitor = nullptr;
+  ITimingCache const* cache = nullptr;
+  IInt8Calibrator* calibrator = nullptr;
+  IOptimizationProfile const* calibration = nullptr;
+  cudaStream_t stream = nullptr;
+
+  explicit Config(ILogger* l) : Counted(kConfigs), logger(l) {}
+  void record(const std::string& name, long long value) { recorded[name] = std::to_string(value); }
+  std::string json() const {
+    std::ostringstream out;
+    out << "{\"flags\":" << flags << ",\"profiles\":" << profiles.size();
+    for (const auto& [name, value] : recorded) out << ',' << quoted(name) << ':' << value;
+    out << '}';
+    return out.str();
+  }
+
+  REMEMBER(int32_t, AvgTimingIterations, 1)
+  REMEMBER(EngineCapability, EngineCapability, nvinfer1::EngineCapability::kSTANDARD)
+  REMEMBER(int32_t, DLACore, 0)
+  REMEMBER(DeviceType, DefaultDeviceType, DeviceType::kGPU)
+  REMEMBER(ProfilingVerbosity, ProfilingVerbosity, nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY)
+  REMEMBER(int32_t, BuilderOptimizationLevel, 3)
+  REMEMBER(HardwareCompatibilityLevel, HardwareCompatibilityLevel, nvinfer1::HardwareCompatibilityLevel::kNONE)
+  REMEMBER(RuntimePlatform, RuntimePlatform, nvinfer1::RuntimePlatform::kSAME_AS_BUILD)
+  REMEMBER(int32_t, MaxNbTactics, -1)
+  REMEMBER_OK(TacticSources, TacticSources, 0)
+  REMEMBER_OK(TilingOptimizationLevel, TilingOptimizationLevel, nvinfer1::TilingOptimizationLevel::kNONE)
+  REMEMBER_OK(int64_t, L2LimitForTiling, 0)
+#if FAMILY == 10
+  REMEMBER(int32_t, MaxAuxStreams, -1)
+#else
+  REMEMBER_OK(int32_t, MaxAuxStreams, -1)
+#endif
+
+  void setFlags(BuilderFlags f) noexcept {
+    METHOD("VBuilderConfig.setFlags");
+    flags = f;
+  }
+  BuilderFlags getFlags() noexcept { return flags; }
+  void setFlag(BuilderFlag f) noexcept {
+    METHOD("VBuilderConfig.setFlag");
+    flags |= 1u << static_cast<int>(f);
+  }
+  void clearFlag(BuilderFlag f) noexcept {
+    METHOD("VBuilderConfig.clearFlag");
+    flags &= ~(1u << static_cast<int>(f));
+  }
+  bool getFlag(BuilderFlag f) noexcept { return flags >> static_cast<int>(f) & 1; }
+  void reset() noexcept { recorded.clear(), profiles.clear(), flags = 0; }
+  void setInt8Calibrator(IInt8Calibrator* c) noexcept { calibrator = c, record("setInt8Calibrator", c != nullptr); }
+  IInt8Calibrator* getInt8Calibrator() noexcept { return calibrator; }
+  void setProfileStream(cudaStream_t s) noexcept { stream = s; }
+  cudaStream_t getProfileStream() noexcept { return stream; }
+  int32_t addOptimizationProfile(IOptimizationProfile const* profile) noexcept {
+    METHOD("VBuilderConfig.addOptimizationProfile");
+    if (fail_ || !profile) return -1;
+    profiles.push_back(profile);
+    return static_cast<int32_t>(profiles.size()) - 1;
+  }
+  int32_t getNbOptimizationProfiles() noexcept { return static_cast<int32_t>(profiles.size()); }
+  bool setCalibrationProfile(IOptimizationProfile const* profile) noexcept { return calibration = profile, true; }
+  IOptimizationProfile const* getCalibrationProfile() noexcept { return calibration; }
+  ITimingCache* createTimingCache(void const* blob, std::size_t size) noexcept {
+    METHOD("VBuilderConfig.createTimingCache");
+    const std::string content(static_cast<const char*>(blob), blob ? size : 0);
+    if (fail_ || (!content.empty() && content.compare(0, 10, "ftrt-cache"))) {
+      logError(logger, "IBuilderConfig::createTimingCache: Error Code 4: Internal Error (the cache does not fit)");
+      return nullptr;
+    }
+    return new Public<ITimingCache>(new TimingCache(content.empty() ? "ftrt-cache\n" : content), "VTimingCache");
+  }
+  bool setTimingCache(ITimingCache const& c, bool) noexcept {
+    METHOD("VBuilderConfig.setTimingCache");
+    return fail_ ? false : (cache = &c, recorded["setTimingCache"] = "1", true);
+  }
+  ITimingCache const* getTimingCache() noexcept { return cache; }
+  void setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept {
+    METHOD("VBuilderConfig.setMemoryPoolLimit");
+    pools[static_cast<int>(pool)] = size;
+    record("setMemoryPoolLimit." + std::to_string(static_cast<int>(pool)), static_cast<long long>(size));
+  }
+  std::size_t getMemoryPoolLimit(MemoryPoolType pool) noexcept {
+    const auto found = pools.find(static_cast<int>(pool));
+    return found == pools.end() ? std::size_t{1} << 30 : found->second;
+  }
+  void setPreviewFeature(PreviewFeature feature, bool on) noexcept {
+    METHOD("VBuilderConfig.setPreviewFeature");
+    previews[static_cast<int>(feature)] = on;
+    record("setPreviewFeature." + std::to_string(static_cast<int>(feature)), on);
+  }
+  bool getPreviewFeature(PreviewFeature feature) noexcept { return previews[static_cast<int>(feature)]; }
+  void setProgressMonitor(IProgressMonitor* m) noexcept {
+    METHOD("VBuilderConfig.setProgressMonitor");
+    if (m && std::strcmp(m->getInterfaceInfo().kind, "IProgressMonitor")) misused("wrongInterface");
+    monitor = m;
+  }
+  IProgressMonitor* getProgressMonitor() noexcept { return monitor; }
+};
+
+}  // namespace fake

@@ -1,0 +1,514 @@
+// Execution contexts: what was bound, what is missing, and one operation on the stream for each enqueue.
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "engine.h"
+
+namespace fake {
+namespace {
+
+struct Binding {
+  const Port* port;
+  void* address;
+  std::size_t bytes;
+  Shape shape;
+};
+
+// All that an execution needs, so that the context may change meanwhile and a captured graph may replay it.
+struct Job {
+  std::shared_ptr<const Program> program;
+  std::vector<Binding> inputs, outputs;
+  Values host;
+  bool copy = false;  // one identity of one input: nothing but a copy
+
+  bool readInputs(Values* values) const {
+    *values = host;
+    for (const auto& b : inputs) {
+      if (b.bytes && driver()->checkRange(b.address, b.bytes)) return false;
+      const auto* bytes = static_cast<unsigned char*>(b.address);
+      (*values)[b.port->name] = {b.port->type, b.shape, {bytes, bytes + b.bytes}};
+    }
+    return true;
+  }
+  // `most`: what may be written, where the size is known only now.
+  void write(Values& values) const {
+    for (const auto& b : outputs) {
+      const auto found = values.find(b.port->name);
+      if (found == values.end() || !b.address) continue;
+      const auto& bytes = found->second.bytes;
+      if (bytes.empty() || driver()->checkRange(b.address, bytes.size())) continue;
+      std::memcpy(b.address, bytes.data(), bytes.size());
+    }
+  }
+  void run() const {
+    if (copy) {
+      if (!inputs[0].bytes || driver()->checkRange(inputs[0].address, inputs[0].bytes) ||
+          driver()->checkRange(outputs[0].address, inputs[0].bytes))
+        return;
+      std::memcpy(outputs[0].address, inputs[0].address, inputs[0].bytes);
+      return;
+    }
+    Values values;
+    if (!readInputs(&values)) return;
+    if (evaluate(*program, &values).empty()) write(values);
+  }
+};
+using SharedJob = std::shared_ptr<const Job>;
+
+// One execution in two steps: the inputs are read (and their event recorded) before the computation.
+struct Split {
+  SharedJob job;
+  Values values;
+  bool read = false;
+};
+
+int enqueueShared(void* stream, SharedJob job, double milliseconds) {
+  return driver()->enqueue(
+      stream, [](void* data) { (*static_cast<SharedJob*>(data))->run(); }, new SharedJob(std::move(job)),
+      [](void* data) { delete static_cast<SharedJob*>(data); }, milliseconds);
+}
+
+struct Context final : apiv::VExecutionContext, Counted {
+  Engine* engine;
+  std::shared_ptr<const Program> program;
+  std::shared_ptr<std::atomic<int>> siblings;
+  ILogger* logger;
+  unsigned long long memory;
+  void* userMemory = nullptr;
+  IErrorRecorder* recorder = nullptr;
+  IProfiler* profiler = nullptr;
+  bool emits = true;
+  std::string name;
+  int32_t profile = 0;
+  Shapes inputs;
+  std::map<std::string, void*> addresses;
+  std::map<std::string, IOutputAllocator*> allocators;
+  cudaEvent_t consumed = nullptr;
+  std::vector<cudaStream_t> auxiliary;
+  std::size_t persistent = 0;
+  ProfilingVerbosity verbosity = ProfilingVerbosity::kLAYER_NAMES_ONLY;
+  SharedJob ready;  // until something changes
+  std::atomic<std::thread::id> inside{};
+
+  Context(Engine* e, unsigned long long m)
+      : Counted(kContexts), engine(e), program(e->program), siblings(e->contexts), logger(e->logger), memory(m) {
+    ++*siblings;
+    resetShapes();
+  }
+  ~Context() {
+    if (memory && haveContext()) driver()->free(memory);
+    --*siblings;
+  }
+
+  // A context belongs to one thread at a time: a second one inside is counted.
+  struct Use {
+    Context& context;
+    bool mine = false;
+    explicit Use(Context& c) : context(c) {
+      auto nobody = std::thread::id();
+      mine = context.inside.compare_exchange_strong(nobody, std::this_thread::get_id());
+      if (!mine && nobody != std::this_thread::get_id()) {
+        misused("contextUsedByTwoThreads");
+        logError(context.logger, "IExecutionContext: used by two threads at once");
+      }
+    }
+    ~Use() {
+      if (mine) context.inside = std::thread::id();
+    }
+  };
+
+  void resetShapes() {
+    inputs.clear();
+    for (const auto& p : program->ports)
+      if (p.input && std::none_of(p.shape.begin(), p.shape.end(), [](auto e) { return e < 0; }))
+        inputs[p.name] = p.shape;
+    ready = nullptr;
+  }
+  bool refuse(const char* method, const std::string& why) {
+    logError(logger, std::string("IExecutionContext::") + method +
+                         ": Error Code 3: API Usage Error (Parameter check failed, " + why + ")");
+    return false;
+  }
+  const Port* find(char const* tensor, const char* method) {
+    const Port* found = tensor ? program->port(tensor) : nullptr;
+    if (!found) refuse(method, std::string("given invalid tensor name: ") + (tensor ? tensor : "") + ")");
+    return found;
+  }
+  bool complete() const {
+    for (const auto& p : program->ports)
+      if (p.input && !inputs.count(p.name)) return false;
+    return true;
+  }
+  // Values of the host inputs that have an address and a shape.
+  Values hostValues() const {
+    Values out;
+    for (const auto& p : program->ports) {
+      const auto address = addresses.find(p.name);
+      const auto shape = inputs.find(p.name);
+      if (!p.input || !p.host || address == addresses.end() || !address->second || shape == inputs.end()) continue;
+      const auto* bytes = static_cast<unsigned char*>(address->second);
+      out[p.name] = {p.type, shape->second, {bytes, bytes + bytesFor(p.type, shape->second)}};
+    }
+    return out;
+  }
+  std::string shapes(Shapes* out, Shapes* largest = nullptr) const {
+    return fake::inferShapes(*program, inputs, hostValues(), out, largest);
+  }
+
+  void setErrorRecorder(IErrorRecorder* r) noexcept { recorder = r; }
+  IErrorRecorder* getErrorRecorder() noexcept { return recorder; }
+  ICudaEngine const& getEngine() noexcept { return *engine->self; }
+  void setName(char const* n) noexcept { name = n ? n : ""; }
+  char const* getName() noexcept { return name.c_str(); }
+  void setProfiler(IProfiler* p) noexcept { profiler = p; }
+  IProfiler* getProfiler() noexcept { return profiler; }
+  void setEnqueueEmitsProfile(bool e) noexcept { emits = e; }
+  bool getEnqueueEmitsProfile() noexcept { return emits; }
+  void setDeviceMemory(void* m) noexcept { userMemory = m; }
+  void setDeviceMemoryV2(void* m, int64_t size) noexcept {
+    METHOD("VExecutionContext.setDeviceMemoryV2");
+    if (size < program->memory)
+      refuse("setDeviceMemoryV2", "the memory is smaller than getDeviceMemorySizeV2()");
+    else
+      userMemory = m;
+  }
+  std::size_t updateDeviceMemorySizeForShapes() noexcept { return static_cast<std::size_t>(program->memory); }
+  int32_t getOptimizationProfile() noexcept { return profile; }
+  bool allInputDimensionsSpecified() noexcept {
+    METHOD("VExecutionContext.allInputDimensionsSpecified");
+    return complete();
+  }
+  bool allInputShapesSpecified() noexcept { return complete(); }
+  void setPersistentCacheLimit(std::size_t size) noexcept { persistent = size; }
+  std::size_t getPersistentCacheLimit() noexcept { return persistent; }
+  bool setNvtxVerbosity(ProfilingVerbosity v) noexcept { return verbosity = v, true; }
+  ProfilingVerbosity getNvtxVerbosity() noexcept { return verbosity; }
+  void setAuxStreams(cudaStream_t* streams, int32_t count) noexcept {
+    METHOD("VExecutionContext.setAuxStreams");
+    auxiliary.assign(streams, streams + std::max(count, 0));
+  }
+
+  bool setOptimizationProfileAsync(int32_t index, cudaStream_t) noexcept {
+    METHOD("VExecutionContext.setOptimizationProfileAsync");
+    Use use(*this);
+    if (fail_) return refuse("setOptimizationProfileAsync", "told to fail");
+    if (index < 0 || index >= static_cast<int32_t>(program->profiles.size()))
+      return refuse("setOptimizationProfileAsync",
+                    "condition: profileIndex >= 0 && profileIndex < mEngine.getNbOptimizationProfiles()");
+    if (index != profile) {
+      profile = index;
+      resetShapes();
+    }
+    return true;
+  }
+
+  bool setInputShape(char const* tensor, Dims const& dims) noexcept {
+    METHOD("VExecutionContext.setInputShape");
+    Use use(*this);
+    const Port* p = find(tensor, "setInputShape");
+    if (!p || fail_) return false;
+    if (!p->input) return refuse("setInputShape", std::string("condition: isInput. ") + tensor + " is not an input");
+    const Shape shape = fromDims(dims);
+    const auto same = inputs.find(p->name);
+    if (same != inputs.end() && same->second == shape) return true;
+    if (shape.size() != p->shape.size())
+      return refuse("setInputShape",
+                    "condition: engineDims.nbDims == dims.nbDims. Mismatched number of dimensions for " + p->name);
+    const auto& ranges = program->profiles[static_cast<std::size_t>(profile)].dims;
+    const auto range = ranges.find(p->name);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      if (p->shape[i] >= 0 && p->shape[i] != shape[i])
+        return refuse(
+            "setInputShape",
+            "condition: engineDims.d[i] == dims.d[i]. Static dimension mismatch while setting input shape for " +
+                p->name + ". Set dimensions are " + shapeText(dims) + ". Expected dimensions are " +
+                shapeText(toDims(p->shape)) + ".");
+      if (shape[i] < 0 ||
+          (range != ranges.end() && (shape[i] < range->second.min[i] || shape[i] > range->second.max[i])))
+        return refuse("setInputShape",
+                      "condition: satisfyProfile. Set dimension " + shapeText(dims) + " for tensor " + p->name +
+                          " does not satisfy any optimization profiles." +
+                          (range == ranges.end() ? ""
+                                                 : " Valid range for profile " + std::to_string(profile) + ": " +
+                                                       shapeText(toDims(range->second.min)) + ".." +
+                                                       shapeText(toDims(range->second.max)) + "."));
+    }
+    inputs[p->name] = shape;
+    ready = nullptr;
+    return true;
+  }
+
+  Dims getTensorShape(char const* tensor) noexcept {
+    METHOD("VExecutionContext.getTensorShape");
+    const Port* p = find(tensor, "getTensorShape");
+    if (!p) return {-1, {}};
+    if (p->input) {
+      const auto set = inputs.find(p->name);
+      return toDims(set == inputs.end() ? p->shape : set->second);
+    }
+    Shapes all;
+    if (!complete() || !shapes(&all).empty()) return toDims(p->shape);
+    return toDims(all[p->name]);
+  }
+  Dims getTensorStrides(char const* tensor) noexcept {
+    METHOD("VExecutionContext.getTensorStrides");
+    Dims dims = getTensorShape(tensor);
+    int64_t stride = 1;
+    for (int i = dims.nbDims - 1; i >= 0; --i) {
+      const auto extent = dims.d[i];
+      dims.d[i] = stride;
+      stride = stride < 0 || extent < 0 ? -1 : stride * extent;
+    }
+    return dims;
+  }
+
+  bool bind(char const* tensor, void* data, const char* method, std::optional<bool> input) {
+    Use use(*this);
+    const Port* p = find(tensor, method);
+    if (!p) return false;
+    if (input && *input != p->input) return refuse(method, p->name + " is of the other direction");
+    if (!p->host && reinterpret_cast<std::uintptr_t>(data) % 256) {
+      misused("unalignedAddress");
+      return refuse(method, "the address of " + p->name + " is not aligned to 256 bytes");
+    }
+    const auto [at, inserted] = addresses.emplace(p->name, data);
+    if (!inserted && at->second == data) return true;
+    at->second = data;
+    ready = nullptr;
+    return true;
+  }
+  bool setTensorAddress(char const* tensor, void* data) noexcept {
+    METHOD("VExecutionContext.setTensorAddress");
+    return !fail_ && bind(tensor, data, "setTensorAddress", std::nullopt);
+  }
+  bool setInputTensorAddress(char const* tensor, void const* data) noexcept {
+    METHOD("VExecutionContext.setInputTensorAddress");
+    return !fail_ && bind(tensor, const_cast<void*>(data), "setInputTensorAddress", true);
+  }
+  bool setOutputTensorAddress(char const* tensor, void* data) noexcept {
+    METHOD("VExecutionContext.setOutputTensorAddress");
+    return !fail_ && bind(tensor, data, "setOutputTensorAddress", false);
+  }
+  void* address(char const* tensor) {
+    const auto found = addresses.find(tensor ? tensor : "");
+    return found == addresses.end() ? nullptr : found->second;
+  }
+  void const* getTensorAddress(char const* tensor) noexcept { return address(tensor); }
+  void* getOutputTensorAddress(char const* tensor) noexcept { return address(tensor); }
+
+  int32_t inferShapes(int32_t most, char const** names) noexcept {
+    METHOD("VExecutionContext.inferShapes");
+    Use use(*this);
+    if (fail_) return refuse("inferShapes", "told to fail"), -1;
+    int32_t missing = 0;
+    for (const auto& p : program->ports)
+      if (p.input && (!inputs.count(p.name) || (p.host && !address(p.name.c_str())))) {
+        if (missing < most && names) names[missing] = p.name.c_str();
+        ++missing;
+      }
+    if (missing) return missing;
+    Shapes all;
+    std::string wrong = valuesOutside();
+    if (wrong.empty()) wrong = shapes(&all);
+    if (!wrong.empty()) return refuse("inferShapes", wrong), -1;
+    return 0;
+  }
+  std::string valuesOutside() const {
+    const auto& ranges = program->profiles[static_cast<std::size_t>(profile)].values;
+    const auto values = hostValues();
+    for (const auto& [tensor, range] : ranges) {
+      const auto found = values.find(tensor);
+      if (found == values.end()) continue;
+      for (std::size_t i = 0; i < range.min.size() && i < static_cast<std::size_t>(count(found->second.shape)); ++i) {
+        std::int64_t value = 0;
+        const auto width = static_cast<std::size_t>(bitsOf(found->second.type) / 8);
+        if (width == 4) {
+          std::int32_t narrow;
+          std::memcpy(&narrow, &found->second.bytes[i * 4], 4);
+          value = narrow;
+        } else {
+          std::memcpy(&value, &found->second.bytes[i * width], width);
+        }
+        if (value < range.min[i] || value > range.max[i])
+          return "shape tensor " + tensor + ": the value " + std::to_string(value) + " is outside of the profile's " +
+                 std::to_string(range.min[i]) + ".." + std::to_string(range.max[i]);
+      }
+    }
+    return "";
+  }
+
+  bool setInputConsumedEvent(cudaEvent_t event) noexcept {
+    METHOD("VExecutionContext.setInputConsumedEvent");
+    return fail_ ? false : (consumed = event, true);
+  }
+  cudaEvent_t getInputConsumedEvent() noexcept { return consumed; }
+  bool setOutputAllocator(char const* tensor, IOutputAllocator* allocator) noexcept {
+    METHOD("VExecutionContext.setOutputAllocator");
+    const Port* p = find(tensor, "setOutputAllocator");
+    if (!p || p->input || fail_) return false;
+    if (allocator && std::strcmp(allocator->getInterfaceInfo().kind, "IOutputAllocator")) misused("wrongInterface");
+    if (allocator)
+      allocators[p->name] = allocator;
+    else
+      allocators.erase(p->name);
+    ready = nullptr;
+    return true;
+  }
+  IOutputAllocator* getOutputAllocator(char const* tensor) noexcept {
+    const auto found = allocators.find(tensor ? tensor : "");
+    return found == allocators.end() ? nullptr : found->second;
+  }
+  int64_t getMaxOutputSize(char const* tensor) noexcept {
+    METHOD("VExecutionContext.getMaxOutputSize");
+    const Port* p = find(tensor, "getMaxOutputSize");
+    Shapes all, largest;
+    if (!p || p->input || !complete() || !shapes(&all, &largest).empty()) return -1;
+    const auto& bound = largest[p->name];
+    if (std::any_of(bound.begin(), bound.end(), [](auto e) { return e < 0; })) return -1;
+    return bytesFor(p->type, bound);
+  }
+
+  void* allocate(const Port& port, std::size_t bytes, cudaStream_t stream) {
+    auto* allocator = allocators[port.name];
+    return allocator->reallocateOutputAsync(port.name.c_str(), address(port.name.c_str()),
+                                            std::max<std::size_t>(bytes, 1), 256, stream);
+  }
+  bool prepare(cudaStream_t stream);
+  bool dataDependent(cudaStream_t stream);
+  bool enqueueV3(cudaStream_t stream) noexcept;
+};
+
+// Fills `ready`, or says what is missing.
+bool Context::prepare(cudaStream_t stream) {
+  const auto no = [&](const std::string& why) { return refuse("enqueueV3", why); };
+  if (!memory && !userMemory && program->memory > 0) return no("the context has no device memory");
+  if (!complete()) return no("condition: allInputDimensionsSpecified(). Not all input dimensions are specified");
+  auto job = std::make_shared<Job>();
+  job->program = program;
+  Shapes all;
+  job->host = hostValues();
+  std::string wrong = valuesOutside();
+  if (wrong.empty()) wrong = fake::inferShapes(*program, inputs, job->host, &all);
+  if (!wrong.empty()) return no(wrong);
+  for (const auto& p : program->ports) {
+    void* data = address(p.name.c_str());
+    if (p.input) {
+      if (!data)
+        return no("condition: getBinding. Address is not set for input tensor " + p.name +
+                  ". Call setInputTensorAddress or setTensorAddress before enqueue/execute.");
+      if (!p.host)
+        job->inputs.push_back({&p, data, static_cast<std::size_t>(bytesFor(p.type, inputs[p.name])), inputs[p.name]});
+      continue;
+    }
+    const auto& shape = all[p.name];
+    const bool known = std::none_of(shape.begin(), shape.end(), [](auto e) { return e < 0; });
+    const auto bytes = known ? static_cast<std::size_t>(bytesFor(p.type, shape)) : 0;
+    if (getOutputAllocator(p.name.c_str())) {
+      if (known && !program->dataDependent()) {
+        data = allocate(p, bytes, stream);
+        if (!data) return no("the output allocator gave no memory for " + p.name);
+        allocators[p.name]->notifyShape(p.name.c_str(), toDims(shape));
+      }
+    } else if (!data) {
+      return no("Neither address or allocator is set for output tensor " + p.name +
+                ". Call setOutputTensorAddress, setTensorAddress or setOutputAllocator before enqueue/execute.");
+    }
+    job->outputs.push_back({&p, data, bytes, shape});
+  }
+  job->copy = program->ops.size() == 1 && program->ops[0].type == "identity" && job->inputs.size() == 1 &&
+              job->outputs.size() == 1 && !job->outputs[0].port->host;
+  ready = job;
+  return true;
+}
+
+// Sizes that depend on data: the stream is waited for, as the real one does, and the allocators are asked.
+bool Context::dataDependent(cudaStream_t stream) {
+  if (driver()->streamSynchronize(stream)) return refuse("enqueueV3", "Cuda Runtime (the stream cannot be waited for)");
+  auto values = std::make_unique<std::pair<Job, Values>>(*ready, Values{});
+  if (!ready->readInputs(&values->second))
+    return refuse("enqueueV3", "Cuda Runtime (an illegal memory access was encountered)");
+  if (const auto wrong = evaluate(*program, &values->second); !wrong.empty()) return refuse("enqueueV3", wrong);
+  for (auto& b : values->first.outputs) {
+    const Value& value = values->second[b.port->name];
+    if (!getOutputAllocator(b.port->name.c_str())) continue;
+    b.address = allocate(*b.port, value.bytes.size(), stream);
+    if (!b.address) return refuse("enqueueV3", "the output allocator gave no memory for " + b.port->name);
+    allocators[b.port->name]->notifyShape(b.port->name.c_str(), toDims(value.shape));
+  }
+  using Both = std::pair<Job, Values>;
+  return !driver()->enqueue(
+      stream, [](void* data) { static_cast<Both*>(data)->first.write(static_cast<Both*>(data)->second); },
+      values.release(), [](void* data) { delete static_cast<Both*>(data); }, program->compute);
+}
+
+bool Context::enqueueV3(cudaStream_t stream) noexcept {
+  METHOD("VExecutionContext.enqueueV3");
+  Use use(*this);
+  if (fail_) return refuse("enqueueV3", "told to fail");
+  if (!haveContext()) return refuse("enqueueV3", "Cuda Runtime (no current CUDA context)");
+  if (const double block = driver()->blockMilliseconds(); block > 0)
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(block));
+  if (driver()->deviceError()) return refuse("enqueueV3", "Cuda Runtime (an illegal memory access was encountered)");
+  int capturing = 0;
+  if (driver()->streamIsCapturing(stream, &capturing))
+    return refuse("enqueueV3", "Cuda Runtime (invalid resource handle)");
+  if (capturing && (consumed || !allocators.empty() || program->dataDependent())) misused("captureOfWhatCannotBe");
+  if (static_cast<int>(auxiliary.size()) > 0 &&
+      std::find(auxiliary.begin(), auxiliary.end(), stream) != auxiliary.end())
+    misused("auxStreamIsMainStream");
+  bool fresh = !ready || !allocators.empty();
+  for (const auto& p : program->ports) fresh |= p.host;  // host values are read at every call
+  if (fresh && !prepare(stream)) return false;
+  if (program->dataDependent()) return dataDependent(stream);
+  // Host outputs are written now, as shape inference does.
+  for (const auto& b : ready->outputs)
+    if (b.port->host) {
+      Values values = ready->host;
+      for (const auto& in : ready->inputs)
+        values[in.port->name] = {in.port->type, in.shape, std::vector<unsigned char>(in.bytes)};
+      if (evaluate(*program, &values).empty())
+        std::memcpy(b.address, values[b.port->name].bytes.data(), values[b.port->name].bytes.size());
+    }
+  int result;
+  if (consumed) {
+    auto split = std::make_shared<Split>();
+    split->job = ready;
+    using Shared = std::shared_ptr<Split>;
+    const auto release = [](void* data) { delete static_cast<Shared*>(data); };
+    result = driver()->enqueue(
+        stream,
+        [](void* data) {
+          (*static_cast<Shared*>(data))->read =
+              (*static_cast<Shared*>(data))->job->readInputs(&(*static_cast<Shared*>(data))->values);
+        },
+        new Shared(split), release, -2);
+    if (!result) result = driver()->eventRecord(consumed, stream);
+    if (!result)
+      result = driver()->enqueue(
+          stream,
+          [](void* data) {
+            Split& s = **static_cast<Shared*>(data);
+            if (s.read && evaluate(*s.job->program, &s.values).empty()) s.job->write(s.values);
+          },
+          new Shared(split), release, program->compute);
+  } else {
+    result = enqueueShared(stream, ready, program->compute);
+  }
+  if (result) return refuse("enqueueV3", "Cuda Runtime (error " + std::to_string(result) + ")");
+  if (profiler && emits && !capturing) {
+    driver()->streamSynchronize(stream);
+    for (const auto& op : program->ops) profiler->reportLayerTime(op.outputs[0].c_str(), 0.001f);
+  }
+  return true;
+}
+
+}  // namespace
+
+IExecutionContext* makeContext(Engine* engine, unsigned long long memory) {
+  return new Public<IExecutionContext>(new Context(engine, memory), "VExecutionContext");
+}
+
+}  // namespace fake

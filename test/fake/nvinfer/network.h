@@ -1,0 +1,148 @@
+// The building half, shared by libnvinfer and the parser: a network is a program with tensors and layers to look at.
+#pragma once
+#include <deque>
+
+#include "common.h"
+#include "program.h"
+
+namespace fake {
+
+Dims toDims(const Shape& shape);
+
+struct Network;
+
+struct Tensor final : apiv::VTensor {
+  Network* network;
+  std::string name;
+  Shape shape;
+  DataType type;
+  bool input = false, output = false;
+  TensorFormats formats = 1;
+  std::map<int, std::string> dimensionNames;
+  Tensor(Network* n, std::string called, Shape s, DataType t)
+      : network(n), name(std::move(called)), shape(std::move(s)), type(t) {}
+  void setName(char const* n) noexcept { name = n; }
+  char const* getName() noexcept { return name.c_str(); }
+  void setDimensions(Dims const& dims) noexcept { shape.assign(dims.d, dims.d + dims.nbDims); }
+  Dims getDimensions() noexcept { return toDims(shape); }
+  void setType(DataType t) noexcept { type = t; }
+  DataType getType() noexcept { return type; }
+  bool isNetworkInput() noexcept { return input; }
+  bool isNetworkOutput() noexcept { return output; }
+  TensorLocation getLocation() noexcept { return TensorLocation::kDEVICE; }
+  void setAllowedFormats(TensorFormats f) noexcept { formats = f; }
+  TensorFormats getAllowedFormats() noexcept { return formats; }
+  bool isShapeTensor() noexcept;
+  bool isExecutionTensor() noexcept { return !isShapeTensor(); }
+  void setDimensionName(int32_t index, char const* n) noexcept { dimensionNames[index] = n; }
+  char const* getDimensionName(int32_t index) noexcept {
+    const auto found = dimensionNames.find(index);
+    return found == dimensionNames.end() ? nullptr : found->second.c_str();
+  }
+  bool setDynamicRange(float, float) noexcept { return true; }
+  bool dynamicRangeIsSet() noexcept { return false; }
+};
+
+struct Layer final : apiv::VLayer {
+  Network* network;
+  std::size_t index;
+  std::string name;
+  DataType precision = DataType::kFLOAT;
+  bool precise = false;
+  Layer(Network* n, std::size_t i, std::string called) : network(n), index(i), name(std::move(called)) {}
+  LayerType getType() noexcept { return LayerType::kIDENTITY; }
+  void setName(char const* n) noexcept { name = n; }
+  char const* getName() noexcept { return name.c_str(); }
+  int32_t getNbInputs() noexcept;
+  ITensor* getInput(int32_t i) noexcept;
+  int32_t getNbOutputs() noexcept { return 1; }
+  ITensor* getOutput(int32_t i) noexcept;
+  void setPrecision(DataType t) noexcept { precision = t, precise = true; }
+  DataType getPrecision() noexcept { return precision; }
+  bool precisionIsSet() noexcept { return precise; }
+  void setOutputType(int32_t, DataType) noexcept {}
+  DataType getOutputType(int32_t) noexcept { return precision; }
+  char const* getMetadata() noexcept { return ""; }
+};
+
+struct Network final : apiv::VNetworkDefinition, Counted {
+  IBuilder* builder;
+  ILogger* logger;
+  NetworkDefinitionCreationFlags flags;
+  Program program;
+  std::string name;
+  std::deque<std::unique_ptr<Public<ITensor>>> tensors;
+  struct PublicLayer : ILayer {
+    ~PublicLayer() { delete mLayer; }
+  };
+  std::deque<std::unique_ptr<PublicLayer>> layers;
+  std::vector<ITensor*> inputs, outputs;
+  IErrorRecorder* recorder = nullptr;
+
+  Network(IBuilder* b, ILogger* l, NetworkDefinitionCreationFlags f)
+      : Counted(kNetworks), builder(b), logger(l), flags(f) {}
+  Tensor* tensor(const std::string& wanted) {
+    for (auto& each : tensors)
+      if (implementation<ITensor, Tensor>(each.get())->name == wanted)
+        return implementation<ITensor, Tensor>(each.get());
+    return nullptr;
+  }
+  ITensor* find(const std::string& wanted) {
+    for (auto& each : tensors)
+      if (implementation<ITensor, Tensor>(each.get())->name == wanted) return each.get();
+    return nullptr;
+  }
+  ITensor* addTensor(const std::string& called, Shape shape, DataType type) {
+    tensors.push_back(std::make_unique<Public<ITensor>>(new Tensor(this, called, std::move(shape), type), "VTensor"));
+    return tensors.back().get();
+  }
+  void addLayer(const std::string& called) {
+    layers.push_back(std::make_unique<PublicLayer>());
+    layers.back()->mLayer = new Layer(this, layers.size() - 1, called);
+  }
+
+  int32_t getNbLayers() noexcept { return static_cast<int32_t>(layers.size()); }
+  ILayer* getLayer(int32_t i) noexcept {
+    return i >= 0 && i < getNbLayers() ? layers[static_cast<std::size_t>(i)].get() : nullptr;
+  }
+  int32_t getNbInputs() noexcept { return static_cast<int32_t>(inputs.size()); }
+  ITensor* getInput(int32_t i) noexcept {
+    return i >= 0 && i < getNbInputs() ? inputs[static_cast<std::size_t>(i)] : nullptr;
+  }
+  int32_t getNbOutputs() noexcept { return static_cast<int32_t>(outputs.size()); }
+  ITensor* getOutput(int32_t i) noexcept {
+    return i >= 0 && i < getNbOutputs() ? outputs[static_cast<std::size_t>(i)] : nullptr;
+  }
+  void setName(char const* n) noexcept { name = n; }
+  char const* getName() noexcept { return name.c_str(); }
+  bool hasImplicitBatchDimension() noexcept { return false; }
+  IBuilder& getBuilder() noexcept { return *builder; }
+  NetworkDefinitionCreationFlags getFlags() noexcept { return flags; }
+  bool getFlag(NetworkDefinitionCreationFlag flag) noexcept { return flags >> static_cast<int>(flag) & 1; }
+  void markOutput(ITensor& t) noexcept {
+    outputs.push_back(&t);
+    implementation<ITensor, Tensor>(&t)->output = true;
+  }
+  void unmarkOutput(ITensor& t) noexcept {
+    std::erase(outputs, &t);
+    implementation<ITensor, Tensor>(&t)->output = false;
+  }
+  void setErrorRecorder(IErrorRecorder* r) noexcept { recorder = r; }
+  IErrorRecorder* getErrorRecorder() noexcept { return recorder; }
+};
+
+// An input that only gives a reshape its shape.
+inline bool Tensor::isShapeTensor() noexcept {
+  bool used = false, only = true;
+  for (const auto& op : network->program.ops)
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      if (op.inputs[i] == name) used = true, only &= op.type == "reshape" && i == 1;
+  return used && only;
+}
+inline int32_t Layer::getNbInputs() noexcept { return static_cast<int32_t>(network->program.ops[index].inputs.size()); }
+inline ITensor* Layer::getInput(int32_t i) noexcept {
+  return network->find(network->program.ops[index].inputs[static_cast<std::size_t>(i)]);
+}
+inline ITensor* Layer::getOutput(int32_t) noexcept { return network->find(network->program.ops[index].outputs[0]); }
+
+}  // namespace fake

@@ -1,0 +1,106 @@
+// What a fake plan holds and how it computes. Plain data and plain loops; nothing of TensorRT's in here.
+//
+// A plan: "ftrt", u32 layout 0, u64 body length, u64 FNV-1a of the body, major/minor/patch/build at bytes 24..27, zeros
+// to 32, then lines of space-separated words (names percent-encoded, lists with commas, "." for an empty list):
+//   name N | aux COUNT | memory BYTES | weights BYTES | compute MS
+//   input|output NAME DTYPE DIMS device|host FORMAT VECTOR-DIM COMPONENTS
+//   dims PROFILE NAME MIN OPT MAX          (lists)
+//   values PROFILE NAME MIN OPT MAX        (of a host shape tensor)
+//   const NAME DTYPE DIMS HEX
+//   op TYPE OUTPUTS INPUTS [KEY=VALUE]...
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fake {
+
+// Numbers as in nvinfer1::DataType.
+enum class Type : int {
+  kFloat = 0,
+  kHalf = 1,
+  kInt8 = 2,
+  kInt32 = 3,
+  kBool = 4,
+  kUint8 = 5,
+  kFp8 = 6,
+  kBf16 = 7,
+  kInt64 = 8,
+  kInt4 = 9
+};
+using Shape = std::vector<std::int64_t>;
+
+bool parseType(const std::string& text, Type* type);
+const char* typeName(Type type);
+std::int64_t bitsOf(Type type);
+std::int64_t bytesFor(Type type, const Shape& shape);  // shape without unknowns
+std::int64_t count(const Shape& shape);
+
+struct Value {
+  Type type = Type::kFloat;
+  Shape shape;
+  std::vector<unsigned char> bytes;
+};
+
+struct Port {
+  std::string name;
+  bool input = false;
+  Type type = Type::kFloat;
+  Shape shape;
+  bool host = false;
+  int format = 0, vectorDim = -1, components = 1;
+};
+
+struct Range {
+  Shape min, opt, max;
+};
+struct Profile {
+  std::map<std::string, Range> dims, values;
+};
+
+struct Op {
+  std::string type;
+  std::vector<std::string> outputs, inputs;
+  std::map<std::string, std::string> attributes;
+  std::int64_t number(const std::string& key, std::int64_t otherwise) const;
+  double real(const std::string& key, double otherwise) const;
+  Shape list(const std::string& key) const;
+};
+
+struct Program {
+  std::string name = "fake";
+  int aux = 0;
+  std::int64_t memory = 4096, weights = 1024;
+  double compute = -1;  // milliseconds; negative: what the driver's computeMs says
+  std::vector<Port> ports;
+  std::vector<Profile> profiles;
+  std::map<std::string, Value> constants;
+  std::vector<Op> ops;
+
+  const Port* port(const std::string& name) const;
+  bool dataDependent() const;
+};
+
+// Empty text: fine, else what is wrong.
+std::string parseProgram(const std::string& text, Program* out);
+std::string printProgram(const Program& program);
+std::string wrapPlan(const std::string& body, int major, int minor, int patch, int build);
+std::string encodeName(const std::string& name);
+
+using Shapes = std::map<std::string, Shape>;
+using Values = std::map<std::string, Value>;
+
+// Shapes of everything from those of the inputs; -1 where it depends on data. `known` holds the values of host inputs.
+// An empty text: fine.
+std::string inferShapes(const Program& program, const Shapes& inputs, const Values& known, Shapes* out,
+                        Shapes* largest = nullptr);
+// Computes all values from those of the inputs.
+std::string evaluate(const Program& program, Values* values);
+
+bool knownOp(const std::string& type);
+std::string inferOp(const Op& op, const std::vector<const Shape*>& shapes, const std::vector<const Value*>& values,
+                    Shape* out, Shape* largest);
+std::string runOp(const Op& op, const std::vector<const Value*>& inputs, Value* out);
+
+}  // namespace fake

@@ -1,0 +1,115 @@
+// Plans for the fake TensorRT: what they hold is described in nvinfer/program.h.
+
+export type FakeType = 'float32' | 'float16' | 'bfloat16' | 'int8' | 'int32' | 'int64' | 'uint8' | 'bool' | 'fp8' | 'int4'
+
+export interface FakePort {
+  name: string
+  dtype?: FakeType
+  shape: readonly number[]
+  /** A shape tensor, read on the host. */
+  host?: boolean
+  /** A number of TensorFormat; 0 is linear. */
+  format?: number
+  vectorDim?: number
+  components?: number
+}
+
+export interface FakeRange {
+  min: readonly number[]
+  opt: readonly number[]
+  max: readonly number[]
+}
+
+export interface FakeProfile {
+  dims?: Record<string, FakeRange>
+  values?: Record<string, FakeRange>
+}
+
+export interface FakeOp {
+  /** identity add sub mul div max min relu neg abs sqrt exp sigmoid tanh scale cast sum mean reducemax argmax softmax concat matmul
+   * nonzero reshape shape transpose */
+  type: string
+  inputs: readonly string[]
+  output: string
+  /** scale, offset, axis, keep, to, perm, shape: as the operation needs. */
+  attributes?: Record<string, string | number | readonly number[]>
+}
+
+export interface FakePlan {
+  /** [10, 15, 1] by default; [11, 4, 0] for the other family. */
+  version?: readonly number[]
+  name?: string
+  inputs: readonly FakePort[]
+  outputs: readonly FakePort[]
+  ops: readonly FakeOp[]
+  constants?: Record<string, { dtype: FakeType; shape: readonly number[]; data: Uint8Array }>
+  profiles?: readonly FakeProfile[]
+  aux?: number
+  /** Device memory of a context and of the engine, in bytes. */
+  memory?: number
+  weights?: number
+  /** Milliseconds of one execution; else what the driver is told with computeMs. */
+  computeMs?: number
+}
+
+const encoder = new TextEncoder()
+const encode = (name: string) =>
+  Array.from(encoder.encode(name), (byte) => {
+    const char = String.fromCharCode(byte)
+    return byte <= 32 || byte > 126 || '%,='.includes(char) ? `%${byte.toString(16).padStart(2, '0')}` : char
+  }).join('') || '%'
+const list = (values: readonly (number | string)[]) => values.join(',') || '.'
+
+function portLine(kind: 'input' | 'output', port: FakePort): string {
+  const place = port.host ? 'host' : 'device'
+  const format = `${port.format ?? 0} ${port.vectorDim ?? -1} ${port.components ?? 1}`
+  return `${kind} ${encode(port.name)} ${port.dtype ?? 'float32'} ${list(port.shape)} ${place} ${format}`
+}
+
+export function fakePlan(spec: FakePlan): Uint8Array {
+  const lines = [`name ${encode(spec.name ?? 'fake')}`, `aux ${spec.aux ?? 0}`, `memory ${spec.memory ?? 4096}`]
+  lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`)
+  for (const port of spec.inputs) lines.push(portLine('input', port))
+  for (const port of spec.outputs) lines.push(portLine('output', port))
+  for (const [index, profile] of (spec.profiles ?? []).entries()) {
+    for (const key of ['dims', 'values'] as const) {
+      for (const [name, { min, opt, max }] of Object.entries(profile[key] ?? {})) {
+        lines.push(`${key} ${index} ${encode(name)} ${list(min)} ${list(opt)} ${list(max)}`)
+      }
+    }
+  }
+  for (const [name, { dtype, shape, data }] of Object.entries(spec.constants ?? {})) {
+    lines.push(
+      `const ${encode(name)} ${dtype} ${list(shape)} ${Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('hex')}`,
+    )
+  }
+  for (const op of spec.ops) {
+    const attributes = Object.entries(op.attributes ?? {}).map(
+      ([key, value]) => ` ${key}=${Array.isArray(value) ? list(value) : String(value)}`,
+    )
+    lines.push(`op ${op.type} ${encode(op.output)} ${list(op.inputs.map(encode))}${attributes.join('')}`)
+  }
+  const body = encoder.encode(lines.join('\n') + '\n')
+  let hash = 14695981039346656037n
+  for (const byte of body) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 1099511628211n)
+  const plan = new Uint8Array(32 + body.length)
+  const view = new DataView(plan.buffer)
+  plan.set(encoder.encode('ftrt'))
+  view.setUint32(4, 0, true) // the only layout of a header that trtexec reads too
+  view.setBigUint64(8, BigInt(body.length), true)
+  view.setBigUint64(16, hash, true)
+  plan.set((spec.version ?? [10, 15, 1]).slice(0, 4), 24)
+  plan.set(body, 32)
+  return plan
+}
+
+/** One input x and one output y of the same shape, y = x. */
+export const identityPlan = (shape: readonly number[], spec: Partial<FakePlan> & { dtype?: FakeType } = {}): Uint8Array => {
+  const dtype = spec.dtype ?? 'float32'
+  return fakePlan({
+    inputs: [{ name: 'x', shape, dtype }],
+    outputs: [{ name: 'y', shape, dtype }],
+    ops: [{ type: 'identity', inputs: ['x'], output: 'y' }],
+    ...spec,
+  })
+}
