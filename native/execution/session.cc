@@ -8,6 +8,14 @@
 
 namespace nt::execution {
 
+// What the constructor waits for.
+struct Session::Start {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int left = 0;
+  std::exception_ptr failure;
+};
+
 Session::Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink sink)
     : engine_(std::move(engine)),
       options_(std::move(options)),
@@ -21,31 +29,35 @@ Session::Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink si
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a profile below " + std::to_string(engine_->profiles()) + " but received " +
                                                 std::to_string(options_.lane.profile));
   }
-  std::exception_ptr failure;
-  std::atomic<int> starting{options_.lanes};
+  const auto start = std::make_shared<Start>();
+  start->left = options_.lanes;
   for (int i = 0; i < options_.lanes; ++i) workers_.push_back(std::make_unique<Worker>());
   for (const auto& worker : workers_) {
-    worker->thread = std::thread([this, &worker = *worker, &failure, &starting] { main(worker, failure, starting); });
+    worker->thread = std::thread([this, &worker = *worker, start] { main(worker, start); });
   }
-  for (int left = starting.load(); left > 0; left = starting.load()) starting.wait(left);
-  if (!failure) return;
+  std::unique_lock lock(start->mutex);
+  start->changed.wait(lock, [&] { return start->left == 0; });
+  if (!start->failure) return;
+  lock.unlock();
   close();
-  std::rethrow_exception(failure);
+  std::rethrow_exception(start->failure);
 }
 
-void Session::main(Worker& worker, std::exception_ptr& failure, std::atomic<int>& starting) {
+void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
+  std::exception_ptr failure;
   try {
     engine_->device().makeCurrent();
     worker.lane = std::make_unique<Lane>(engine_, options_.lane);
   } catch (...) {
-    static std::mutex& mutex = *new std::mutex;
-    const std::lock_guard lock(mutex);
     failure = std::current_exception();
   }
-  const bool started = worker.lane != nullptr;
-  starting.fetch_sub(1);
-  starting.notify_all();  // from here on `failure` and `starting` may be gone
-  if (!started) return;
+  {
+    const std::lock_guard lock(start->mutex);
+    if (failure) start->failure = failure;
+    --start->left;
+    start->changed.notify_all();
+  }
+  if (failure) return;
   serve(worker);
   const std::lock_guard lock(worker.busy);
   worker.lane.reset();

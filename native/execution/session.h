@@ -65,7 +65,8 @@ class Session {
     std::atomic<std::size_t> deviceBytes{0};
   };
 
-  void main(Worker& worker, std::exception_ptr& failure, std::atomic<int>& starting);
+  struct Start;
+  void main(Worker& worker, const std::shared_ptr<Start>& start);
   void serve(Worker& worker);
   void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
   void finish(Worker& worker);
