@@ -1,48 +1,32 @@
-import type { Backend } from './backend/backend.js'
-import type { BuildOptions } from './builder.js'
-import { checkedTimeout, type Limits, within } from './deadline.js'
-import { expected, TensorRTError } from './errors.js'
-import {
-  checkedInputs,
-  copyInput,
-  type GivenInput,
-  infosByName,
-  readInput,
-  type TensorInfos,
-  type TensorRecord,
-} from './infer-arguments.js'
+import type { Backend, EngineMemory, EngineStats, Results } from './backend/backend.js'
+import { within } from './deadline.js'
+import { checkedAttachOptions, checkedEngineOptions, type EngineOptions, type LaneOptions } from './engine-options.js'
+import { describe, expected, TensorRTError } from './errors.js'
+import { copyInput, type GivenInput, infosByName, InputChecker, readInput, type TensorInfos, type TensorRecord } from './infer-arguments.js'
+import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './infer-options.js'
 import { checkedSource, type ModelSource, openModel } from './model-source.js'
-import { openBackend, type OpenOptions } from './open-backend.js'
+import { openBackend } from './open-backend.js'
 import { checkedSignal, readOptions } from './options.js'
-import { Tensor } from './tensor.js'
-
-export interface EngineOptions {
-  /**
-   * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime-node, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
-   * machine can build and run with it, else the CPU, and {@link Engine.backend} says which.
-   */
-  readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
-  /** The number of the GPU; 0 unless given. */
-  readonly device?: number | undefined
-  /** The path of a TensorRT library, or of the folder that has it. */
-  readonly tensorrt?: string | undefined
-  /** For ONNX with dynamic inputs on TensorRT: the shapes to build for, as in {@link BuildOptions}. A plan has its own. */
-  readonly shapes?: BuildOptions['shapes'] | undefined
-  /** Aborts the loading. */
-  readonly signal?: AbortSignal | undefined
-}
-
-export interface InferOptions {
-  /** Rejects the call with the signal's reason, at once; the result of what runs already is dropped. */
-  readonly signal?: AbortSignal | undefined
-  /** After so many milliseconds the call is rejected with ERR_TRT_TIMEOUT. It counts from the call, so waiting for {@link Engine.ready} is in it. */
-  readonly timeoutMs?: number | undefined
-}
+import { byteSize, checkedShape, Tensor } from './tensor.js'
 
 interface Loaded {
   readonly backend: Backend
   readonly inputs: TensorInfos
   readonly outputs: TensorInfos
+  readonly checker: InputChecker
+  readonly forms: Forms
+}
+
+/** What results look like: always a record, or for a bare input and one output a bare Tensor. */
+interface Forms {
+  readonly record: (results: Results) => TensorRecord
+  readonly bare: (results: Results) => Tensor | TensorRecord
+}
+
+/** A token that `Engine.attach` takes, in this thread or another of the same process; `postMessage` carries it. */
+export interface EngineToken {
+  readonly pid: number
+  readonly id: string
 }
 
 /**
@@ -73,15 +57,18 @@ export class Engine implements AsyncDisposable {
    * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, or the bytes of one, which are copied here.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
-  constructor(source: ModelSource, options?: EngineOptions) {
-    const { signal, ...open } = checkedEngineOptions(options)
-    this.#load = this.#open(checkedSource(source), open)
+  constructor(source: ModelSource, options?: EngineOptions)
+  constructor(source: ModelSource | Opener, options?: EngineOptions) {
+    const opener = source instanceof Opener ? source : openerOf(source, options)
+    this.#load = this.#open(opener)
     this.#load.catch(() => {})
-    this.ready = within({ signal }, () => within({ signal: this.#loading.signal }, () => this.#load)).catch((error: unknown) => {
-      this.#failure = { error }
-      this.#loading.abort(error)
-      throw error
-    })
+    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, () => this.#load)).catch(
+      (error: unknown) => {
+        this.#failure = { error }
+        this.#loading.abort(error)
+        throw error
+      },
+    )
     this.ready.catch(() => {})
   }
 
@@ -92,13 +79,25 @@ export class Engine implements AsyncDisposable {
     return engine
   }
 
-  async #open(source: string | Uint8Array, options: OpenOptions): Promise<void> {
+  /**
+   * Lanes of one's own on an engine that {@link share} gave a token for: the weights are there once. It goes on when the others close.
+   * @throws TensorRTError (as a rejection) ERR_TRT_TOKEN, and as {@link load}
+   */
+  static async attach(token: EngineToken, options?: LaneOptions & { readonly signal?: AbortSignal | undefined }): Promise<Engine> {
+    const id = checkedToken(token)
+    const { lanes, signal } = checkedAttachOptions(options)
+    const opener = new Opener(signal, async () => (await import('./backend/tensorrt.js')).attachTensorRT(id, lanes))
+    const engine = new Engine(opener as unknown as ModelSource)
+    await engine.ready
+    return engine
+  }
+
+  async #open(opener: Opener): Promise<void> {
     const { signal } = this.#loading
-    const model = await openModel(source)
-    signal.throwIfAborted()
-    const backend = await openBackend(model, options, signal)
+    const backend = await opener.open(signal)
     if (signal.aborted) return backend.close()
-    this.#loaded = { backend, inputs: infosByName(backend.inputs), outputs: infosByName(backend.outputs) }
+    const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
+    this.#loaded = { backend, inputs, outputs, checker: new InputChecker(inputs), forms: formsOf(backend) }
   }
 
   /** What the model takes, by name; frozen. @throws TensorRTError ERR_TRT_NOT_READY before {@link ready}, and what `ready` was rejected with */
@@ -129,33 +128,156 @@ export class Engine implements AsyncDisposable {
 
   /**
    * Runs the model: a record of Tensors in, a record of Tensors out, keyed by name. A model with one input takes the bare Tensor too, and then a model with one
-   * output gives a bare Tensor. The data is copied before this returns, so the caller may reuse its arrays at once. Called before {@link ready} it waits.
+   * output gives a bare Tensor. The data is copied before this returns, so the caller may reuse its arrays at once; that of tensors made by {@link allocate} is
+   * not, and is to be left alone until the promise settles. Called before {@link ready} it waits.
    * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_MISSING_INPUT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED,
-   * ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
+   * ERR_TRT_BUFFER_IN_USE, ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_execution_context.html enqueueV3
    */
   infer(inputs: Readonly<Record<string, Tensor>>, options?: InferOptions): Promise<TensorRecord>
   /** With a bare Tensor. For a model with several outputs: `engine.infer<TensorRecord>(tensor)`. */
   infer<R extends Tensor | TensorRecord = Tensor>(input: Tensor, options?: InferOptions): Promise<R>
-  async infer(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferOptions): Promise<Tensor | TensorRecord> {
-    const limits = checkedInferOptions(options)
-    const given = readInput(input)
-    this.#refuseIfOver()
-    return within(limits, (signal) => (this.#loaded ? this.#run(this.#loaded, given, signal) : this.#runWhenReady(given, signal)))
+  infer(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferOptions): Promise<Tensor | TensorRecord> {
+    try {
+      const given = readInferOptions(options, 'infer')
+      const tensors = readInput(input)
+      this.#refuseIfOver()
+      if (given === undefined && this.#loaded !== undefined) return this.#run(this.#loaded, tensors, given, undefined)
+      return within(given ?? {}, (signal) =>
+        this.#loaded ? this.#run(this.#loaded, tensors, given, signal) : this.#runWhenReady(tensors, given, signal),
+      )
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
   }
 
-  async #runWhenReady(given: GivenInput, signal: AbortSignal | undefined): Promise<Tensor | TensorRecord> {
-    const copy = copyInput(given)
+  async #runWhenReady(
+    input: GivenInput,
+    options: GivenOptions | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Tensor | TensorRecord> {
+    const copy = copyInput(input)
     await this.ready
     signal?.throwIfAborted()
     this.#refuseIfOver()
-    return this.#run(this.#known(), copy, signal)
+    return this.#run(this.#known(), copy, options, signal)
   }
 
-  async #run({ backend, inputs, outputs }: Loaded, given: GivenInput, signal: AbortSignal | undefined): Promise<Tensor | TensorRecord> {
-    const results = await backend.run(checkedInputs(given, inputs), { signal })
-    const [only, ...others] = Object.keys(outputs)
-    const bare = given instanceof Tensor && only !== undefined && others.length === 0
-    return (bare ? results[only] : undefined) ?? results
+  #run(
+    loaded: Loaded,
+    input: GivenInput,
+    options: GivenOptions | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Tensor | TensorRecord> {
+    const { backend, checker, forms, outputs } = loaded
+    const finish = Tensor.is(input) ? forms.bare : forms.record
+    const run = options === undefined && signal === undefined ? undefined : { ...(options && runOptions(options, outputs)), signal }
+    return backend.run(checker.check(input), run, finish)
+  }
+
+  /**
+   * The same on the calling thread, which it blocks: for scripts, and for the lowest latency. It borrows a lane that is idle, or waits for one.
+   * @throws TensorRTError as {@link infer}, ERR_TRT_NOT_READY before {@link ready}, and ERR_TRT_UNSUPPORTED on the CPU backend
+   */
+  inferSync(inputs: Readonly<Record<string, Tensor>>, options?: InferSyncOptions): TensorRecord
+  inferSync<R extends Tensor | TensorRecord = Tensor>(input: Tensor, options?: InferSyncOptions): R
+  inferSync(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferSyncOptions): Tensor | TensorRecord {
+    const given = readInferOptions(options, 'inferSync')
+    const tensors = readInput(input)
+    this.#refuseIfOver()
+    const { backend, checker, forms, outputs } = this.#known()
+    if (backend.runSync === undefined) throw onlyOnGpu('inferSync()')
+    const results = backend.runSync(checker.check(tensors), given && runOptions(given, outputs))
+    return (Tensor.is(tensors) ? forms.bare : forms.record)(results)
+  }
+
+  /**
+   * Runs the model on what an iterable gives, and gives the results in the same order; `inFlight` of them are under way at once (by default as many as keep all
+   * lanes busy). Ends with the first error.
+   */
+  async *stream<I extends Tensor | Readonly<Record<string, Tensor>>>(
+    inputs: AsyncIterable<I> | Iterable<I>,
+    options?: { readonly inFlight?: number | undefined; readonly signal?: AbortSignal | undefined },
+  ): AsyncGenerator<I extends Tensor ? Tensor : TensorRecord, void, undefined> {
+    const { inFlight, signal } = readOptions(options, ['inFlight', 'signal'], 'stream')
+    if (inFlight !== undefined && !(Number.isInteger(inFlight) && (inFlight as number) > 0))
+      throw expected('a number from 1', 'inFlight', inFlight)
+    await this.ready
+    const most = (inFlight as number | undefined) ?? this.#known().backend.concurrency ?? 2
+    const limits = signal === undefined ? undefined : { signal: checkedSignal(signal) }
+    const running: Promise<Tensor | TensorRecord>[] = []
+    const next = async (): Promise<never> => (await running.shift()) as never
+    try {
+      for await (const input of inputs) {
+        const result = this.infer(input as Tensor, limits)
+        result.catch(() => {}) // it is awaited in its turn
+        running.push(result)
+        if (running.length >= most) yield await next()
+      }
+      while (running.length > 0) yield await next()
+    } finally {
+      await Promise.allSettled(running)
+    }
+  }
+
+  /**
+   * Runs zeros of every profile's best shape (of the static shape where there is none) until memory is allocated and CUDA graphs are captured on all lanes.
+   * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic input are not known
+   */
+  async warmup(options?: { readonly iterations?: number | undefined; readonly signal?: AbortSignal | undefined }): Promise<void> {
+    const { iterations = 4, signal } = readOptions(options, ['iterations', 'signal'], 'warmup')
+    if (!(Number.isInteger(iterations) && (iterations as number) > 0)) throw expected('a number from 1', 'iterations', iterations)
+    await this.ready
+    const { inputs, backend } = this.#known()
+    const limits = { signal: checkedSignal(signal) }
+    for (const zeros of warmupInputs(inputs)) {
+      const count = (iterations as number) * (backend.concurrency ?? 1)
+      await Promise.all(Array.from({ length: count }, () => this.infer(zeros, limits)))
+    }
+  }
+
+  /**
+   * A tensor for an input or output, in pinned memory: infer reads or writes it without a copy. It may be used by one inference at a time, and cannot be
+   * transferred to another thread. On the CPU backend it is ordinary memory.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY, ERR_TRT_CLOSED
+   */
+  allocate(name: string, shape: readonly number[]): Tensor {
+    this.#refuseIfOver()
+    const { backend, inputs, outputs } = this.#known()
+    const info = inputs[name] ?? outputs[name]
+    const names = [...Object.keys(inputs), ...Object.keys(outputs)]
+    if (info === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'name', name)
+    const dims = checkedShape(shape)
+    const fits = dims.length === info.shape.length && info.shape.every((dim, i) => dim < 0 || dim === dims[i])
+    if (!fits)
+      throw new TensorRTError(
+        'ERR_TRT_SHAPE',
+        `Expected shape [${info.shape.join(', ')}] for ${JSON.stringify(name)} but received [${dims.join(', ')}]`,
+      )
+    const bytes = byteSize(info.dtype, dims)
+    return Tensor.fromBytes(info.dtype, backend.allocate?.(bytes) ?? new ArrayBuffer(bytes), dims)
+  }
+
+  /** A token by which {@link attach} finds this engine, in any thread of this process; good as long as somebody uses the engine. */
+  share(): EngineToken {
+    this.#refuseIfOver()
+    const { backend } = this.#known()
+    if (backend.share === undefined) throw onlyOnGpu('share()')
+    return Object.freeze({ pid: process.pid, id: backend.share() })
+  }
+
+  /** What this engine has done, and how long it took. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU backend */
+  get stats(): EngineStats {
+    const { backend } = this.#known()
+    if (backend.stats === undefined) throw onlyOnGpu('stats')
+    return backend.stats()
+  }
+
+  /** The memory that this engine takes. @throws TensorRTError as {@link stats} */
+  get memory(): EngineMemory {
+    const { backend } = this.#known()
+    if (backend.memory === undefined) throw onlyOnGpu('memory')
+    return backend.memory()
   }
 
   #refuseIfOver(): void {
@@ -183,27 +305,71 @@ function closed(): TensorRTError {
   return new TensorRTError('ERR_TRT_CLOSED', 'The engine is closed')
 }
 
-function checkedInferOptions(options: unknown): Limits {
-  const { signal, timeoutMs } = readOptions(options, ['signal', 'timeoutMs'], 'infer')
-  return { signal: checkedSignal(signal), timeoutMs: checkedTimeout(timeoutMs) }
+function onlyOnGpu(what: string): TensorRTError {
+  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU`)
 }
 
-const backends = ['auto', 'tensorrt', 'cpu'] as const
+/** How an engine comes to its backend. */
+class Opener {
+  readonly signal: AbortSignal | undefined
+  readonly open: (signal: AbortSignal) => Promise<Backend>
 
-function checkedEngineOptions(options: unknown): OpenOptions & { readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal'], 'Engine')
-  const backend = backends.find((name) => name === (given.backend ?? 'auto'))
-  const device = given.device ?? 0
-  const { tensorrt, shapes } = given
-  if (backend === undefined) throw expected(`one of ${backends.join(', ')}`, 'backend', given.backend)
-  if (!Number.isInteger(device) || (device as number) < 0) throw expected('the number of a GPU', 'device', device)
-  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
-  if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
-  return {
-    backend,
-    device: device as number,
-    signal: checkedSignal(given.signal),
-    ...(tensorrt !== undefined && { tensorrt }),
-    ...(shapes !== undefined && { shapes: shapes as NonNullable<BuildOptions['shapes']> }),
+  constructor(signal: AbortSignal | undefined, open: (signal: AbortSignal) => Promise<Backend>) {
+    this.signal = signal
+    this.open = open
+  }
+}
+
+function openerOf(source: ModelSource, options: EngineOptions | undefined): Opener {
+  const { signal, ...open } = checkedEngineOptions(options)
+  const checked = checkedSource(source)
+  return new Opener(signal, async (loading) => {
+    const model = await openModel(checked)
+    loading.throwIfAborted()
+    return openBackend(model, open, loading)
+  })
+}
+
+function checkedToken(token: unknown): string {
+  const { pid, id } = (typeof token === 'object' && token !== null ? token : {}) as { pid?: unknown; id?: unknown }
+  if (typeof pid !== 'number' || typeof id !== 'string') throw expected('a token of engine.share()', 'token', token)
+  if (pid !== process.pid) {
+    throw new TensorRTError(
+      'ERR_TRT_TOKEN',
+      `The token is of process ${pid}, and this is process ${process.pid}: an engine is shared within one process`,
+    )
+  }
+  return id
+}
+
+function formsOf({ outputs }: Backend): Forms {
+  const names = outputs.map(({ name }) => name)
+  const record = (results: Results): TensorRecord => {
+    const outputs = Object.create(null) as TensorRecord
+    names.forEach((name, i) => {
+      const result = results[i]
+      if (result !== undefined) outputs[name] = result
+    })
+    return outputs
+  }
+  return { record, bare: names.length === 1 ? (results) => results[0] ?? record(results) : record }
+}
+
+/** Zeros in the best shape of each profile. */
+function* warmupInputs(inputs: TensorInfos): Generator<TensorRecord> {
+  const infos = Object.values(inputs)
+  const profiles = Math.max(1, ...infos.map((info) => info.profiles.length))
+  for (let i = 0; i < profiles; i++) {
+    const zeros = Object.create(null) as TensorRecord
+    for (const { name, dtype, shape, profiles } of infos) {
+      const best = shape.includes(-1) ? profiles[i]?.opt : shape
+      if (best === undefined)
+        throw new TensorRTError(
+          'ERR_TRT_SHAPES_REQUIRED',
+          `Input ${describe(name)} is dynamic, and no profile says which shape to warm up with`,
+        )
+      zeros[name] = Tensor.zeros(dtype, best)
+    }
+    yield zeros
   }
 }

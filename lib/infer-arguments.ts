@@ -57,33 +57,61 @@ function copyTensor(tensor: Tensor, label: string): Tensor {
   return tensor.clone()
 }
 
-/**
- * The inputs by name as a backend wants them: all of them, no other, each with its data type and a shape that fits.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
- */
-export function checkedInputs(given: GivenInput, infos: TensorInfos): TensorRecord {
-  const named = given instanceof Tensor ? nameBare(given, infos) : given
-  for (const name of named.keys()) if (infos[name] === undefined) throw unknownInput(name, infos)
-  const inputs = Object.create(null) as TensorRecord
-  for (const info of Object.values(infos)) {
-    const tensor = named.get(info.name)
-    if (tensor === undefined) throw missingInput(info, infos)
-    checkDType(tensor, info)
-    checkDims(tensor, info)
-    checkAttached(tensor, `input ${JSON.stringify(info.name)}`)
-    inputs[info.name] = tensor
-  }
-  checkProfiles(inputs, Object.values(infos))
-  return inputs
-}
+/** Checks what was given to infer against one model's inputs. */
+export class InputChecker {
+  readonly #infos: TensorInfos
+  readonly #list: readonly TensorInfo[]
+  readonly #profiled: boolean
+  /** The shapes that were accepted last. A tensor's shape never changes, so that the same array need not be looked at again. */
+  #accepted: (readonly number[])[] = []
 
-function nameBare(tensor: Tensor, infos: TensorInfos): ReadonlyMap<string, Tensor> {
-  const names = Object.keys(infos)
-  if (names.length === 1 && names[0] !== undefined) return new Map([[names[0], tensor]])
-  throw new TensorRTError(
-    'ERR_TRT_INVALID_ARGUMENT',
-    `Expected a record of Tensors but received one Tensor: the model has ${listed(infos)}`,
-  )
+  constructor(infos: TensorInfos) {
+    this.#infos = infos
+    this.#list = Object.values(infos)
+    this.#profiled = this.#list.some((info) => info.profiles.length > 0)
+  }
+
+  /**
+   * The inputs in the model's order: all of them, no other, each with its data type and a shape that fits.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
+   */
+  check(given: GivenInput): Tensor[] {
+    const tensors = Tensor.is(given) ? [this.#bare(given)] : this.#named(given)
+    let known = this.#accepted.length === tensors.length
+    tensors.forEach((tensor, i) => {
+      const info = this.#list[i] as TensorInfo
+      if (tensor.dtype !== info.dtype) throw wrongDType(tensor, info)
+      if (tensor.data.byteLength !== tensor.byteLength) checkAttached(tensor, `input ${JSON.stringify(info.name)}`)
+      known &&= tensor.shape === this.#accepted[i]
+    })
+    if (!known) this.#checkShapes(tensors)
+    return tensors
+  }
+
+  #checkShapes(tensors: readonly Tensor[]): void {
+    this.#list.forEach((info, i) => {
+      checkDims(tensors[i] as Tensor, info)
+    })
+    if (this.#profiled) checkProfiles(tensors, this.#list)
+    this.#accepted = tensors.map((tensor) => tensor.shape)
+  }
+
+  #bare(tensor: Tensor): Tensor {
+    if (this.#list.length === 1) return tensor
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `Expected a record of Tensors but received one Tensor: the model has ${listed(this.#infos)}`,
+    )
+  }
+
+  #named(given: ReadonlyMap<string, Tensor>): Tensor[] {
+    for (const name of given.keys()) if (this.#infos[name] === undefined) throw unknownInput(name, this.#infos)
+    return this.#list.map((info) => {
+      const tensor = given.get(info.name)
+      if (tensor === undefined) throw missingInput(info, this.#infos)
+      return tensor
+    })
+  }
 }
 
 function unknownInput(name: string, infos: TensorInfos): TensorRTError {
@@ -102,10 +130,9 @@ function listed(infos: TensorInfos): string {
   return `the input${names.length === 1 ? '' : 's'} ${names.map((name) => JSON.stringify(name)).join(', ')}`
 }
 
-function checkDType(tensor: Tensor, { name, dtype }: TensorInfo): void {
-  if (tensor.dtype === dtype) return
+function wrongDType(tensor: Tensor, { name, dtype }: TensorInfo): TensorRTError {
   const message = `Expected ${dtype} for input ${JSON.stringify(name)} but received ${tensor.dtype}`
-  throw new TensorRTError('ERR_TRT_DTYPE', message, { details: { name, expected: dtype, received: tensor.dtype } })
+  return new TensorRTError('ERR_TRT_DTYPE', message, { details: { name, expected: dtype, received: tensor.dtype } })
 }
 
 function checkDims(tensor: Tensor, info: TensorInfo): void {
@@ -114,7 +141,8 @@ function checkDims(tensor: Tensor, info: TensorInfo): void {
 }
 
 /** One profile must fit all inputs at once: that is how TensorRT sets them. */
-function checkProfiles(inputs: TensorRecord, infos: readonly TensorInfo[]): void {
+function checkProfiles(tensors: readonly Tensor[], infos: readonly TensorInfo[]): void {
+  const inputs = Object.fromEntries(infos.map((info, i) => [info.name, tensors[i]] as const))
   const bound = infos.filter((info) => info.profiles.length > 0)
   const count = Math.max(0, ...bound.map((info) => info.profiles.length))
   const fits = (info: TensorInfo, k: number): boolean => allows(info.profiles[k], inputs[info.name])

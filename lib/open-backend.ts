@@ -1,11 +1,13 @@
 import type { Backend } from './backend/backend.js'
 import type { BuildOptions } from './builder.js'
+import type { NativeSessionOptions } from './backend/native.js'
 import { TensorRTError } from './errors.js'
 import type { Model } from './model-source.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
   readonly device: number
+  readonly lanes: NativeSessionOptions
   readonly tensorrt?: string
   readonly shapes?: NonNullable<BuildOptions['shapes']>
 }
@@ -36,9 +38,12 @@ async function chooseBackend({ device, tensorrt }: OpenOptions): Promise<'tensor
   return (await canRunTensorRT({ device, ...(tensorrt !== undefined && { tensorrt }) })) ? 'tensorrt' : 'cpu'
 }
 
-async function openPlan(plan: Uint8Array, { device, tensorrt }: OpenOptions, signal: AbortSignal): Promise<Backend> {
+async function openPlan(plan: Uint8Array, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
   const { openTensorRT } = await import('./backend/tensorrt.js')
-  return openTensorRT(plan, { device, signal, ...(tensorrt !== undefined && { tensorrt }) })
+  const backend = await openTensorRT(plan, options, options.lanes)
+  if (!signal.aborted) return backend
+  await backend.close()
+  throw signal.reason
 }
 
 async function buildForEngine(

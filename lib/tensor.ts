@@ -71,6 +71,11 @@ export function elementCount(shape: readonly number[]): number {
   return count
 }
 
+/** The array type of a data type. */
+export function arrayOf(dtype: DType): TypedArrayConstructor {
+  return facts[dtype].array
+}
+
 /** The bytes that a tensor of this type and shape takes. */
 export function byteSize(dtype: DType, shape: readonly number[]): number {
   return Math.ceil((elementCount(shape) * facts[dtype].bits) / 8)
@@ -109,12 +114,21 @@ function arrayFits(dtype: DType, data: NodeJS.TypedArray): boolean {
   return data instanceof Uint8ClampedArray && facts[dtype].array === Uint8Array
 }
 
+const checkedElsewhere = Symbol('checked elsewhere')
+
+/** For this package: a tensor of what a backend computed. `shape` is frozen, and it all fits together. */
+export function trustedTensor<D extends DType>(dtype: D, data: DTypeArrays[D], shape: readonly number[]): Tensor<D> {
+  return new (Tensor as unknown as new (...args: unknown[]) => Tensor<D>)(dtype, data, shape, checkedElsewhere)
+}
+
 /** Typed numbers with a shape: what goes into an engine and comes out of it. The shape never changes; the data is not copied. */
 export class Tensor<D extends DType = DType> {
   readonly dtype: D
   /** Row-major, the outermost dimension first; `[]` is a scalar. */
   readonly shape: readonly number[]
   readonly data: DTypeArrays[D]
+  /** The bytes of the data, as the shape says. */
+  readonly byteLength: number
   /** Tells a Tensor from what only looks like one: a proxy, or an object with this prototype, could answer differently each time it is asked. */
   readonly #genuine = true
 
@@ -122,7 +136,16 @@ export class Tensor<D extends DType = DType> {
    * A view on `data`, which is not copied.
    * @throws TensorRTError ERR_TRT_DTYPE when the array type is not that of `dtype`, ERR_TRT_SHAPE when its length is not that of `shape`.
    */
-  constructor(dtype: D, data: DTypeArrays[D], shape: readonly number[]) {
+  constructor(dtype: D, data: DTypeArrays[D], shape: readonly number[])
+  constructor(dtype: D, data: DTypeArrays[D], shape: readonly number[], mark?: symbol) {
+    this.dtype = dtype
+    this.data = data
+    if (mark === checkedElsewhere) {
+      this.shape = shape
+      this.byteLength = data.byteLength
+      Object.freeze(this)
+      return
+    }
     if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
     if (!isTypedArray(data)) throw expected(`a ${facts[dtype].array.name}`, 'data', data)
     if (!arrayFits(dtype, data)) {
@@ -131,10 +154,9 @@ export class Tensor<D extends DType = DType> {
         `Expected a ${facts[dtype].array.name} for the data of a ${dtype} tensor but received ${describe(data)}`,
       )
     }
-    this.dtype = dtype
     this.shape = checkedShape(shape)
-    this.data = data
     const wanted = byteSize(dtype, this.shape)
+    this.byteLength = wanted
     if (data.byteLength !== wanted) {
       throw new TensorRTError(
         'ERR_TRT_SHAPE',
@@ -181,10 +203,6 @@ export class Tensor<D extends DType = DType> {
   /** The number of elements. */
   get size(): number {
     return elementCount(this.shape)
-  }
-
-  get byteLength(): number {
-    return byteSize(this.dtype, this.shape)
   }
 
   /** The same data with another shape of as many elements. @throws TensorRTError ERR_TRT_SHAPE */

@@ -20,12 +20,58 @@ export interface TensorInfo {
 }
 
 export interface RunOptions {
+  /** Once aborted, nobody waits for the result any more: work that has not begun is given up. */
   readonly signal?: AbortSignal | undefined
+  /** Which outputs are wanted, by position; all unless given. */
+  readonly outputs?: readonly boolean[]
+  /** Tensors that outputs go to, by position. */
+  readonly into?: readonly (Tensor | undefined)[]
+}
+
+/** The outputs by position; nothing where one was not wanted. */
+export type Results = readonly (Tensor | undefined)[]
+
+/** Milliseconds, over the last thousand or so. */
+export interface Percentiles {
+  readonly p50: number
+  readonly p95: number
+  readonly p99: number
+  /** How many were measured since the engine was loaded. */
+  readonly count: number
+}
+
+/** What an engine has done since it was loaded. */
+export interface EngineStats {
+  /** Requests in the queue, and on a lane. */
+  readonly waiting: number
+  readonly inFlight: number
+  readonly completed: number
+  readonly failed: number
+  /** Taken out of the queue by an abort or a timeout. */
+  readonly cancelled: number
+  /** Batches that were enqueued; with batching fewer than requests. */
+  readonly batches: number
+  /** Bytes of inputs that the CPU copied: those of tensors made by allocate() are not among them. */
+  readonly bytesCopied: number
+  /** From the call to the enqueue, by the host's clock; the others by CUDA events, of a sample of the batches. */
+  readonly queueMs: Percentiles
+  readonly copyInMs: Percentiles
+  readonly computeMs: Percentiles
+  readonly copyOutMs: Percentiles
+}
+
+/** Bytes. */
+export interface EngineMemory {
+  /** Of inputs, outputs and scratch on the device, of this engine's lanes; the weights are not among them. */
+  readonly device: number
+  /** Pinned memory in use, and kept for later, by all engines of the device in this process. */
+  readonly pinned: number
+  readonly pinnedKept: number
 }
 
 /**
  * What runs a model: the seam between {@link Engine} and the addon or onnxruntime-node. A backend gets inputs that are checked already
- * (all there, none unknown, right data type, shape that fits `inputs`), and may read their data until `run` settles.
+ * (all there, in the order of `inputs`, right data type, shape that fits), and has copied their data when `run` returns.
  */
 export interface Backend {
   readonly kind: 'tensorrt' | 'cpu'
@@ -33,7 +79,18 @@ export interface Backend {
   readonly description: string
   readonly inputs: readonly TensorInfo[]
   readonly outputs: readonly TensorInfo[]
-  run(inputs: Readonly<Record<string, Tensor>>, options: RunOptions): Promise<Record<string, Tensor>>
+  /** `finish` makes the promise's value. */
+  run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R>
   /** Lets running work end, then frees everything. Twice without harm. */
   close(): Promise<void>
+
+  // what only a GPU has
+  runSync?(inputs: readonly Tensor[], options: RunOptions | undefined): Results
+  allocate?(bytes: number): ArrayBuffer
+  stats?(): EngineStats
+  memory?(): EngineMemory
+  /** The name by which other threads of the process find the engine. */
+  share?(): string
+  /** How many inferences it takes to keep all lanes busy. */
+  readonly concurrency?: number
 }

@@ -2,8 +2,9 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
-import type { Backend, RunOptions, TensorInfo } from './backend.js'
+import type { Backend, Results, RunOptions, TensorInfo } from './backend.js'
 import { type Carrier, startCarrier } from './cpu-carrier.js'
+import { placed } from './results.js'
 import type { Reply, Start, WireError, WireTensor } from './cpu-worker.js'
 
 type Outputs = Record<string, Tensor>
@@ -153,10 +154,11 @@ class CpuBackend implements Backend {
     this.#session = session
   }
 
-  /** The inputs are copied before this returns. */
-  async run(inputs: Readonly<Record<string, Tensor>>, { signal }: RunOptions): Promise<Outputs> {
-    const wire = Object.entries(inputs).map(([name, { dtype, shape, data }]) => ({ name, dtype, shape, bytes: copiedBytes(data) }))
-    return this.#session.run(wire, signal)
+  async run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
+    const wire = inputs.map(({ dtype, shape, data }, i) => ({ name: this.inputs[i]?.name ?? '', dtype, shape, bytes: copiedBytes(data) }))
+    const outputs = await this.#session.run(wire, options?.signal)
+    const { outputs: wanted, into } = options ?? {}
+    return finish(this.outputs.map(({ name }, i) => (wanted?.[i] === false ? undefined : placed(outputs[name], into?.[i]))))
   }
 
   close(): Promise<void> {

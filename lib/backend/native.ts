@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
 import type { DType } from '../tensor.js'
-import type { ProfileShapes, TensorInfo } from './backend.js'
+import type { EngineMemory, EngineStats, ProfileShapes, TensorInfo } from './backend.js'
 
 /** An optimization profile as the addon takes it: names and shapes, checked by lib/builder.ts. */
 export type NativeProfile = readonly ({ readonly name: string } & ProfileShapes)[]
@@ -75,17 +75,43 @@ export interface NativeSystemReport {
   readonly searchError?: string
 }
 
-export interface NativeRunTensor {
-  readonly shape: readonly number[]
-  readonly data: NodeJS.TypedArray
+/** How a session of an engine works; complete, since native code does not guess. */
+export interface NativeSessionOptions {
+  readonly lanes: number
+  /** -1: the one that fits best. */
+  readonly profile: number
+  readonly highPriority: 0 | 1
+  readonly graphs: 0 | 1
+  readonly slots: number
+  readonly maxQueue: number
+  readonly batching?: {
+    readonly maxBatch: number
+    readonly maxDelayMs: number
+    readonly preferred: readonly number[]
+    readonly pad: readonly number[]
+  }
 }
 
 export interface NativeEngine {
   readonly inputs: readonly TensorInfo[]
   readonly outputs: readonly TensorInfo[]
   readonly library: string
-  /** Inputs and outputs in the engine's order. The input's data is copied before this returns. */
-  run(inputs: readonly NativeRunTensor[]): Promise<{ readonly shape: number[]; readonly data: ArrayBuffer }[]>
+  readonly device: number
+  /**
+   * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i, negative for all. The inputs' shapes stand
+   * in the shared array; their data is copied before this returns.
+   */
+  submit(request: number, outputs: number, ...data: readonly NodeJS.TypedArray[]): void
+  /** Runs on this thread; the completion stands in the shared array. */
+  runSync(outputs: number, ...data: readonly NodeJS.TypedArray[]): unknown[]
+  /** Whether the request was taken out of the queue: then no completion comes. */
+  cancel(request: number): boolean
+  /** The next call writes the output there; false where that is no memory of allocate(). */
+  setTarget(output: number, data: NodeJS.TypedArray): boolean
+  allocate(bytes: number): ArrayBuffer
+  stats(): EngineStats
+  memory(): EngineMemory
+  share(): string
   close(): Promise<void>
 }
 
@@ -100,7 +126,15 @@ export interface NativeAddon {
     request: NativeBuildRequest,
     onProgress?: (phase: string, parent: string, step: number, steps: number) => void,
   ): { readonly promise: Promise<NativeBuildResult>; cancel(): void }
-  openEngine(plan: Uint8Array, options: { readonly tensorrt?: string; readonly device: number }): Promise<NativeEngine>
+  openEngine(
+    plan: Uint8Array,
+    options: NativeSessionOptions & { readonly tensorrt: string; readonly device: number },
+  ): Promise<NativeEngine>
+  attachEngine(name: string, options: NativeSessionOptions): Promise<NativeEngine>
+  /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */
+  connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle: (count: number, objects: unknown[]) => void): void
+  /** Calls back with each line of TensorRT up to the level (0 internal error … 4 verbose), until the result is called. */
+  subscribeLog(level: number, listener: (severity: number, line: string) => void): () => void
 }
 
 let loaded: NativeAddon | undefined

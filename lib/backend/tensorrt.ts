@@ -1,29 +1,40 @@
 import { capabilities } from '../capabilities.js'
-import { TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
-import type { Backend, RunOptions } from './backend.js'
-import { loadAddon, native, type NativeEngine, tensorrtPath } from './native.js'
+import type { Tensor } from '../tensor.js'
+import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
+import { connect, forget, readSync, register, writeShapes } from './completions.js'
+import { fromNative, loadAddon, native, type NativeEngine, type NativeSessionOptions, tensorrtPath } from './native.js'
+import { placed } from './results.js'
+
+/** How the lanes of an engine work; what a user left out has its default. */
+export type LaneOptions = NativeSessionOptions
 
 export interface TensorRTOptions {
   /** The number of the GPU. */
   readonly device: number
   /** The path of a TensorRT library, or of the folder that has it. */
-  readonly tensorrt?: string
-  readonly signal?: AbortSignal
+  readonly tensorrt?: string | undefined
 }
 
 /**
  * Opens a plan on a GPU, off the main thread.
- * @throws TensorRTError ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_CUDA
+ * @throws TensorRTError ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY,
+ * ERR_TRT_CUDA, ERR_TRT_DEVICE_LOST
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html deserializeCudaEngine
  */
-export async function openTensorRT(plan: Uint8Array, { device, tensorrt, signal }: TensorRTOptions): Promise<Backend> {
-  const engine = await native(() => loadAddon().openEngine(plan, { device, tensorrt: tensorrtPath(tensorrt) }))
-  if (signal?.aborted) {
-    await native(() => engine.close())
-    throw signal.reason
-  }
-  return new TensorRTBackend(engine, device)
+export async function openTensorRT(plan: Uint8Array, { device, tensorrt }: TensorRTOptions, lanes: LaneOptions): Promise<Backend> {
+  return open(lanes, (addon) => addon.openEngine(plan, { ...lanes, device, tensorrt: tensorrtPath(tensorrt) }))
+}
+
+/** Lanes of one's own on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and those of openTensorRT */
+export async function attachTensorRT(name: string, lanes: LaneOptions): Promise<Backend> {
+  return open(lanes, (addon) => addon.attachEngine(name, lanes))
+}
+
+async function open(lanes: LaneOptions, opener: (addon: ReturnType<typeof loadAddon>) => Promise<NativeEngine>): Promise<Backend> {
+  return native(async () => {
+    connect()
+    return new TensorRTBackend(await opener(loadAddon()), lanes)
+  })
 }
 
 /** Whether this machine can both build plans and run them. */
@@ -35,38 +46,104 @@ export async function canRunTensorRT({ device, tensorrt }: TensorRTOptions): Pro
 class TensorRTBackend implements Backend {
   readonly kind = 'tensorrt'
   readonly description: string
+  readonly inputs: Backend['inputs']
+  readonly outputs: Backend['outputs']
+  readonly concurrency: number
   readonly #engine: NativeEngine
 
-  constructor(engine: NativeEngine, device: number) {
+  constructor(engine: NativeEngine, { lanes, slots, batching }: LaneOptions) {
     this.#engine = engine
-    this.description = `${engine.library} on GPU ${device}`
+    this.inputs = engine.inputs
+    this.outputs = engine.outputs
+    this.description = `${engine.library} on GPU ${engine.device}`
+    this.concurrency = lanes * slots * (batching?.maxBatch ?? 1)
   }
 
-  get inputs(): Backend['inputs'] {
-    return this.#engine.inputs
-  }
-
-  get outputs(): Backend['outputs'] {
-    return this.#engine.outputs
-  }
-
-  async run(inputs: Readonly<Record<string, Tensor>>, { signal }: RunOptions): Promise<Record<string, Tensor>> {
-    signal?.throwIfAborted()
-    const given = this.#engine.inputs.map(({ name }) => {
-      const tensor = inputs[name]
-      if (tensor === undefined) throw new TensorRTError('ERR_TRT_MISSING_INPUT', `Input '${name}' is missing`)
-      return { shape: tensor.shape, data: tensor.data }
+  run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
+    return new Promise<R>((resolve, reject) => {
+      const into = options?.into
+      const request = register({
+        outputs: this.outputs,
+        into,
+        description: this.description,
+        settle: (results) => {
+          resolve(finish(into === undefined ? results : results.map((result, i) => placed(result, into[i]))))
+        },
+        reject,
+      })
+      try {
+        this.#aim(into)
+        writeShapes(inputs)
+        this.#submit(request, options?.outputs, inputs)
+      } catch (error) {
+        forget(request)
+        throw fromNative(error)
+      }
+      options?.signal?.addEventListener('abort', () => this.#giveUp(request), { once: true })
     })
-    const results = await native(() => this.#engine.run(given))
-    const outputs = Object.create(null) as Record<string, Tensor>
-    this.#engine.outputs.forEach(({ name, dtype }, i) => {
-      const result = results[i]
-      if (result !== undefined) outputs[name] = Tensor.fromBytes(dtype, result.data, result.shape)
+  }
+
+  #submit(request: number, outputs: RunOptions['outputs'], inputs: readonly Tensor[]): void {
+    const only = inputs[0]
+    // most models have one input: a call without a spread costs half
+    if (inputs.length === 1 && only !== undefined) this.#engine.submit(request, maskOf(outputs), only.data)
+    else this.#engine.submit(request, maskOf(outputs), ...inputs.map((tensor) => tensor.data))
+  }
+
+  #giveUp(request: number): void {
+    forget(request)
+    this.#engine.cancel(request)
+  }
+
+  /** Tells native code of outputs that go straight to memory of allocate(). */
+  #aim(into: RunOptions['into']): void {
+    into?.forEach((tensor, i) => {
+      if (tensor !== undefined) this.#engine.setTarget(i, tensor.data)
     })
-    return outputs
+  }
+
+  runSync(inputs: readonly Tensor[], options: RunOptions | undefined): Results {
+    try {
+      this.#aim(options?.into)
+      writeShapes(inputs)
+      const objects = this.#engine.runSync(maskOf(options?.outputs), ...inputs.map((tensor) => tensor.data))
+      const results = readSync(this.outputs, options?.into, objects)
+      return options?.into === undefined ? results : results.map((result, i) => placed(result, options.into?.[i]))
+    } catch (error) {
+      throw fromNative(error)
+    }
+  }
+
+  allocate(bytes: number): ArrayBuffer {
+    return direct(() => this.#engine.allocate(bytes))
+  }
+
+  stats(): EngineStats {
+    return direct(() => this.#engine.stats())
+  }
+
+  memory(): EngineMemory {
+    return direct(() => this.#engine.memory())
+  }
+
+  share(): string {
+    return direct(() => this.#engine.share())
   }
 
   close(): Promise<void> {
     return native(() => this.#engine.close())
   }
+}
+
+function direct<T>(call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    throw fromNative(error)
+  }
+}
+
+/** Bit i for output i; negative for all. */
+function maskOf(outputs: RunOptions['outputs']): number {
+  return outputs === undefined ? -1 : outputs.reduce((mask, wanted, i) => mask + (wanted ? 2 ** i : 0), 0)
 }

@@ -29,19 +29,34 @@ void DeviceContext::makeCurrent() const {
   check(driver_->ctxSetCurrent(context_), "cuCtxSetCurrent");
 }
 
-bool DeviceContext::tryMakeCurrent() const noexcept { return !lost() && driver_->ctxSetCurrent(context_) == kSuccess; }
+bool DeviceContext::tryMakeCurrent() const noexcept { return !lost() && note(driver_->ctxSetCurrent(context_)); }
 
 void DeviceContext::throwIfLost() const {
   if (lost()) {
-    throw Error("ERR_TRT_DEVICE_LOST", "GPU " + std::to_string(index_) +
-                                           " reported an error after which nothing runs on it in this process: start a new one");
+    throw Error("ERR_TRT_DEVICE_LOST",
+                "GPU " + std::to_string(index_) +
+                    " reported an error after which nothing runs on it in this process: start a new one");
   }
 }
 
+void DeviceContext::throwIfBroken(const char* what) const {
+  throwIfLost();
+  // A query of the default stream changes nothing and reports what is wrong with the device.
+  const Result state = driver_->streamQuery(nullptr);
+  if (isSticky(state)) fail(state, what);
+}
+
 void DeviceContext::fail(Result result, const char* what) const {
-  if (isSticky(result)) lost_.store(true, std::memory_order_relaxed);
+  note(result);
   driver_->check(result, what);
   std::abort();  // check() throws: the result is no success
+}
+
+void leaveBehind(std::shared_ptr<void> object) {
+  static auto& mutex = *new std::mutex;
+  static auto& objects = *new std::vector<std::shared_ptr<void>>;
+  const std::lock_guard lock(mutex);
+  objects.push_back(std::move(object));
 }
 
 OwnedStream::OwnedStream(const DeviceContext& device, bool high) : device_(device) {
@@ -60,7 +75,9 @@ void OwnedStream::waitFor(Event event) const {
   device_.check(device_.driver().streamWaitEvent(stream_, event, 0), "cuStreamWaitEvent");
 }
 
-void OwnedStream::synchronize() const { device_.check(device_.driver().streamSynchronize(stream_), "cuStreamSynchronize"); }
+void OwnedStream::synchronize() const {
+  device_.check(device_.driver().streamSynchronize(stream_), "cuStreamSynchronize");
+}
 
 OwnedEvent::OwnedEvent(const DeviceContext& device, Use use) : device_(device) {
   constexpr unsigned kBlockingSync = 1, kDisableTiming = 2;  // CU_EVENT_…
@@ -100,6 +117,8 @@ std::unique_ptr<OwnedGraph> OwnedGraph::end(const DeviceContext& device, const O
   const Driver& driver = device.driver();
   Graph graph = nullptr;
   const Result ended = driver.streamEndCapture(stream.get(), &graph);
+  // What stays in capture records all later work instead of running it: a second call ends that, or changes nothing.
+  if (ended != kSuccess && driver.streamEndCapture(stream.get(), &graph) == kSuccess) driver.graphDestroy(graph);
   if (!keep) {
     if (ended == kSuccess && graph != nullptr) driver.graphDestroy(graph);
     return nullptr;

@@ -1,18 +1,19 @@
-// A GPU's primary context, and the things that live in it. Each object here needs `DeviceContext::makeCurrent()` on the thread that
-// creates, uses or destroys it. On a lost device destructors touch nothing.
+// A GPU's primary context, and the things that live in it. Each object here needs `DeviceContext::makeCurrent()` on the
+// thread that creates, uses or destroys it. On a lost device destructors touch nothing.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "driver.h"
 
 namespace nt::cuda {
 
-// The primary context of a device: retained once per process and never released, its flags untouched, since TensorRT's own
-// CUDA runtime uses it too.
+// The primary context of a device: retained once per process and never released, its flags untouched, since TensorRT's
+// own CUDA runtime uses it too.
 class DeviceContext {
  public:
   // Throws ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_CUDA.
@@ -29,9 +30,17 @@ class DeviceContext {
   void check(Result result, const char* what) const {
     if (result != kSuccess) fail(result, what);
   }
+  // For destructors and other places that cannot throw: remembers a lost device. Whether it was success.
+  bool note(Result result) const noexcept {
+    if (isSticky(result)) lost_.store(true, std::memory_order_relaxed);
+    return result == kSuccess;
+  }
   // Whether an earlier call reported an error after which nothing runs on the device in this process.
   bool lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
   void throwIfLost() const;
+  // For a failure that TensorRT reports without a reason: throws ERR_TRT_DEVICE_LOST where the current device has
+  // broken.
+  void throwIfBroken(const char* what) const;
 
  private:
   DeviceContext(const Driver& driver, int index);
@@ -42,6 +51,9 @@ class DeviceContext {
   Context context_ = nullptr;
   mutable std::atomic<bool> lost_{false};
 };
+
+// Keeps an object for ever: what was made on a device that is lost, and whose destructor would call CUDA.
+void leaveBehind(std::shared_ptr<void> object);
 
 // A stream that does not wait for the default stream. `high`: the device's greatest priority.
 class OwnedStream {
@@ -84,8 +96,8 @@ class OwnedEvent {
 // What a stream did between begin and end of a capture, ready to be launched again.
 class OwnedGraph {
  public:
-  // Captures what `body` puts on the stream, in thread-local mode. Throws ERR_TRT_CUDA where it cannot be captured; the stream is
-  // usable after that too.
+  // Captures what `body` puts on the stream, in thread-local mode. Throws ERR_TRT_CUDA where it cannot be captured; the
+  // stream is usable after that too.
   template <class Body>
   static std::unique_ptr<OwnedGraph> capture(const DeviceContext& device, const OwnedStream& stream, Body body) {
     begin(device, stream);

@@ -42,8 +42,8 @@ Driver::Driver() {
     const char* reason = dlerror();
     throw Error("ERR_TRT_NO_DRIVER", "No CUDA driver: " + std::string(reason == nullptr ? file : reason));
   }
-#define CUDA_FUNCTION(name, symbol, parameters)                                                       \
-  name = reinterpret_cast<Result(*) parameters>(dlsym(handle, symbol));                               \
+#define CUDA_FUNCTION(name, symbol, parameters)                                                         \
+  name = reinterpret_cast<Result(*) parameters>(dlsym(handle, symbol));                                 \
   if (name == nullptr) throw Error("ERR_TRT_NO_DRIVER", "The CUDA driver " + file + " has no " symbol); \
   if (path_.empty()) path_ = pathOf(reinterpret_cast<void*>(name), file);
 #include "functions.def"
@@ -81,12 +81,15 @@ const Driver& Driver::withDevice(int device) {
   const Driver& driver = get();
   if (driver.devices_ == 0) throw Error("ERR_TRT_NO_GPU", "The CUDA driver " + driver.path_ + " sees no GPU");
   if (device < 0 || device >= driver.devices_) {
-    throw Error("ERR_TRT_NO_GPU", "Expected a device below " + std::to_string(driver.devices_) + " but received " + std::to_string(device));
+    throw Error("ERR_TRT_NO_GPU", "Expected a device below " + std::to_string(driver.devices_) + " but received " +
+                                      std::to_string(device));
   }
   return driver;
 }
 
-std::string Driver::version() const { return std::to_string(version_ / 1000) + "." + std::to_string(version_ % 1000 / 10); }
+std::string Driver::version() const {
+  return std::to_string(version_ / 1000) + "." + std::to_string(version_ % 1000 / 10);
+}
 
 void Driver::fail(Result result, const char* what) const {
   const char* name = nullptr;
@@ -94,7 +97,9 @@ void Driver::fail(Result result, const char* what) const {
   getErrorName(result, &name);
   getErrorString(result, &text);
   const std::string known = name == nullptr ? "error " + std::to_string(result) : name;
-  const char* code = result == kOutOfMemory ? "ERR_TRT_OUT_OF_MEMORY" : isSticky(result) ? "ERR_TRT_DEVICE_LOST" : "ERR_TRT_CUDA";
+  const char* code = result == kOutOfMemory ? "ERR_TRT_OUT_OF_MEMORY"
+                     : isSticky(result)     ? "ERR_TRT_DEVICE_LOST"
+                                            : "ERR_TRT_CUDA";
   throw Error(code, std::string(what) + " failed: " + known + (text == nullptr ? "" : std::string(" (") + text + ")"),
               {{"cuda", known}, {"call", what}});
 }

@@ -20,7 +20,8 @@ using DevicePtr = uint64_t;  // CUdeviceptr, 64 bits on every system that has Te
 inline constexpr Result kSuccess = 0;
 inline constexpr Result kNotReady = 600;
 
-// After such an error every further call on the device fails: cuda.h calls the context "corrupted" or asks to relaunch the process.
+// After such an error every further call on the device fails: cuda.h calls the context "corrupted" or asks to relaunch
+// the process.
 bool isSticky(Result result) noexcept;
 
 class Driver {

@@ -25,7 +25,9 @@ PinnedPool& PinnedPool::of(const DeviceContext& device) {
 
 std::shared_ptr<PinnedBlock> PinnedPool::acquire(std::size_t bytes) {
   const std::size_t size = sizeClass(bytes);
-  const auto own = [this](PinnedBlock* block) { return std::shared_ptr<PinnedBlock>(block, [this](PinnedBlock* b) { giveBack(b); }); };
+  const auto own = [this](PinnedBlock* block) {
+    return std::shared_ptr<PinnedBlock>(block, [this](PinnedBlock* b) { giveBack(b); });
+  };
   {
     const std::lock_guard lock(mutex_);
     usedBytes_ += size;

@@ -1,4 +1,5 @@
-// Pinned host memory: what copies to and from the device read and write while the CPU goes on. Allocating it is slow, so it is kept.
+// Pinned host memory: what copies to and from the device read and write while the CPU goes on. Allocating it is slow,
+// so it is kept.
 #pragma once
 
 #include <cstddef>

@@ -63,24 +63,34 @@ struct Part {
   uint64_t request = 0;
   int64_t row = 0;
   int64_t rows = 1;
-  // bit i: output i is wanted
+  // bit i: output i is wanted; those after the 64th always are
   uint64_t outputs = ~uint64_t{0};
   TimePoint asked;
   std::vector<Lease> leases;    // by input; empty when none
   std::vector<Target> targets;  // by output; empty when none
+
+  bool wants(std::size_t output) const noexcept { return output >= 64 || (outputs >> output & 1) != 0; }
+  const Lease* lease(std::size_t input) const noexcept {
+    return input < leases.size() && leases[input] ? &leases[input] : nullptr;
+  }
+  const Target* target(std::size_t output) const noexcept {
+    return output < targets.size() && targets[output] ? &targets[output] : nullptr;
+  }
 };
 
 struct Batch {
   Shapes shapes;  // dimension 0 as the first request had it; rowsOf() where requests merge
   int64_t rows = 0;
-  int64_t capacity = 0;
   std::vector<Part> parts;
   std::shared_ptr<cuda::PinnedBlock> memory;
-  std::vector<std::size_t> offsets;   // of each input in `memory`
-  std::vector<std::size_t> rowBytes;  // of each input: bytes of one row, or of the whole tensor when requests do not merge
+  std::vector<std::size_t> offsets;  // of each input in `memory`
+  std::vector<std::size_t>
+      rowBytes;  // of each input: bytes of one row, or of the whole tensor when requests do not merge
   bool full = false;
   int writers = 0;  // requests whose data is still being copied in
 
+  // Puts a request behind those that are there.
+  void add(Part part);
   uint8_t* row(std::size_t input, int64_t index) const {
     return memory->data() + offsets[input] + rowBytes[input] * static_cast<std::size_t>(index);
   }

@@ -37,6 +37,7 @@ std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cud
   auto runtime = std::make_shared<tensorrt::Runtime>(library);
   void* object = runtime->deserialize(plan, size);
   if (object == nullptr) {
+    device.throwIfBroken("deserializeCudaEngine");
     const auto header = tensorrt::readPlanHeader(plan, size);
     const std::string reason = log.lastError();
     Error error("ERR_TRT_PLAN", library.name() + " cannot load the plan of " + std::to_string(size) + " bytes" +
@@ -58,18 +59,36 @@ Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::Cuda
 }
 
 Engine::~Engine() {
-  // on a lost device TensorRT's own destructor would call CUDA: the object is left behind
-  if (!device_.tryMakeCurrent()) new std::shared_ptr<tensorrt::CudaEngine>(std::move(engine_));
+  if (!device_.tryMakeCurrent()) cuda::leaveBehind(std::move(engine_));
 }
 
 bool Engine::hasHostInputs() const noexcept { return std::ranges::any_of(inputs_, &IoTensor::onHost); }
+bool Engine::hasHostTensors() const noexcept {
+  return hasHostInputs() || std::ranges::any_of(outputs_, &IoTensor::onHost);
+}
 
-void Engine::checkMergeable() const {
+void Engine::checkMergeable(int64_t maxBatch) const {
+  const auto refuse = [](const IoTensor& tensor, const std::string& why) {
+    throw Error("ERR_TRT_INVALID_ARGUMENT", "Batching needs " + why + ", but '" + tensor.name + "' is " +
+                                                (tensor.onHost ? "a shape tensor, " : "") +
+                                                tensorrt::dtypeName(tensor.dtype) + " " + shapeText(tensor.shape));
+  };
+  if (inputs_.empty()) throw Error("ERR_TRT_INVALID_ARGUMENT", "Batching needs an input, and the engine has none");
   for (const auto* tensors : {&inputs_, &outputs_}) {
     for (const IoTensor& tensor : *tensors) {
-      if (!tensor.shape.empty() && tensor.shape[0] < 0) continue;
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Batching needs a dynamic dimension 0 in every input and output, but '" + tensor.name +
-                                                  "' is " + shapeText(tensor.shape));
+      if (tensor.shape.empty() || tensor.shape[0] >= 0)
+        refuse(tensor, "a dynamic dimension 0 in every input and output");
+      if (tensor.onHost) refuse(tensor, "every input and output on the device");
+      if (tensorrt::dtypeBits(tensor.dtype) < 8) refuse(tensor, "elements of whole bytes");
+    }
+  }
+  for (const IoTensor& tensor : inputs_) {
+    int64_t most = 0;
+    for (const ShapeRange& range : tensor.profiles) most = std::max(most, range.max.front());
+    if (most < maxBatch) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "maxBatch is " + std::to_string(maxBatch) +
+                                                  ", but no optimization profile takes more than " +
+                                                  std::to_string(most) + " rows of '" + tensor.name + "'");
     }
   }
 }
@@ -123,10 +142,23 @@ IoTensor Engine::describe(const char* name, bool input) const {
   return tensor;
 }
 
-std::unique_ptr<tensorrt::ExecutionContext> Engine::createContext() const {
+void Engine::ContextDeleter::operator()(tensorrt::ExecutionContext* context) const {
+  std::shared_ptr<tensorrt::ExecutionContext> owned(context);
+  if (device->lost()) cuda::leaveBehind(std::move(owned));
+}
+
+Engine::Context Engine::createContext() const {
+  const tensorrt::LogCapture log(library().log());
   void* object = engine_->createContext();
-  if (object == nullptr) throw Error("ERR_TRT_EXECUTION", library().name() + " could not create an execution context");
-  return std::make_unique<tensorrt::ExecutionContext>(engine_, object);
+  if (object == nullptr) {
+    device_.throwIfBroken("createExecutionContext");
+    const std::string reason = log.lastError();
+    Error error("ERR_TRT_EXECUTION",
+                library().name() + " could not create an execution context" + (reason.empty() ? "" : ": " + reason));
+    error.attachLog(log.lines());
+    throw error;
+  }
+  return Context(new tensorrt::ExecutionContext(engine_, object), ContextDeleter{&device_});
 }
 
 }  // namespace nt::execution

@@ -48,14 +48,23 @@ class Engine {
   int64_t contextMemory() const { return engine_->contextMemory(); }
   // Some input is read by the CPU: shapes of outputs may depend on its values.
   bool hasHostInputs() const noexcept;
-  // Throws ERR_TRT_INVALID_ARGUMENT unless dimension 0 of every input and output is dynamic: then requests can merge.
-  void checkMergeable() const;
+  // The same of any input or output: what the CPU does when a context enqueues is in no CUDA graph.
+  bool hasHostTensors() const noexcept;
+  // Throws ERR_TRT_INVALID_ARGUMENT unless requests can merge into batches of up to `maxBatch` rows: dimension 0 of
+  // every input and output is dynamic, rows are whole bytes on the device, and some profile takes that many.
+  void checkMergeable(int64_t maxBatch) const;
 
   // The profile that takes these shapes with the least distance to its optimum. Throws ERR_TRT_SHAPE.
   int32_t profileFor(const Shapes& shapes) const;
 
-  // Throws ERR_TRT_EXECUTION.
-  std::unique_ptr<tensorrt::ExecutionContext> createContext() const;
+  // Deletes a context, or leaves it behind on a lost device.
+  struct ContextDeleter {
+    const cuda::DeviceContext* device = nullptr;
+    void operator()(tensorrt::ExecutionContext* context) const;
+  };
+  using Context = std::unique_ptr<tensorrt::ExecutionContext, ContextDeleter>;
+  // Throws ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST.
+  Context createContext() const;
 
  private:
   Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine);

@@ -20,7 +20,10 @@ bool GraphCache::shouldCapture(const Key& key) {
 
 void GraphCache::insert(const Key& key, std::unique_ptr<cuda::OwnedGraph> graph) {
   graphs_.emplace_front(key, std::move(graph));
-  if (graphs_.size() > kMost) graphs_.pop_back();
+  if (graphs_.size() <= kMost) return;
+  // it has to earn its next capture, else a server with more shapes than places would capture at every call
+  uses_.erase(graphs_.back().first);
+  graphs_.pop_back();
 }
 
 void GraphCache::forgetSlot(int64_t slot) {

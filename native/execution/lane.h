@@ -1,9 +1,10 @@
-// One execution context with its streams and two slots. Used by one thread at a time, with the engine's device current there.
+// One execution context with its streams and two slots. Used by one thread at a time, with the engine's device current
+// there.
 #pragma once
 
-#include <array>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "graphs.h"
@@ -20,28 +21,29 @@ struct LaneOptions {
   int32_t profile = -1;
   // whether dimension 0 of every tensor counts rows of several requests
   bool merging = false;
-  // sizes that a batch is filled up to
+  // sizes that a batch is filled up to, and the largest that one may have; sorted
   std::vector<int64_t> pad;
+  int64_t maxBatch = 1;
   int slots = 2;
 };
 
 class Lane {
  public:
   Lane(std::shared_ptr<Engine> engine, LaneOptions options);
-  ~Lane();
+  ~Lane() { settle(); }
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
 
   bool hasFreeSlot() const noexcept { return !free_.empty(); }
   bool idle() const noexcept { return running_.empty(); }
 
-  // Puts a batch on the device and returns; there is a free slot. When it throws, nothing of the batch is under way any more.
-  // Throws ERR_TRT_SHAPE, ERR_TRT_EXECUTION and the errors of cuda/.
+  // Puts a batch on the device and returns; there is a free slot. When it throws, nothing of the batch is under way any
+  // more. Throws ERR_TRT_SHAPE, ERR_TRT_EXECUTION and the errors of cuda/.
   void enqueue(std::shared_ptr<Batch> batch);
   // The batch that runs longest.
-  const Batch& oldest() const { return *running_.front()->batch; }
-  // Waits for it and gives what became of each request. `spin`: asks rather than sleeps for a while first. The slot is free
-  // afterwards, also when it throws.
+  const std::shared_ptr<Batch>& oldest() const { return running_.front()->sharedBatch(); }
+  // Waits for it and gives what became of each request. `spin`: asks rather than sleeps for a while first. The slot is
+  // free afterwards, also when it throws.
   std::vector<Completion> finish(bool spin = false);
 
   std::size_t graphs() const noexcept { return graphs_.size(); }
@@ -51,25 +53,24 @@ class Lane {
   // What the context is set to.
   struct Setting {
     int32_t profile = 0;  // a new context starts with it
+    bool known = false;
     Shapes shapes;
     std::vector<Shape> outputs;
     bool dependent = false;  // some output's size depends on the data
   };
 
+  void start(Slot& slot, std::shared_ptr<Batch> batch);
   Shapes shapesOf(const Batch& batch) const;
-  void setShapes(Slot& slot, const Batch& batch, const Shapes& shapes);
-  void planOutputs(Slot& slot);
-  void copyIn(Slot& slot, const Batch& batch, const cuda::OwnedStream& stream);
-  void bind(Slot& slot, const Batch& batch);
-  void compute(Slot& slot);
-  bool capture(Slot& slot, const GraphCache::Key& key);
-  void copyOut(Slot& slot, const cuda::OwnedStream& stream);
-  void fetchDependent(Slot& slot);
-  std::vector<Completion> completionsOf(Slot& slot);
-  Timing timingOf(Slot& slot) const;
-  bool isDependent(const Slot& slot, std::size_t output) const;
+  void setShapes(const Batch& batch, const Shapes& shapes);
+  void setProfile(int32_t profile);
+  void bind(Slot& slot);
+  void enqueueContext(Slot& slot);
+  std::optional<GraphCache::Key> graphKey(const Slot& slot) const;
+  void capture(const GraphCache::Key& key);
+  void wait(const Slot& slot, bool spin) const;
+  Timing timingOf(Slot& slot) const noexcept;
   void settle() noexcept;
-  void check(bool ok, const char* what);
+  void check(bool ok, const char* what) const;
 
   std::shared_ptr<Engine> engine_;
   const LaneOptions options_;
@@ -79,7 +80,7 @@ class Lane {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Slot*> free_;
   std::deque<Slot*> running_;
-  std::unique_ptr<tensorrt::ExecutionContext> context_;
+  Engine::Context context_;  // goes before the slots, whose allocators it may call
   GraphCache graphs_;
   Setting setting_;
   uint64_t count_ = 0;

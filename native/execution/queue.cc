@@ -22,6 +22,27 @@ bool mergeable(const Shapes& a, const Shapes& b) {
 
 }  // namespace
 
+std::shared_ptr<Batch> layOut(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
+                              int64_t rows, bool merging, const Allocate& allocate) {
+  auto batch = std::make_shared<Batch>();
+  batch->shapes = shapes;
+  batch->rowBytes = rowBytes;
+  std::size_t bytes = 0;
+  for (std::size_t input = 0; input < rowBytes.size(); ++input) {
+    batch->offsets.push_back(bytes);
+    const bool elsewhere = !merging && first.lease(input) != nullptr;
+    bytes += elsewhere ? 0 : aligned(rowBytes[input] * static_cast<std::size_t>(merging ? rows : 1));
+  }
+  batch->memory = allocate(bytes);
+  return batch;
+}
+
+void Batch::add(Part part) {
+  part.row = rows;
+  rows += part.rows;
+  parts.push_back(std::move(part));
+}
+
 Queue::Queue(BatchingOptions batching, std::size_t limit, Allocate allocate)
     : batching_(std::move(batching)), limit_(limit), allocate_(std::move(allocate)) {}
 
@@ -29,18 +50,16 @@ Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>
   const std::lock_guard lock(mutex_);
   if (closed_) throw Error("ERR_TRT_CLOSED", "The engine is closed");
   if (waiting_ >= limit_) {
-    throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) + " requests wait, maxQueue is " +
-                                          std::to_string(limit_));
+    throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) +
+                                          " requests wait, maxQueue is " + std::to_string(limit_));
   }
   std::shared_ptr<Batch> batch = openFor(shapes, part.rows);
   if (!batch) {
-    batch = begin(shapes, rowBytes, part.rows);
+    batch = layOut(shapes, rowBytes, part, batching_.maxBatch, batching_.maxBatch > 1, allocate_);
     batches_.push_back(batch);
   }
-  part.row = batch->rows;
-  const int64_t row = part.row;
-  batch->rows += part.rows;
-  batch->parts.push_back(std::move(part));
+  const int64_t row = batch->rows;
+  batch->add(std::move(part));
   batch->full = batch->rows >= batching_.maxBatch;
   ++batch->writers;
   ++waiting_;
@@ -55,21 +74,6 @@ std::shared_ptr<Batch> Queue::openFor(const Shapes& shapes, int64_t rows) const 
     batch->full = true;  // it will not be overtaken by later, smaller requests
   }
   return nullptr;
-}
-
-std::shared_ptr<Batch> Queue::begin(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, int64_t rows) {
-  auto batch = std::make_shared<Batch>();
-  batch->shapes = shapes;
-  batch->rowBytes = rowBytes;
-  batch->capacity = std::max(batching_.maxBatch, rows);
-  const auto perTensor = static_cast<std::size_t>(batching_.maxBatch == 1 ? 1 : batch->capacity);
-  std::size_t bytes = 0;
-  for (const std::size_t each : rowBytes) {
-    batch->offsets.push_back(bytes);
-    bytes += aligned(each * perTensor);
-  }
-  batch->memory = allocate_(bytes);
-  return batch;
 }
 
 void Queue::commit(const Place& place) {
@@ -146,8 +150,12 @@ std::shared_ptr<Batch> Queue::waitAndTake() {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (std::shared_ptr<Batch> batch = takeLocked(Clock::now())) {
-      // another batch may be due for a lane that sleeps
-      if (!batches_.empty() && sleepers_ > 0) changed_.notify_one();
+      // another batch may be due for a lane that sleeps; and after the last one, all may go
+      if (closed_ && batches_.empty()) {
+        changed_.notify_all();
+      } else if (!batches_.empty() && sleepers_ > 0) {
+        changed_.notify_one();
+      }
       return batch;
     }
     if (closed_ && batches_.empty()) return nullptr;
@@ -180,6 +188,11 @@ std::vector<std::shared_ptr<Batch>> Queue::drain() {
 std::size_t Queue::waiting() const {
   const std::lock_guard lock(mutex_);
   return waiting_;
+}
+
+bool Queue::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
 }
 
 }  // namespace nt::execution

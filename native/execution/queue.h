@@ -24,15 +24,21 @@ struct BatchingOptions {
   std::vector<int64_t> pad;
 };
 
+using Allocate = std::function<std::shared_ptr<cuda::PinnedBlock>(std::size_t bytes)>;
+
+// An empty batch for requests like `first`, with memory for `rows` rows. Where nothing merges, what `first` leases
+// needs none.
+std::shared_ptr<Batch> layOut(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
+                              int64_t rows, bool merging, const Allocate& allocate);
+
 class Queue {
  public:
-  using Allocate = std::function<std::shared_ptr<cuda::PinnedBlock>(std::size_t bytes)>;
-
   // `limit`: requests that may wait.
   Queue(BatchingOptions batching, std::size_t limit, Allocate allocate);
 
-  // A place for a request. `rowBytes` are the bytes of one row (of the tensor, when nothing merges) of each input. The caller copies
-  // its data to batch->row(input, part.row) and then calls commit(). Throws ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED.
+  // A place for a request. `rowBytes` are the bytes of one row (of the tensor, when nothing merges) of each input. The
+  // caller copies its data to batch->row(input, part.row) and then calls commit(). Throws ERR_TRT_QUEUE_FULL,
+  // ERR_TRT_CLOSED.
   struct Place {
     std::shared_ptr<Batch> batch;
     int64_t row = 0;
@@ -56,11 +62,11 @@ class Queue {
   // What waits, taken out at once.
   std::vector<std::shared_ptr<Batch>> drain();
   std::size_t waiting() const;
+  bool closed() const;
   const BatchingOptions& batching() const noexcept { return batching_; }
 
  private:
   std::shared_ptr<Batch> openFor(const Shapes& shapes, int64_t rows) const;
-  std::shared_ptr<Batch> begin(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, int64_t rows);
   bool due(const Batch& batch, TimePoint now) const;
   std::shared_ptr<Batch> takeLocked(TimePoint now);
   std::optional<TimePoint> nextDueLocked() const;

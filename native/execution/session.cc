@@ -12,35 +12,51 @@ namespace nt::execution {
 struct Session::Start {
   std::mutex mutex;
   std::condition_variable changed;
-  int left = 0;
+  std::size_t ready = 0;  // lanes that are made, or have failed to be
   std::exception_ptr failure;
 };
 
+SessionOptions Session::consistent(SessionOptions options) {
+  options.lanes = std::max(options.lanes, 1);
+  options.batching.maxBatch = std::max<int64_t>(options.batching.maxBatch, 1);
+  std::ranges::sort(options.batching.preferred);
+  std::ranges::sort(options.batching.pad);
+  options.lane.merging = options.batching.maxBatch > 1;
+  options.lane.pad = options.batching.pad;
+  options.lane.maxBatch = options.batching.maxBatch;
+  return options;
+}
+
 Session::Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink sink)
     : engine_(std::move(engine)),
-      options_(std::move(options)),
+      options_(consistent(std::move(options))),
       sink_(std::move(sink)),
       queue_(options_.batching, options_.maxQueue, [this](std::size_t bytes) {
         engine_->device().makeCurrent();
         return cuda::PinnedPool::of(engine_->device()).acquire(bytes);
       }) {
-  if (options_.lane.merging) engine_->checkMergeable();
+  if (options_.lane.merging) engine_->checkMergeable(options_.batching.maxBatch);
   if (options_.lane.profile >= std::max(engine_->profiles(), 1)) {
-    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a profile below " + std::to_string(engine_->profiles()) + " but received " +
-                                                std::to_string(options_.lane.profile));
+    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a profile below " + std::to_string(engine_->profiles()) +
+                                                " but received " + std::to_string(options_.lane.profile));
   }
+  try {
+    startLanes();
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+void Session::startLanes() {
   const auto start = std::make_shared<Start>();
-  start->left = options_.lanes;
   for (int i = 0; i < options_.lanes; ++i) workers_.push_back(std::make_unique<Worker>());
   for (const auto& worker : workers_) {
     worker->thread = std::thread([this, &worker = *worker, start] { main(worker, start); });
   }
   std::unique_lock lock(start->mutex);
-  start->changed.wait(lock, [&] { return start->left == 0; });
-  if (!start->failure) return;
-  lock.unlock();
-  close();
-  std::rethrow_exception(start->failure);
+  start->changed.wait(lock, [&] { return start->ready == workers_.size(); });
+  if (start->failure) std::rethrow_exception(start->failure);
 }
 
 void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
@@ -54,22 +70,25 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
   {
     const std::lock_guard lock(start->mutex);
     if (failure) start->failure = failure;
-    --start->left;
+    ++start->ready;
     start->changed.notify_all();
   }
   if (failure) return;
   serve(worker);
   const std::lock_guard lock(worker.busy);
   worker.lane.reset();
+  worker.deviceBytes = 0;
 }
 
 void Session::serve(Worker& worker) {
   while (std::shared_ptr<Batch> batch = queue_.waitAndTake()) {
-    const std::lock_guard lock(worker.busy);
+    std::unique_lock lock(worker.busy);
+    // a mutex alone would let this thread in again and again before one that waits
+    worker.released.wait(lock, [&] { return worker.wanted == 0; });
     enqueue(worker, std::move(batch));
     // enqueue k+1, then wait for k
     while (!worker.lane->idle()) {
-      while (worker.lane->hasFreeSlot()) {
+      while (worker.lane->hasFreeSlot() && worker.wanted == 0) {
         std::shared_ptr<Batch> next = queue_.take(Clock::now());
         if (!next) break;
         enqueue(worker, std::move(next));
@@ -91,21 +110,20 @@ void Session::enqueue(Worker& worker, std::shared_ptr<Batch> batch) {
 }
 
 void Session::finish(Worker& worker) {
-  // kept for the case of a failure: finish() lets go of the batch
-  std::vector<Part> parts = worker.lane->oldest().parts;
+  std::shared_ptr<Batch> batch = worker.lane->oldest();
+  std::vector<Completion> completions;
   try {
-    std::vector<Completion> completions = worker.lane->finish();
-    running_ -= parts.size();
-    stats_.finished(completions);
-    sink_(std::move(completions));
+    completions = worker.lane->finish();
   } catch (...) {
-    Batch batch;
-    batch.parts = std::move(parts);
-    fail(batch, std::current_exception());
+    return fail(*batch, std::current_exception());
   }
+  running_ -= batch->parts.size();
+  batch.reset();  // leases end before anybody hears of the results
+  stats_.finished(completions);
+  sink_(std::move(completions));
 }
 
-void Session::fail(const Batch& batch, std::exception_ptr failure) {
+void Session::fail(const Batch& batch, const std::exception_ptr& failure) {
   std::vector<Completion> completions(batch.parts.size());
   for (std::size_t i = 0; i < completions.size(); ++i) {
     completions[i].request = batch.parts[i].request;
@@ -116,18 +134,35 @@ void Session::fail(const Batch& batch, std::exception_ptr failure) {
   sink_(std::move(completions));
 }
 
-int64_t Session::rowsOf(const std::vector<Given>& inputs) const {
-  if (!options_.lane.merging) return 1;
-  const int64_t rows = inputs.front().shape.front();
+Shapes Session::shapesOf(const std::vector<Given>& inputs) const {
+  const std::vector<IoTensor>& tensors = engine_->inputs();
+  if (inputs.size() != tensors.size()) {
+    throw Error("ERR_TRT_INVALID_ARGUMENT",
+                "Expected " + std::to_string(tensors.size()) + " inputs but received " + std::to_string(inputs.size()));
+  }
+  Shapes shapes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].shape.front() == rows) continue;
-    throw Error("ERR_TRT_SHAPE", "With batching all inputs have the same number of rows, but '" + engine_->inputs()[0].name + "' has " +
-                                     std::to_string(rows) + " and '" + engine_->inputs()[i].name + "' " +
-                                     std::to_string(inputs[i].shape.front()));
+    if (inputs[i].shape.size() != tensors[i].shape.size()) {
+      throw Error("ERR_TRT_SHAPE", "Expected the shape " + shapeText(tensors[i].shape) + " for input '" +
+                                       tensors[i].name + "' but received " + shapeText(inputs[i].shape));
+    }
+    shapes.push_back(inputs[i].shape);
+  }
+  return shapes;
+}
+
+int64_t Session::rowsOf(const Shapes& shapes) const {
+  if (!options_.lane.merging) return 1;
+  const int64_t rows = shapes.front().front();
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (shapes[i].front() == rows) continue;
+    throw Error("ERR_TRT_SHAPE", "With batching all inputs have the same number of rows, but '" +
+                                     engine_->inputs()[0].name + "' has " + std::to_string(rows) + " and '" +
+                                     engine_->inputs()[i].name + "' " + std::to_string(shapes[i].front()));
   }
   if (rows < 1 || rows > options_.batching.maxBatch) {
-    throw Error("ERR_TRT_SHAPE", "Expected 1 to " + std::to_string(options_.batching.maxBatch) + " rows (maxBatch) but received " +
-                                     std::to_string(rows));
+    throw Error("ERR_TRT_SHAPE", "Expected 1 to " + std::to_string(options_.batching.maxBatch) +
+                                     " rows (maxBatch) but received " + std::to_string(rows));
   }
   return rows;
 }
@@ -138,8 +173,9 @@ std::vector<std::size_t> Session::rowBytes(const std::vector<Given>& inputs, int
     const std::size_t size = tensorrt::byteSize(engine_->inputs()[i].dtype, inputs[i].shape);
     const std::size_t given = inputs[i].lease ? size : inputs[i].bytes.size();
     if (given != size) {
-      throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(size) + " bytes for input '" + engine_->inputs()[i].name + "' of shape " +
-                                       shapeText(inputs[i].shape) + " but received " + std::to_string(given));
+      throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(size) + " bytes for input '" +
+                                       engine_->inputs()[i].name + "' of shape " + shapeText(inputs[i].shape) +
+                                       " but received " + std::to_string(given));
     }
     bytes.push_back(size / static_cast<std::size_t>(rows));
   }
@@ -147,18 +183,31 @@ std::vector<std::size_t> Session::rowBytes(const std::vector<Given>& inputs, int
 }
 
 void Session::copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row) {
+  std::size_t bytes = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].bytes.empty() && !inputs[i].lease) std::memcpy(batch.row(i, row), inputs[i].bytes.data(), inputs[i].bytes.size());
+    if (inputs[i].bytes.empty() || inputs[i].lease) continue;
+    std::memcpy(batch.row(i, row), inputs[i].bytes.data(), inputs[i].bytes.size());
+    bytes += inputs[i].bytes.size();
+  }
+  stats_.copied(bytes);
+}
+
+void Session::prepare(const std::vector<Given>& inputs, const Shapes& shapes, Part& part) const {
+  engine_->device().throwIfLost();
+  part.rows = rowsOf(shapes);
+  part.asked = Clock::now();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].lease) continue;
+    part.leases.resize(inputs.size());
+    part.leases[i] = inputs[i].lease;
   }
 }
 
 void Session::submit(const std::vector<Given>& inputs, Part part) {
-  engine_->device().throwIfLost();
-  Shapes shapes;
-  for (const Given& input : inputs) shapes.push_back(input.shape);
-  part.rows = rowsOf(inputs);
-  part.asked = Clock::now();
-  const Queue::Place place = queue_.reserve(shapes, rowBytes(inputs, part.rows), std::move(part));
+  const Shapes shapes = shapesOf(inputs);
+  prepare(inputs, shapes, part);
+  const std::vector<std::size_t> bytes = rowBytes(inputs, part.rows);
+  const Queue::Place place = queue_.reserve(shapes, bytes, std::move(part));
   copy(inputs, *place.batch, place.row);
   queue_.commit(place);
 }
@@ -169,37 +218,52 @@ bool Session::cancel(uint64_t request) {
   return cancelled;
 }
 
-Completion Session::run(const std::vector<Given>& inputs, Part part) {
-  engine_->device().makeCurrent();
-  auto batch = std::make_shared<Batch>();
-  part.rows = rowsOf(inputs);
-  part.asked = Clock::now();
-  batch->rows = batch->capacity = part.rows;
-  batch->rowBytes = rowBytes(inputs, part.rows);
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    batch->shapes.push_back(inputs[i].shape);
-    batch->offsets.push_back(bytes);
-    bytes += (batch->rowBytes[i] * static_cast<std::size_t>(part.rows) + 255) / 256 * 256;
-  }
-  batch->memory = cuda::PinnedPool::of(engine_->device()).acquire(bytes);
-  batch->parts.push_back(std::move(part));
-  copy(inputs, *batch, 0);
-
-  std::unique_lock<std::mutex> lock;
-  Worker* chosen = workers_.front().get();
+std::unique_lock<std::mutex> Session::borrow(Worker*& chosen) {
   for (const auto& worker : workers_) {
-    lock = std::unique_lock(worker->busy, std::try_to_lock);
+    std::unique_lock lock(worker->busy, std::try_to_lock);
     if (!lock.owns_lock()) continue;
     chosen = worker.get();
-    break;
+    return lock;
   }
-  if (!lock.owns_lock()) lock = std::unique_lock(chosen->busy);
-  if (!chosen->lane) throw Error("ERR_TRT_CLOSED", "The engine is closed");
-  stats_.enqueued();
-  chosen->lane->enqueue(std::move(batch));
-  std::vector<Completion> completions = chosen->lane->finish(true);
+  // all are busy: the one for which fewest wait
+  chosen = std::ranges::min_element(workers_, {}, [](const auto& worker) { return worker->wanted.load(); })->get();
+  ++chosen->wanted;
+  std::unique_lock lock(chosen->busy);
+  --chosen->wanted;
+  return lock;
+}
+
+Completion Session::run(const std::vector<Given>& inputs, Part part) {
+  engine_->device().makeCurrent();
+  const Shapes shapes = shapesOf(inputs);
+  prepare(inputs, shapes, part);
+  const std::shared_ptr<Batch> batch =
+      layOut(shapes, rowBytes(inputs, part.rows), part, part.rows, options_.lane.merging,
+             [this](std::size_t bytes) { return cuda::PinnedPool::of(engine_->device()).acquire(bytes); });
+  batch->add(std::move(part));
+  copy(inputs, *batch, 0);
+
+  Worker* worker = nullptr;
+  std::vector<Completion> completions;
+  {
+    const std::unique_lock<std::mutex> lock = borrow(worker);
+    const struct Wake {
+      Worker& worker;
+      ~Wake() { worker.released.notify_all(); }
+    } wake{*worker};
+    if (queue_.closed() || !worker->lane) throw Error("ERR_TRT_CLOSED", "The engine is closed");
+    stats_.enqueued();
+    try {
+      worker->lane->enqueue(batch);
+      completions = worker->lane->finish(true);
+    } catch (...) {
+      completions.resize(1);
+      completions.front().failure = std::current_exception();
+    }
+    worker->deviceBytes = worker->lane->deviceBytes();
+  }
   stats_.finished(completions);
+  if (completions.front().failure) std::rethrow_exception(completions.front().failure);
   return std::move(completions.front());
 }
 

@@ -29,7 +29,9 @@ struct Given {
 
 class Session {
  public:
-  // Makes the lanes, each on its thread. Throws what their making throws, and ERR_TRT_INVALID_ARGUMENT where the engine cannot batch.
+  // Makes the lanes, each on its thread. Requests merge where batching.maxBatch is above 1: `lane.merging` and
+  // `lane.pad` follow from `batching`. Throws what the lanes' making throws, and ERR_TRT_INVALID_ARGUMENT where the
+  // engine cannot batch.
   Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink sink);
   ~Session() { close(); }
   Session(const Session&) = delete;
@@ -43,10 +45,12 @@ class Session {
   void submit(const std::vector<Given>& inputs, Part part);
   // Takes a request out of the queue. False where it runs already: then its completion comes.
   bool cancel(uint64_t request);
-  // Runs a request on the calling thread, on a lane that is idle, or waits for one.
+  // Runs a request on the calling thread, on a lane that is idle, or waits for one; a lane that is waited for takes no
+  // new batches. Throws what would have been the completion's failure.
   Completion run(const std::vector<Given>& inputs, Part part);
 
-  // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed.
+  // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed. Not from the
+  // sink, which is called on a lane's thread.
   void close();
 
   Stats::Snapshot stats() const { return stats_.snapshot(); }
@@ -60,20 +64,27 @@ class Session {
  private:
   struct Worker {
     std::mutex busy;  // held while the lane is in use
+    std::condition_variable released;
+    std::atomic<int> wanted{0};  // calls of run() that wait for `busy`
     std::unique_ptr<Lane> lane;
     std::thread thread;
     std::atomic<std::size_t> deviceBytes{0};
   };
 
   struct Start;
+  static SessionOptions consistent(SessionOptions options);
+  void startLanes();
   void main(Worker& worker, const std::shared_ptr<Start>& start);
   void serve(Worker& worker);
   void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
   void finish(Worker& worker);
-  void fail(const Batch& batch, std::exception_ptr failure);
+  void fail(const Batch& batch, const std::exception_ptr& failure);
   std::vector<std::size_t> rowBytes(const std::vector<Given>& inputs, int64_t rows) const;
-  int64_t rowsOf(const std::vector<Given>& inputs) const;
-  static void copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row);
+  Shapes shapesOf(const std::vector<Given>& inputs) const;
+  int64_t rowsOf(const Shapes& shapes) const;
+  void prepare(const std::vector<Given>& inputs, const Shapes& shapes, Part& part) const;
+  std::unique_lock<std::mutex> borrow(Worker*& chosen);
+  void copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row);
 
   const std::shared_ptr<Engine> engine_;
   const SessionOptions options_;

@@ -1,25 +1,43 @@
 #include "slot.h"
 
+#include <algorithm>
+#include <cstring>
+
+#include "../base/text.h"
+
 namespace nt::execution {
+namespace {
 
 using Use = cuda::OwnedEvent::Use;
 
-Slot::Slot(const Engine& engine, int64_t number)
-    : device(engine.device()),
-      number(number),
-      allocators(engine.outputs().size()),
-      copiedIn(device, Use::order),
-      computed(device, Use::order),
-      done(device, Use::order) {
-  for (std::size_t i = 0; i < engine.inputs().size(); ++i) inputs.push_back(std::make_unique<cuda::DeviceBuffer>(device));
-  for (std::size_t i = 0; i < engine.outputs().size(); ++i) outputs.push_back(std::make_unique<cuda::DeviceBuffer>(device));
+constexpr std::size_t kAlignment = 256;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+void toDevice(const cuda::DeviceContext& device, cuda::DevicePtr to, const void* from, std::size_t bytes,
+              const cuda::OwnedStream& stream) {
+  if (bytes > 0) device.check(device.driver().memcpyHtoDAsync(to, from, bytes, stream.get()), "cuMemcpyHtoDAsync");
 }
 
-bool Slot::reserve(const std::vector<std::size_t>& inputBytes, const std::vector<std::size_t>& outputBytes) {
-  bool moved = false;
-  for (std::size_t i = 0; i < inputs.size(); ++i) moved = inputs[i]->reserve(inputBytes[i]) || moved;
-  for (std::size_t i = 0; i < outputs.size(); ++i) moved = outputs[i]->reserve(outputBytes[i]) || moved;
-  return moved;
+void toHost(const cuda::DeviceContext& device, void* to, cuda::DevicePtr from, std::size_t bytes,
+            const cuda::OwnedStream& stream) {
+  if (bytes > 0) device.check(device.driver().memcpyDtoHAsync(to, from, bytes, stream.get()), "cuMemcpyDtoHAsync");
+}
+
+}  // namespace
+
+Slot::Slot(const Engine& engine, int64_t number, bool merging)
+    : number(number),
+      copiedIn(engine.device(), Use::order),
+      computed(engine.device(), Use::order),
+      done(engine.device(), Use::order),
+      engine_(engine),
+      merging_(merging),
+      allocators_(engine.outputs().size()) {
+  for (std::size_t i = 0; i < engine.inputs().size(); ++i)
+    inputs_.push_back(std::make_unique<cuda::DeviceBuffer>(engine.device()));
+  for (std::size_t i = 0; i < engine.outputs().size(); ++i)
+    outputs_.push_back(std::make_unique<cuda::DeviceBuffer>(engine.device()));
 }
 
 Slot::Clocks::Clocks(const cuda::DeviceContext& device)
@@ -30,8 +48,226 @@ Slot::Clocks::Clocks(const cuda::DeviceContext& device)
       copyOutEnd(device, Use::timing) {}
 
 Slot::Clocks& Slot::clocks() {
-  if (!clocks_) clocks_ = std::make_unique<Clocks>(device);
+  if (!clocks_) clocks_ = std::make_unique<Clocks>(engine_.device());
   return *clocks_;
+}
+
+bool Slot::begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::vector<Shape>& outputShapes) {
+  batch_ = std::move(batch);
+  started_ = Clock::now();
+  bytes_ = 0;
+  bool moved = false;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const IoTensor& tensor = engine_.inputs()[i];
+    if (tensor.onHost) continue;
+    const std::size_t bytes = tensorrt::byteSize(tensor.dtype, shapes[i]);
+    moved = inputs_[i]->reserve(bytes) || moved;
+    bytes_ += bytes;
+  }
+  results_.resize(outputShapes.size());
+  for (std::size_t i = 0; i < outputShapes.size(); ++i) {
+    Result& result = results_[i];
+    result = {outputShapes[i], 0, std::ranges::any_of(outputShapes[i], [](int64_t dim) { return dim < 0; }), nullptr};
+    if (merging_ && (result.dependent || result.shape.empty() || result.shape[0] != shapes[0][0])) {
+      throw Error("ERR_TRT_EXECUTION", "Output '" + engine_.outputs()[i].name + "' " + shapeText(result.shape) +
+                                           " does not have one row for each of " + std::to_string(shapes[0][0]) +
+                                           " rows of input: this model cannot be batched");
+    }
+    if (!result.dependent) measure(i);
+    if (engine_.outputs()[i].onHost) continue;
+    const std::size_t bytes = result.rowBytes * static_cast<std::size_t>(merging_ ? result.shape[0] : 1);
+    moved = outputs_[i]->reserve(bytes) || moved;
+    bytes_ += bytes;
+  }
+  reserveHost();
+  return moved;
+}
+
+void Slot::end() noexcept {
+  batch_.reset();
+  memory_.clear();
+}
+
+void Slot::measure(std::size_t output) {
+  Result& result = results_[output];
+  result.rowBytes = tensorrt::byteSize(engine_.outputs()[output].dtype, result.shape);
+  if (merging_) result.rowBytes /= static_cast<std::size_t>(result.shape[0]);
+}
+
+// TensorRT writes host tensors itself, so they always need a place.
+bool Slot::needsHost(std::size_t output) const {
+  const auto untargeted = [&](const Part& part) { return part.wants(output) && part.target(output) == nullptr; };
+  return engine_.outputs()[output].onHost || std::ranges::any_of(batch_->parts, untargeted);
+}
+
+// One block for all outputs whose size is known: rows that are only padding are not copied out.
+void Slot::reserveHost() {
+  std::size_t total = 0;
+  bool needed = false;
+  const auto each = [&](auto place) {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      if (!results_[i].dependent && needsHost(i))
+        place(results_[i], results_[i].rowBytes * static_cast<std::size_t>(merging_ ? batch_->rows : 1));
+    }
+  };
+  each([&](Result&, std::size_t bytes) {
+    total += aligned(bytes);
+    needed = true;
+  });
+  if (!needed) return;
+  memory_.push_back(cuda::PinnedPool::of(engine_.device()).acquire(total));
+  uint8_t* next = memory_.back()->data();
+  each([&](Result& result, std::size_t bytes) {
+    result.host = next;
+    next += aligned(bytes);
+  });
+}
+
+void* Slot::inputAddress(std::size_t input) const {
+  if (!engine_.inputs()[input].onHost) return inputs_[input]->address();
+  // host tensors do not merge: the batch has one part
+  const Lease* lease = batch_->parts.front().lease(input);
+  return lease != nullptr ? const_cast<uint8_t*>(lease->data) : batch_->row(input, 0);
+}
+
+void* Slot::outputAddress(std::size_t output) const {
+  return engine_.outputs()[output].onHost ? results_[output].host : outputs_[output]->address();
+}
+
+tensorrt::OutputAllocator* Slot::allocator(std::size_t output) {
+  if (!results_[output].dependent) return nullptr;
+  auto& allocator = allocators_[output];
+  if (!allocator) {
+    cuda::DeviceBuffer& buffer = *outputs_[output];
+    allocator = std::make_unique<tensorrt::OutputAllocator>(engine_.library().family(), [&buffer](std::size_t bytes) {
+      buffer.reserve(bytes);
+      return buffer.address();
+    });
+  }
+  return allocator.get();
+}
+
+void Slot::copyIn(const cuda::OwnedStream& stream) const {
+  const cuda::DeviceContext& device = engine_.device();
+  const Batch& batch = *batch_;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (engine_.inputs()[i].onHost) continue;
+    const cuda::DevicePtr base = inputs_[i]->get();
+    const std::size_t row = batch.rowBytes[i];
+    // rows that lie together go together; a leased tensor comes from where it is
+    int64_t begin = 0;
+    const auto flush = [&](int64_t end) {
+      const auto first = static_cast<std::size_t>(begin);
+      if (end > begin)
+        toDevice(device, base + row * first, batch.row(i, begin), row * static_cast<std::size_t>(end - begin), stream);
+    };
+    for (const Part& part : batch.parts) {
+      const Lease* lease = part.lease(i);
+      if (lease == nullptr) continue;
+      flush(part.row);
+      const int64_t rows = merging_ ? part.rows : 1;
+      toDevice(device, base + row * static_cast<std::size_t>(part.row), lease->data,
+               row * static_cast<std::size_t>(rows), stream);
+      begin = part.row + rows;
+    }
+    flush(merging_ ? batch.rows : 1);
+  }
+}
+
+void Slot::learnDependentSizes() {
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (!results_[i].dependent) continue;
+    const std::optional<std::vector<int64_t>> shape = allocators_[i]->shape();
+    if (!shape)
+      throw Error("ERR_TRT_EXECUTION", "TensorRT did not tell the shape of output '" + engine_.outputs()[i].name + "'");
+    results_[i].shape = *shape;
+    measure(i);
+    if (!needsHost(i)) continue;
+    memory_.push_back(cuda::PinnedPool::of(engine_.device()).acquire(results_[i].rowBytes));
+    results_[i].host = memory_.back()->data();
+  }
+}
+
+std::size_t Slot::partBytes(std::size_t output, const Part& part) const {
+  return results_[output].rowBytes * static_cast<std::size_t>(merging_ ? part.rows : 1);
+}
+
+uint8_t* Slot::partHost(std::size_t output, const Part& part) const {
+  return results_[output].host + results_[output].rowBytes * static_cast<std::size_t>(part.row);
+}
+
+void Slot::copyOut(const cuda::OwnedStream& stream) const {
+  const cuda::DeviceContext& device = engine_.device();
+  const std::vector<Part>& parts = batch_->parts;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const auto wanted = [&](const Part& part) { return part.wants(i); };
+    if (engine_.outputs()[i].onHost || std::ranges::none_of(parts, wanted)) continue;
+    const cuda::DevicePtr base = outputs_[i]->get();
+    const Result& result = results_[i];
+    if (std::ranges::none_of(parts, [&](const Part& part) { return part.target(i) != nullptr; })) {
+      toHost(device, result.host, base, result.rowBytes * static_cast<std::size_t>(merging_ ? batch_->rows : 1),
+             stream);
+      continue;
+    }
+    for (const Part& part : parts) {
+      if (!wanted(part)) continue;
+      const Target* target = part.target(i);
+      const std::size_t bytes = partBytes(i, part);
+      if (target != nullptr && target->size != bytes) continue;  // complete() says so
+      const cuda::DevicePtr from = base + result.rowBytes * static_cast<std::size_t>(part.row);
+      toHost(device, target != nullptr ? target->data : partHost(i, part), from, bytes, stream);
+    }
+  }
+}
+
+std::vector<Completion> Slot::completions(Timing timing) const {
+  std::vector<Completion> completions(batch_->parts.size());
+  for (std::size_t i = 0; i < completions.size(); ++i) {
+    const Part& part = batch_->parts[i];
+    completions[i].request = part.request;
+    completions[i].timing = timing;
+    completions[i].timing.queue = std::chrono::duration<float, std::milli>(started_ - part.asked).count();
+    try {
+      complete(completions[i], part);
+    } catch (const Error&) {
+      completions[i].failure = std::current_exception();
+      completions[i].outputs.clear();
+    }
+  }
+  return completions;
+}
+
+void Slot::complete(Completion& completion, const Part& part) const {
+  completion.outputs.resize(results_.size());
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (!part.wants(i)) continue;
+    Output& output = completion.outputs[i];
+    output.shape = results_[i].shape;
+    if (merging_) output.shape[0] = part.rows;
+    output.size = partBytes(i, part);
+    const Target* target = part.target(i);
+    if (target == nullptr) {
+      output.data = partHost(i, part);
+      continue;
+    }
+    if (target->size != output.size) {
+      throw Error("ERR_TRT_SHAPE", "The tensor given for output '" + engine_.outputs()[i].name + "' has " +
+                                       std::to_string(target->size) + " bytes, and the output " +
+                                       shapeText(output.shape) + " has " + std::to_string(output.size));
+    }
+    if (engine_.outputs()[i].onHost && output.size > 0) std::memcpy(target->data, results_[i].host, output.size);
+    output.data = target->data;
+    output.inTarget = true;
+  }
+  completion.memory = memory_;
+}
+
+std::size_t Slot::deviceBytes() const noexcept {
+  std::size_t bytes = 0;
+  for (const auto* buffers : {&inputs_, &outputs_}) {
+    for (const auto& buffer : *buffers) bytes += buffer->capacity();
+  }
+  return bytes;
 }
 
 }  // namespace nt::execution

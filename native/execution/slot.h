@@ -1,4 +1,5 @@
-// The device memory and the events of one batch under way. A lane has two, so that one batch is copied while another computes.
+// The device memory and the events of one batch under way. A lane has two, so that one batch is copied while another
+// computes.
 #pragma once
 
 #include <memory>
@@ -9,37 +10,73 @@
 
 namespace nt::execution {
 
-struct Slot {
-  Slot(const Engine& engine, int64_t number);
+class Slot {
+ public:
+  Slot(const Engine& engine, int64_t number, bool merging);
 
-  // Device memory for these sizes. Whether any address changed.
-  bool reserve(const std::vector<std::size_t>& inputBytes, const std::vector<std::size_t>& outputBytes);
+  // Takes a batch: memory for tensors of these shapes, where -1 in an output's means that its size depends on the data.
+  // Whether any device address changed. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY; end() is called then too.
+  bool begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::vector<Shape>& outputShapes);
+  // Lets go of the batch and of everything that only it needed.
+  void end() noexcept;
+
+  const Batch& batch() const noexcept { return *batch_; }
+  const std::shared_ptr<Batch>& sharedBatch() const noexcept { return batch_; }
+  // of the inputs and outputs on the device, as far as it is known when it begins
+  std::size_t bytes() const noexcept { return bytes_; }
+
+  // What the context is told. A host tensor's is memory of the batch or of this slot.
+  void* inputAddress(std::size_t input) const;
+  void* outputAddress(std::size_t output) const;
+  // Null where the size is known beforehand.
+  tensorrt::OutputAllocator* allocator(std::size_t output);
+
+  void copyIn(const cuda::OwnedStream& stream) const;
+  // After the enqueue, which told the allocators their shapes.
+  void learnDependentSizes();
+  void copyOut(const cuda::OwnedStream& stream) const;
+  // What became of each request; everything has been copied out. One whose target does not fit fails alone.
+  std::vector<Completion> completions(Timing timing) const;
+
   // Events with times, made when first needed.
   struct Clocks {
     explicit Clocks(const cuda::DeviceContext& device);
     cuda::OwnedEvent copyInStart, copyInEnd, computeStart, computeEnd, copyOutEnd;
   };
   Clocks& clocks();
+  std::size_t deviceBytes() const noexcept;
 
-  const cuda::DeviceContext& device;
   const int64_t number;
-  std::vector<std::unique_ptr<cuda::DeviceBuffer>> inputs;
-  std::vector<std::unique_ptr<cuda::DeviceBuffer>> outputs;
-  // for outputs whose size depends on the data; null for the others
-  std::vector<std::unique_ptr<tensorrt::OutputAllocator>> allocators;
   cuda::OwnedEvent copiedIn, computed, done;
-
-  // the batch under way
-  std::shared_ptr<Batch> batch;
   bool timed = false;
-  TimePoint started;
-  std::vector<Shape> outputShapes;  // -1 where it depends on the data
-  std::vector<std::size_t> outputBytes;
-  std::vector<std::size_t> outputOffsets;
-  std::shared_ptr<cuda::PinnedBlock> outputMemory;
 
  private:
+  // One output of the batch under way.
+  struct Result {
+    Shape shape;
+    std::size_t rowBytes = 0;  // of one row where requests merge, else of the whole tensor
+    bool dependent = false;
+    uint8_t* host = nullptr;  // where it goes, but for requests that named a target
+  };
+  void measure(std::size_t output);
+  bool needsHost(std::size_t output) const;
+  void reserveHost();
+  std::size_t partBytes(std::size_t output, const Part& part) const;
+  uint8_t* partHost(std::size_t output, const Part& part) const;
+  void complete(Completion& completion, const Part& part) const;
+
+  const Engine& engine_;
+  const bool merging_;
+  std::vector<std::unique_ptr<cuda::DeviceBuffer>> inputs_;
+  std::vector<std::unique_ptr<cuda::DeviceBuffer>> outputs_;
+  std::vector<std::unique_ptr<tensorrt::OutputAllocator>> allocators_;
   std::unique_ptr<Clocks> clocks_;
+
+  std::shared_ptr<Batch> batch_;
+  TimePoint started_;
+  std::size_t bytes_ = 0;
+  std::vector<Result> results_;
+  std::vector<std::shared_ptr<cuda::PinnedBlock>> memory_;
 };
 
 }  // namespace nt::execution

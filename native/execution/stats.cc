@@ -31,6 +31,11 @@ void Stats::cancelled() noexcept {
   ++counts_.cancelled;
 }
 
+void Stats::copied(std::size_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  counts_.bytesCopied += bytes;
+}
+
 void Stats::finished(const std::vector<Completion>& completions) noexcept {
   const std::lock_guard lock(mutex_);
   for (const Completion& completion : completions) {

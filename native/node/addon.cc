@@ -8,7 +8,9 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   nt::node::exportTables(env, exports);
   nt::node::exportSystem(env, exports);
   nt::node::exportBuild(env, exports);
+  nt::node::exportCompletions(env, exports);
   nt::node::exportEngine(env, exports);
+  nt::node::exportLog(env, exports);
   return exports;
 }
 

@@ -1,25 +1,17 @@
-// openEngine() and the object that it gives: a plan on a GPU.
-#include "../execution/executor.h"
+// openEngine(), attachEngine() and the object that they give: a plan on a GPU, with lanes of its own.
+#include "../execution/registry.h"
 #include "../tensorrt/choose.h"
-#include "environment.h"
 #include "errors.h"
 #include "exports.h"
+#include "handle.h"
+#include "pinned.h"
 #include "values.h"
 
 namespace nt::node {
 namespace {
 
 using execution::IoTensor;
-
-constexpr napi_type_tag kEngineTag = {0x6e6f64652d747274, 0x656e67696e652031};
-
-// What the JavaScript object holds. Closed before the environment ends, at the latest by its closer there.
-struct EngineHandle {
-  std::shared_ptr<execution::Engine> engine;
-  std::shared_ptr<execution::Executor> executor;
-  std::shared_ptr<Environment> environment;
-  Environment::Closers::iterator closer;
-};
+using execution::Session;
 
 Napi::Object tensorValue(Napi::Env env, const IoTensor& tensor) {
   const Napi::Object value = Napi::Object::New(env);
@@ -45,129 +37,185 @@ Napi::Array tensorsValue(Napi::Env env, const std::vector<IoTensor>& tensors) {
   return array;
 }
 
-EngineHandle& handleOf(const Napi::CallbackInfo& info) {
-  bool tagged = false;
-  if (info.This().IsObject()) napi_check_object_type_tag(info.Env(), info.This(), &kEngineTag, &tagged);
-  if (!tagged) throw Napi::TypeError::New(info.Env(), "Illegal invocation");
-  void* handle = nullptr;
-  napi_unwrap(info.Env(), info.This(), &handle);
-  return *static_cast<EngineHandle*>(handle);
+execution::Clock::duration milliseconds(const Napi::Object& object, const char* key) {
+  const Napi::Value value = object.Get(key);
+  const double ms = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : 0;
+  return std::chrono::duration_cast<execution::Clock::duration>(std::chrono::duration<double, std::milli>(ms));
 }
 
-std::vector<execution::InputTensor> inputsOf(const Napi::CallbackInfo& info, const execution::Engine& engine) {
-  if (info.Length() < 1 || !info[0].IsArray()) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected an array for inputs");
-  const Napi::Array values = info[0].As<Napi::Array>();
-  if (values.Length() != engine.inputs().size()) {
-    throw Error("ERR_TRT_MISSING_INPUT", "Expected " + std::to_string(engine.inputs().size()) +
-                                             " inputs but received " + std::to_string(values.Length()));
+std::vector<int64_t> sizesOf(const Napi::Value& value) {
+  std::vector<int64_t> sizes;
+  if (!value.IsArray()) return sizes;
+  const Napi::Array array = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); ++i) sizes.push_back(array.Get(i).As<Napi::Number>().Int64Value());
+  return sizes;
+}
+
+// Checked and completed by lib/backend/tensorrt.ts.
+execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
+  execution::SessionOptions session;
+  session.lanes = static_cast<int>(integerOf(options, "lanes", 1));
+  session.maxQueue = static_cast<std::size_t>(integerOf(options, "maxQueue", 4096));
+  session.lane.profile = static_cast<int32_t>(integerOf(options, "profile", -1));
+  session.lane.highPriority = integerOf(options, "highPriority", 0) != 0;
+  session.lane.graphs = integerOf(options, "graphs", 1) != 0 ? execution::GraphMode::automatic : execution::GraphMode::off;
+  session.lane.slots = static_cast<int>(integerOf(options, "slots", 2));
+  if (options.Get("batching").IsObject()) {
+    const Napi::Object batching = options.Get("batching").As<Napi::Object>();
+    session.lane.merging = true;
+    session.lane.pad = sizesOf(batching.Get("pad"));
+    session.batching.maxBatch = integerOf(batching, "maxBatch", 1);
+    session.batching.maxDelay = milliseconds(batching, "maxDelayMs");
+    session.batching.preferred = sizesOf(batching.Get("preferred"));
+    session.batching.pad = session.lane.pad;
   }
-  std::vector<execution::InputTensor> inputs;
-  for (uint32_t i = 0; i < values.Length(); ++i) {
-    const Napi::Object value = values.Get(i).As<Napi::Object>();
-    const IoTensor& tensor = engine.inputs()[i];
-    execution::InputTensor input{shapeOf(value.Get("shape"), tensor.name.c_str()),
-                                 bytesOf(value.Get("data"), tensor.name.c_str())};
-    const std::size_t wanted = tensorrt::byteSize(tensor.dtype, input.shape);
-    if (input.bytes.size() != wanted) {
-      throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(wanted) + " bytes for input '" + tensor.name +
-                                       "' but received " + std::to_string(input.bytes.size()));
-    }
-    inputs.push_back(std::move(input));
-  }
-  return inputs;
+  return session;
 }
 
-Napi::Value outputsValue(Napi::Env env, std::vector<execution::OutputTensor>& outputs) {
-  const Napi::Array array = Napi::Array::New(env);
-  for (execution::OutputTensor& output : outputs) {
-    const Napi::Object value = Napi::Object::New(env);
-    uint8_t* data = output.bytes.get();
-    value.Set("shape", shapeValue(env, output.shape));
-    value.Set("data", externalBuffer(env, data, output.size, std::shared_ptr<uint8_t[]>(std::move(output.bytes))));
-    array.Set(array.Length(), value);
-  }
-  return array;
-}
+EngineHandle& handleOf(const Napi::CallbackInfo& info) { return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data()); }
 
-// engine.run([{ shape, data }]): Promise<[{ shape, data: ArrayBuffer }]>, in the engine's order of inputs and outputs
-Napi::Value run(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    EngineHandle& handle = handleOf(info);
-    if (!handle.engine) throw Error("ERR_TRT_CLOSED", "The engine is closed");
-    Environment::Settle settle;
-    execution::Job job{inputsOf(info, *handle.engine), {}};
-    const Napi::Promise promise = handle.environment->promise(info.Env(), settle);
-    job.done = [settle](std::vector<execution::OutputTensor> outputs, std::exception_ptr failure) {
-      const auto kept = std::make_shared<std::vector<execution::OutputTensor>>(std::move(outputs));
-      settle(failure, [kept](Napi::Env env) { return outputsValue(env, *kept); });
-    };
-    try {
-      handle.executor->submit(std::move(job));
-    } catch (...) {
-      settle(std::current_exception(), {});
-    }
-    return promise;
-  });
-}
-
-// engine.close(): Promise<void>
+// close(): refuses new work, runs what is queued, frees the lanes; the weights go with the last user of the engine
 Napi::Value close(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     EngineHandle& handle = handleOf(info);
-    // the weights go with the last lane, not when the object is collected
-    return handle.environment->run(
-        info.Env(), [executor = handle.executor, engine = std::move(handle.engine)]() mutable -> Environment::Finish {
-          executor->close();
-          engine.reset();
-          return [](Napi::Env env) { return env.Undefined(); };
-        });
+    return handle.environment->run(info.Env(), [session = std::exchange(handle.session, nullptr)]() mutable -> Environment::Finish {
+      if (session) session->close();
+      session.reset();
+      return [](Napi::Env env) { return env.Undefined(); };
+    });
   });
 }
 
-void finalize(napi_env, void* data, void*) {
-  auto* handle = static_cast<EngineHandle*>(data);
-  handle->environment->removeCloser(handle->closer);
-  // joins the lane's thread, which may still be at work: not on the JavaScript thread
-  std::thread([handle] { delete handle; }).detach();
+Napi::Value share(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    return Napi::String::New(info.Env(), execution::shareEngine(handleOf(info).open().sharedEngine()));
+  });
 }
 
-Napi::Value engineValue(Napi::Env env, std::shared_ptr<execution::Engine> engine,
-                        std::shared_ptr<execution::Executor> executor) {
+Napi::Object percentilesValue(Napi::Env env, const execution::Samples::Percentiles& percentiles) {
   const Napi::Object value = Napi::Object::New(env);
-  value.Set("inputs", tensorsValue(env, engine->inputs()));
-  value.Set("outputs", tensorsValue(env, engine->outputs()));
-  value.Set("library", engine->library().name());
-  value.Set("run", Napi::Function::New(env, run));
-  value.Set("close", Napi::Function::New(env, close));
-  const auto environment = Environment::of(env);
-  auto* handle = new EngineHandle{std::move(engine), executor, environment,
-                                  environment->addCloser([executor] { executor->close(); })};
-  if (napi_wrap(env, value, handle, finalize, nullptr, nullptr) != napi_ok ||
-      napi_type_tag_object(env, value, &kEngineTag) != napi_ok) {
-    throw Error("ERR_TRT_EXECUTION", "Node refused to wrap an engine");
-  }
+  value.Set("p50", percentiles.p50);
+  value.Set("p95", percentiles.p95);
+  value.Set("p99", percentiles.p99);
+  value.Set("count", static_cast<double>(percentiles.count));
   return value;
 }
 
-// openEngine(plan: Uint8Array, { tensorrt, device }): Promise<engine>
+Napi::Value stats(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Napi::Env env = info.Env();
+    const Session& session = handleOf(info).open();
+    const execution::Stats::Snapshot snapshot = session.stats();
+    const Napi::Object value = Napi::Object::New(env);
+    value.Set("waiting", static_cast<double>(session.waiting()));
+    value.Set("inFlight", static_cast<double>(session.running()));
+    value.Set("completed", static_cast<double>(snapshot.counts.requests));
+    value.Set("failed", static_cast<double>(snapshot.counts.failures));
+    value.Set("cancelled", static_cast<double>(snapshot.counts.cancelled));
+    value.Set("batches", static_cast<double>(snapshot.counts.batches));
+    value.Set("bytesCopied", static_cast<double>(snapshot.counts.bytesCopied));
+    value.Set("queueMs", percentilesValue(env, snapshot.queue));
+    value.Set("copyInMs", percentilesValue(env, snapshot.copyIn));
+    value.Set("computeMs", percentilesValue(env, snapshot.compute));
+    value.Set("copyOutMs", percentilesValue(env, snapshot.copyOut));
+    return value;
+  });
+}
+
+Napi::Value memory(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Session::Memory memory = handleOf(info).open().memory();
+    const Napi::Object value = Napi::Object::New(info.Env());
+    value.Set("device", static_cast<double>(memory.device));
+    value.Set("pinned", static_cast<double>(memory.pinned));
+    value.Set("pinnedKept", static_cast<double>(memory.pinnedKept));
+    return value;
+  });
+}
+
+// allocate(bytes): an ArrayBuffer in pinned memory
+Napi::Value allocate(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const double bytes = info[0].As<Napi::Number>().DoubleValue();
+    return allocatePinned(info.Env(), handleOf(info).open().engine().device(), static_cast<std::size_t>(bytes));
+  });
+}
+
+Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
+                     const std::shared_ptr<EngineHandle>& handle) {
+  auto* kept = new std::shared_ptr<EngineHandle>(handle);
+  const Napi::Function function = Napi::Function::New(env, callback, name, kept);
+  function.AddFinalizer([](Napi::Env, std::shared_ptr<EngineHandle>* data) { delete data; }, kept);
+  return function;
+}
+
+// The last function of the object is gone: whatever still runs ends on a thread of its own, not on JavaScript's.
+struct Dispose {
+  void operator()(EngineHandle* handle) const {
+    handle->environment->removeCloser(handle->closer);
+    if (handle->session) std::thread([session = std::move(handle->session)]() mutable { session.reset(); }).detach();
+    delete handle;
+  }
+};
+
+Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
+  const auto environment = Environment::of(env);
+  const std::weak_ptr<Session> weak = session;
+  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(session), environment, {}, {}}, Dispose{});
+  handle->closer = environment->addCloser([weak] {
+    if (const auto open = weak.lock()) open->close();
+  });
+  const execution::Engine& engine = handle->session->engine();
+  const Napi::Object value = Napi::Object::New(env);
+  value.Set("inputs", tensorsValue(env, engine.inputs()));
+  value.Set("outputs", tensorsValue(env, engine.outputs()));
+  value.Set("library", engine.library().name());
+  value.Set("device", engine.device().index());
+  value.Set("close", bound(env, close, "close", handle));
+  value.Set("share", bound(env, share, "share", handle));
+  value.Set("stats", bound(env, stats, "stats", handle));
+  value.Set("memory", bound(env, memory, "memory", handle));
+  value.Set("allocate", bound(env, allocate, "allocate", handle));
+  exportInference(env, value, handle);
+  return value;
+}
+
+// Makes the session where the engine is, off the JavaScript thread.
+Napi::Value openSession(Napi::Env env, const Napi::Object& options, std::function<std::shared_ptr<execution::Engine>()> engineOf) {
+  const auto environment = Environment::of(env);
+  const execution::SessionOptions session = sessionOptionsOf(options);
+  return environment->run(env, [environment, session, engineOf = std::move(engineOf)]() -> Environment::Finish {
+    const auto made = std::make_shared<Session>(
+        engineOf(), session, [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
+    return [made](Napi::Env inner) { return engineValue(inner, made); };
+  });
+}
+
+// openEngine(plan: Uint8Array, options): Promise<engine>
 Napi::Value openEngine(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const auto plan = std::make_shared<std::vector<uint8_t>>(bytesOf(info[0], "plan"));
     const Napi::Object options = objectArgument(info, 1, "options");
     const std::string path = stringOf(options, "tensorrt");
     const int device = static_cast<int>(integerOf(options, "device", 0));
-    return Environment::of(info.Env())->run(info.Env(), [plan, path, device]() -> Environment::Finish {
+    return openSession(info.Env(), options, [plan, path, device] {
       const auto header = tensorrt::readPlanHeader(plan->data(), plan->size());
-      if (!header)
-        throw Error("ERR_TRT_PLAN",
-                    "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
+      if (!header) throw Error("ERR_TRT_PLAN", "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
       const tensorrt::Library& library = tensorrt::chooseForPlan(path, *header);
       // asked before TensorRT: without a driver its entry points return garbage
       const cuda::DeviceContext& context = cuda::DeviceContext::get(device);
-      auto engine = execution::Engine::load(library, context, plan->data(), plan->size());
-      auto executor = std::make_shared<execution::Executor>(engine);
-      return [engine, executor](Napi::Env env) { return engineValue(env, engine, executor); };
+      return execution::Engine::load(library, context, plan->data(), plan->size());
     });
+  });
+}
+
+// attachEngine(name: string, options): Promise<engine>
+Napi::Value attachEngine(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const std::string name = info[0].As<Napi::String>().Utf8Value();
+    // found now, so that it stays when its owner closes before this is done
+    const auto engine = execution::sharedEngine(name);
+    return openSession(info.Env(), objectArgument(info, 1, "options"), [engine] { return engine; });
   });
 }
 
@@ -175,6 +223,7 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
 
 void exportEngine(Napi::Env env, Napi::Object exports) {
   exports.Set("openEngine", Napi::Function::New(env, openEngine));
+  exports.Set("attachEngine", Napi::Function::New(env, attachEngine));
 }
 
 }  // namespace nt::node

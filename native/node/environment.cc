@@ -1,5 +1,6 @@
 #include "environment.h"
 
+#include <iterator>
 #include <thread>
 
 #include "errors.h"
@@ -28,12 +29,20 @@ Environment::Environment(Napi::Env env) {
   wakeUp_.Unref(env);  // an idle engine does not keep the process alive
 }
 
+Environment::~Environment() = default;
+
+void Environment::deliver(Napi::Env env, std::vector<execution::Completion> completions) {
+  end(env, static_cast<int>(completions.size()));
+  if (port_) port_->deliver(env, std::move(completions));
+}
+
 void Environment::begin(Napi::Env env) {
   if (pending_++ == 0) wakeUp_.Ref(env);
 }
 
-void Environment::end(Napi::Env env) {
-  if (--pending_ == 0) wakeUp_.Unref(env);
+void Environment::end(Napi::Env env, int count) {
+  pending_ -= count;
+  if (pending_ == 0 && count > 0) wakeUp_.Unref(env);
 }
 
 Napi::Promise Environment::promise(Napi::Env env, Settle& settle) {
@@ -92,6 +101,22 @@ void Environment::post(Call call) {
   const std::lock_guard lock(mutex_);
   if (ended_) return;
   calls_.push_back(std::move(call));
+  wakeUp();
+}
+
+void Environment::complete(std::vector<execution::Completion> completions) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  if (completions_.empty()) {
+    completions_ = std::move(completions);
+  } else {
+    std::move(completions.begin(), completions.end(), std::back_inserter(completions_));
+  }
+  wakeUp();
+}
+
+// Once for all that came since JavaScript looked last; the lock is held.
+void Environment::wakeUp() {
   if (woken_) return;
   woken_ = true;
   wakeUp_.NonBlockingCall();
@@ -100,11 +125,14 @@ void Environment::post(Call call) {
 void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) {
   if (static_cast<napi_env>(env) == nullptr) return;  // the environment is going away
   std::vector<Call> calls;
+  std::vector<execution::Completion> completions;
   {
     const std::lock_guard lock(self->mutex_);
     calls.swap(self->calls_);
+    completions.swap(self->completions_);
     self->woken_ = false;
   }
+  if (!completions.empty()) self->deliver(env, std::move(completions));
   for (Call& call : calls) {
     const Napi::HandleScope scope(env);
     call(env);
@@ -139,6 +167,7 @@ void Environment::shutDown() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
     calls_.clear();
+    completions_.clear();
   }
   Closers closers;
   {
@@ -149,6 +178,7 @@ void Environment::shutDown() {
   }
   for (const auto& close : closers) close();
   held_.clear();
+  port_.reset();
   wakeUp_.Release();
 }
 

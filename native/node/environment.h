@@ -13,6 +13,8 @@
 #include <mutex>
 #include <vector>
 
+#include "completions.h"
+
 namespace nt::node {
 
 class Environment {
@@ -39,6 +41,16 @@ class Environment {
   // ended.
   void post(Call call);
 
+  // What became of inferences, from any thread; goes through the port on the JavaScript thread, with the same wake-up.
+  void complete(std::vector<execution::Completion> completions);
+  void connect(std::unique_ptr<CompletionPort> port) { port_ = std::move(port); }
+  CompletionPort* port() const noexcept { return port_.get(); }
+  ~Environment();
+
+  // Between these, on the JavaScript thread, the process stays alive.
+  void begin(Napi::Env env);
+  void end(Napi::Env env, int count = 1);
+
   // A JavaScript function that native threads may name by number; released with release().
   int hold(const Napi::Function& function);
   void callHeld(Napi::Env env, int id, const std::vector<napi_value>& arguments);
@@ -54,16 +66,18 @@ class Environment {
   static void wake(Napi::Env env, Napi::Function, Environment* self, void*);
   using WakeUp = Napi::TypedThreadSafeFunction<Environment, void, wake>;
 
-  void begin(Napi::Env env);
-  void end(Napi::Env env);
+  void wakeUp();
+  void deliver(Napi::Env env, std::vector<execution::Completion> completions);
   void shutDown();
   void finishTask();
 
   WakeUp wakeUp_;
+  std::unique_ptr<CompletionPort> port_;
   int pending_ = 0;  // promises not settled yet; touched on the JavaScript thread only
 
   std::mutex mutex_;
   std::vector<Call> calls_;
+  std::vector<execution::Completion> completions_;
   bool woken_ = false;
   bool ended_ = false;
 

@@ -8,6 +8,8 @@ namespace nt::node {
 void exportTables(Napi::Env env, Napi::Object exports);
 void exportSystem(Napi::Env env, Napi::Object exports);
 void exportBuild(Napi::Env env, Napi::Object exports);
+void exportCompletions(Napi::Env env, Napi::Object exports);
 void exportEngine(Napi::Env env, Napi::Object exports);
+void exportLog(Napi::Env env, Napi::Object exports);
 
 }  // namespace nt::node

@@ -1,6 +1,7 @@
 #include "logger.h"
 
 #include <algorithm>
+#include <map>
 
 namespace nt::tensorrt {
 namespace {
@@ -33,7 +34,40 @@ class LoggerVersioned {
   Log& log_;
 };
 
+struct Subscription {
+  int32_t level;
+  LogListener listener;
+};
+struct Subscriptions {
+  std::mutex mutex;
+  std::map<int, Subscription> all;
+  int next = 0;
+};
+Subscriptions& subscriptions() {
+  static auto& instance = *new Subscriptions;  // TensorRT may log at any time, at exit too
+  return instance;
+}
+
+void tellSubscribers(int32_t severity, const char* message) {
+  const std::lock_guard lock(subscriptions().mutex);
+  for (const auto& [_, subscription] : subscriptions().all) {
+    if (severity <= subscription.level) subscription.listener(severity, message);
+  }
+}
+
 }  // namespace
+
+int subscribeLog(int32_t level, LogListener listener) {
+  const std::lock_guard lock(subscriptions().mutex);
+  const int id = subscriptions().next++;
+  subscriptions().all[id] = {level, std::move(listener)};
+  return id;
+}
+
+void unsubscribeLog(int subscription) {
+  const std::lock_guard lock(subscriptions().mutex);
+  subscriptions().all.erase(subscription);
+}
 
 void* newLogger(Family family, Log& log) {
   if (family == Family::trt10) return new Logger10(log);
@@ -41,14 +75,16 @@ void* newLogger(Family family, Log& log) {
 }
 
 void Log::write(int32_t severity, const char* message) noexcept try {
-  if (severity > kInfo || message == nullptr) return;
+  if (message == nullptr) return;
+  tellSubscribers(severity, message);
+  if (severity > kInfo) return;
   const auto thread = std::this_thread::get_id();
   const std::lock_guard lock(mutex_);
   const bool owned = std::ranges::any_of(captures_, [&](const LogCapture* c) { return c->thread_ == thread; });
   for (LogCapture* capture : captures_) {
     if (owned && capture->thread_ != thread) continue;
     capture->lines_.emplace_back(severity, message);
-    if (capture->lines_.size() > LogCapture::kKeep) capture->lines_.pop_front();
+    if (capture->lines_.size() > LogCapture::kKeep) capture->lines_.erase(capture->lines_.begin());
   }
 } catch (...) {
   // out of memory while noting a line: the line is lost, the work goes on

@@ -1,7 +1,7 @@
 // What TensorRT says: one logger per library and process, as TensorRT wants it, and the pieces of code that listen.
 #pragma once
 
-#include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -16,7 +16,7 @@ class LogCapture;
 // Receives every line from TensorRT, on any of its threads, and hands it to the captures it belongs to.
 class Log {
  public:
-  // Lines of severity kVERBOSE (4) and above are dropped.
+  // Captures keep lines up to severity info; subscribers get what they asked for.
   void write(int32_t severity, const char* message) noexcept;
 
  private:
@@ -44,8 +44,15 @@ class LogCapture {
   static constexpr std::size_t kKeep = 40;
   Log& log_;
   const std::thread::id thread_ = std::this_thread::get_id();
-  std::deque<std::pair<int32_t, std::string>> lines_;
+  std::vector<std::pair<int32_t, std::string>> lines_;  // no deque: that one allocates when it is empty too
 };
+
+// Calls back, on TensorRT's thread, for every line of any library whose severity is at most `level` (0 internal error …
+// 4 verbose). The listener must not throw, and must not call in here.
+using LogListener = std::function<void(int32_t severity, const std::string& line)>;
+int subscribeLog(int32_t level, LogListener listener);
+// No call comes after it has returned.
+void unsubscribeLog(int subscription);
 
 // The ILogger object that the family's library calls. Lives as long as the process.
 void* newLogger(Family family, Log& log);

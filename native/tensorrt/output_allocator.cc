@@ -5,11 +5,16 @@ namespace nt::tensorrt {
 struct OutputAllocator::State {
   Reserve reserve;
   Dims shape;
+  bool told = false;
+  std::exception_ptr failure;
 
-  void* allocate(uint64_t bytes) noexcept try {
-    return reserve(bytes);
-  } catch (...) {
-    return nullptr;  // TensorRT reports the failed allocation
+  void* allocate(uint64_t bytes) noexcept try { return reserve(bytes); } catch (...) {
+    failure = std::current_exception();
+    return nullptr;  // the enqueue fails
+  }
+  void tell(const Dims& dims) noexcept {
+    shape = dims;
+    told = dims.valid();
   }
 };
 
@@ -24,11 +29,13 @@ class AllocatorMainline {
   virtual int32_t getAPILanguage() const noexcept { return 0; }
   virtual InterfaceInfo getInterfaceInfo() const noexcept { return {"IOutputAllocator", 1, 0}; }
   virtual ~AllocatorMainline() = default;
-  virtual void* reallocateOutput(const char*, void*, uint64_t bytes, uint64_t) noexcept { return state_.allocate(bytes); }
+  virtual void* reallocateOutput(const char*, void*, uint64_t bytes, uint64_t) noexcept {
+    return state_.allocate(bytes);
+  }
   virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
     return state_.allocate(bytes);
   }
-  virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.shape = shape; }
+  virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.tell(shape); }
 
  private:
   State& state_;
@@ -44,7 +51,7 @@ class AllocatorRtx {
   virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
     return state_.allocate(bytes);
   }
-  virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.shape = shape; }
+  virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.tell(shape); }
 
  private:
   State& state_;
@@ -55,7 +62,7 @@ bool mainline(Family family) { return family == Family::trt10 || family == Famil
 }  // namespace
 
 OutputAllocator::OutputAllocator(Family family, Reserve reserve)
-    : state_(new State{std::move(reserve), {}}),
+    : state_(new State{std::move(reserve), {}, false, nullptr}),
       object_(mainline(family) ? static_cast<void*>(new AllocatorMainline(*state_)) : new AllocatorRtx(*state_)),
       family_(family) {}
 
@@ -68,6 +75,16 @@ OutputAllocator::~OutputAllocator() {
 }
 
 void* OutputAllocator::object() const noexcept { return object_; }
-std::vector<int64_t> OutputAllocator::shape() const { return state_->shape.vector(); }
+std::exception_ptr OutputAllocator::failure() const noexcept { return state_->failure; }
+
+void OutputAllocator::expect() noexcept {
+  state_->told = false;
+  state_->failure = nullptr;
+}
+
+std::optional<std::vector<int64_t>> OutputAllocator::shape() const {
+  if (!state_->told) return std::nullopt;
+  return state_->shape.vector();
+}
 
 }  // namespace nt::tensorrt

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
-import { checkedInputs, infosByName, readInput } from '../../lib/infer-arguments.js'
+import { infosByName, InputChecker, readInput } from '../../lib/infer-arguments.js'
 import { identity, twoInTwoOut } from './models.js'
 
 const cpu = { backend: 'cpu' } as const
@@ -148,8 +148,12 @@ t.test('optimization profiles: one has to fit all inputs', (t) => {
     b: Tensor.zeros('float32', [b, 2]),
     s: Tensor.zeros('int32', []),
   })
-  const check = (a: number, b: number): object => checkedInputs(readInput(input(a, b)), infos)
-  t.same(Object.keys(check(1, 4)), ['a', 'b', 's'])
+  const check = (a: number, b: number): Tensor[] => new InputChecker(infos).check(readInput(input(a, b)))
+  t.same(
+    check(1, 4).map((tensor) => tensor.shape),
+    [[1, 2], [4, 2], []],
+    'in the order of the model',
+  )
   t.ok(check(16, 8))
   const ranges = /within profile 0: \[1, 2\] to \[4, 2\], profile 1: \[8, 2\] to \[16, 2\] for input "b" but received \[5, 2\]/
   t.throws(() => check(1, 5), { code: 'ERR_TRT_SHAPE', message: ranges })
@@ -159,7 +163,7 @@ t.test('optimization profiles: one has to fit all inputs', (t) => {
   })
   t.throws(() => readInput(5), { code: argument })
   const none = infosByName([])
-  t.same(checkedInputs(readInput({}), none), {})
-  t.throws(() => checkedInputs(Tensor.zeros('int8', []), none), { code: argument, message: /the model has no inputs/ })
+  t.same(new InputChecker(none).check(readInput({})), [])
+  t.throws(() => new InputChecker(none).check(Tensor.zeros('int8', [])), { code: argument, message: /the model has no inputs/ })
   t.end()
 })

@@ -1,0 +1,188 @@
+import { channel } from 'node:diagnostics_channel'
+import { arrayOf, type DType, type DTypeArrays, dtypes, type Tensor, trustedTensor } from '../tensor.js'
+import type { Results, TensorInfo } from './backend.js'
+import { fromNative, loadAddon } from './native.js'
+
+/**
+ * How what became of inferences comes back from native threads: as numbers in one shared array, so that a thousand small results cost one call.
+ * native/node/completions.h is the other side, and says what stands where.
+ */
+const dims = new Float64Array(16_384)
+const meta = new Float64Array(16_384)
+const scratch = new ArrayBuffer(2 ** 20)
+
+/** A place of the result's bytes, as native/node/completions.h numbers them. */
+const notWanted = 0
+const small = 1
+const target = 3
+
+/** Views of the whole scratch memory, to take slices of. */
+const scratchViews = Object.fromEntries(dtypes.map((dtype) => [dtype, new (arrayOf(dtype))(scratch)])) as unknown as {
+  readonly [D in DType]: DTypeArrays[D]
+}
+
+/** An inference that was submitted and has not completed. */
+export interface Pending {
+  readonly outputs: readonly TensorInfo[]
+  readonly into: readonly (Tensor | undefined)[] | undefined
+  readonly description: string
+  readonly settle: (results: Results) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What is published on the diagnostics channel for each inference. Times in milliseconds; negative where this one was not measured. */
+export interface InferMessage {
+  readonly engine: string
+  readonly queueMs: number
+  readonly copyInMs: number
+  readonly computeMs: number
+  readonly copyOutMs: number
+  readonly error?: unknown
+}
+
+/** Subscribe with `diagnostics_channel.subscribe('node-tensorrt:infer', …)`. */
+const inferChannel = channel('node-tensorrt:infer')
+
+const pending = new Map<number, Pending>()
+let lastRequest = 0
+let connected = false
+
+/** Before the first engine of a thread is opened. */
+export function connect(): void {
+  if (connected) return
+  loadAddon().connect(dims, meta, scratch, settleAll)
+  connected = true
+}
+
+/** Writes the shapes of a call's inputs to where native code reads them. */
+export function writeShapes(inputs: readonly Tensor[]): void {
+  let at = 0
+  for (const { shape } of inputs) {
+    dims[at++] = shape.length
+    for (const dim of shape) dims[at++] = dim
+  }
+}
+
+export function register(entry: Pending): number {
+  pending.set(++lastRequest, entry)
+  return lastRequest
+}
+
+/** Nobody waits any more; a completion that still comes is dropped. */
+export function forget(request: number): void {
+  pending.delete(request)
+}
+
+/** Called by native code: `count` completions stand in `meta`. */
+function settleAll(count: number, objects: unknown[]): void {
+  let at = 0
+  let object = 0
+  for (let i = 0; i < count; i++) {
+    const entry = pending.get(meta[at] ?? 0)
+    const failed = meta[at + 1] === 1
+    if (entry === undefined) {
+      const skipped = skip(at)
+      at = skipped.end
+      object += failed ? 1 : skipped.objects
+      continue
+    }
+    pending.delete(meta[at] ?? 0)
+    if (inferChannel.hasSubscribers) publish(entry, at, failed ? fromNative(objects[object]) : undefined)
+    if (failed) {
+      entry.reject(fromNative(objects[object++]))
+      at += 7
+      continue
+    }
+    try {
+      const read = readResults(entry.outputs, entry.into, at, objects)
+      at = read.end
+      object += read.objects
+      entry.settle(read.results)
+    } catch (error) {
+      const skipped = skip(at)
+      at = Math.max(at, skipped.end)
+      entry.reject(error)
+    }
+  }
+}
+
+function publish({ description }: Pending, at: number, error: unknown): void {
+  const time = (i: number): number => meta[at + 3 + i] ?? -1
+  const message: InferMessage = {
+    engine: description,
+    queueMs: time(0),
+    copyInMs: time(1),
+    computeMs: time(2),
+    copyOutMs: time(3),
+    ...(error !== undefined && { error }),
+  }
+  inferChannel.publish(message)
+}
+
+/** The end of the completion at `at`, and how many objects belong to it. */
+function skip(at: number): { end: number; objects: number } {
+  let end = at + 7
+  let objects = 0
+  for (let left = meta[at + 2] ?? 0; left > 0; left--) {
+    const place = meta[end]
+    if (place === notWanted) {
+      end++
+      continue
+    }
+    if (place === 2) objects++
+    end += 4 + (meta[end + 3] ?? 0)
+  }
+  return { end, objects }
+}
+
+/** The completion that runSync left. */
+export function readSync(outputs: readonly TensorInfo[], into: Pending['into'], objects: unknown[]): Results {
+  return readResults(outputs, into, 0, objects).results
+}
+
+function readResults(
+  outputs: readonly TensorInfo[],
+  into: Pending['into'],
+  start: number,
+  objects: unknown[],
+): { results: Results; end: number; objects: number } {
+  let at = start + 7
+  let taken = 0
+  const results: (Tensor | undefined)[] = []
+  for (let i = 0; i < outputs.length; i++) {
+    const place = meta[at]
+    if (place === notWanted) {
+      at++
+      results.push(undefined)
+      continue
+    }
+    const where = meta[at + 1] ?? 0
+    const bytes = meta[at + 2] ?? 0
+    const rank = meta[at + 3] ?? 0
+    const shape = readShape(at + 4, rank, i)
+    at += 4 + rank
+    const { dtype } = outputs[i] as TensorInfo
+    if (place === target) {
+      results.push(into?.[i])
+      continue
+    }
+    const array = arrayOf(dtype)
+    const begin = where / array.BYTES_PER_ELEMENT
+    const data =
+      place === small ? scratchViews[dtype].slice(begin, begin + bytes / array.BYTES_PER_ELEMENT) : new array(objects[where] as ArrayBuffer)
+    if (place !== small) taken++
+    results.push(trustedTensor(dtype, data, shape))
+  }
+  return { results, end: at, objects: taken }
+}
+
+/** The shapes that were read last, by output: most results look like the ones before, and share their shape. */
+const lastShapes: (readonly number[])[] = []
+
+function readShape(at: number, rank: number, output: number): readonly number[] {
+  const last = lastShapes[output]
+  if (last?.length === rank && last.every((dim, k) => dim === meta[at + k])) return last
+  const shape = Object.freeze(Array.from(meta.subarray(at, at + rank)))
+  lastShapes[output] = shape
+  return shape
+}

@@ -1,0 +1,23 @@
+import { TensorRTError } from '../errors.js'
+import type { Tensor } from '../tensor.js'
+
+/** A result, in the tensor that was given for it. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DETACHED */
+export function placed(result: Tensor | undefined, into: Tensor | undefined): Tensor | undefined {
+  if (result === undefined || into === undefined || result === into) return result
+  const wanted = result.shape
+  if (into.shape.length !== wanted.length || into.shape.some((dim, i) => dim !== wanted[i])) {
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected a tensor of shape [${wanted.join(', ')}] for the output but received one of [${into.shape.join(', ')}]`,
+    )
+  }
+  bytesOf(into).set(bytesOf(result))
+  return into
+}
+
+function bytesOf({ data, byteLength }: Tensor): Uint8Array {
+  if (data.byteLength !== byteLength) {
+    throw new TensorRTError('ERR_TRT_DETACHED', 'The buffer of a tensor given for an output was transferred away or resized')
+  }
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+}

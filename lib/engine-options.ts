@@ -1,0 +1,135 @@
+import type { NativeSessionOptions } from './backend/native.js'
+import type { Shapes } from './builder.js'
+import { expected } from './errors.js'
+import type { OpenOptions } from './open-backend.js'
+import { checkedSignal, readOptions } from './options.js'
+
+/** Requests that come close together are run as one batch. Every input and output needs a dynamic dimension 0. */
+export interface BatchingOptions {
+  /** The most rows that a batch may have. */
+  readonly maxBatch: number
+  /** How long a request may wait for others, in milliseconds; 0, the default: a batch leaves as soon as a lane is free. */
+  readonly maxDelayMs?: number | undefined
+  /** Sizes at which a batch leaves without waiting for more. */
+  readonly preferred?: readonly number[] | undefined
+  /** Sizes that a batch is filled up to, so that it meets a CUDA graph that is there; `true`: the powers of two, and maxBatch. */
+  readonly pad?: boolean | readonly number[] | undefined
+}
+
+/** How an engine works on a GPU; the CPU backend refuses them. */
+export interface LaneOptions {
+  /** How many inferences may compute at once: execution contexts, each with a thread and streams; 1 unless given. They share the weights. */
+  readonly lanes?: number | undefined
+  /** The optimization profile; `auto`, the default: the one that fits the shapes best. */
+  readonly profile?: 'auto' | number | undefined
+  /** Of the CUDA streams; `normal` unless given. */
+  readonly priority?: 'normal' | 'high' | undefined
+  /** Whether shapes that come again are captured as CUDA graphs; `auto`, the default, and `true`: where that is possible. */
+  readonly cudaGraph?: 'auto' | boolean | undefined
+  readonly batching?: BatchingOptions | undefined
+  /** The most requests that may wait; 4096 unless given. One more is rejected with ERR_TRT_QUEUE_FULL. */
+  readonly maxQueue?: number | undefined
+}
+
+export interface EngineOptions extends LaneOptions {
+  /**
+   * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime-node, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
+   * machine can build and run with it, else the CPU, and {@link Engine.backend} says which.
+   */
+  readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
+  /** The number of the GPU; 0 unless given. */
+  readonly device?: number | undefined
+  /** The path of a TensorRT library, or of the folder that has it. */
+  readonly tensorrt?: string | undefined
+  /** For ONNX with dynamic inputs on TensorRT: the shapes to build for, by input. A plan has its own. */
+  readonly shapes?: Shapes | readonly Shapes[] | undefined
+  /** Aborts the loading. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const backends = ['auto', 'tensorrt', 'cpu'] as const
+const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'] as const
+type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedEngineOptions(options: unknown): OpenOptions & { readonly signal: AbortSignal | undefined } {
+  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...laneNames], 'Engine')
+  const backend = backends.find((name) => name === (given.backend ?? 'auto'))
+  const { tensorrt, shapes, device = 0 } = given
+  if (backend === undefined) throw expected(`one of ${backends.join(', ')}`, 'backend', given.backend)
+  if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
+  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
+  if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
+  const named = laneNames.find((name) => given[name] !== undefined)
+  if (backend === 'cpu' && named !== undefined) throw expected('no option of a GPU', "backend 'cpu'", named)
+  return {
+    backend,
+    device,
+    lanes: checkedLanes(given),
+    signal: checkedSignal(given.signal),
+    ...(tensorrt !== undefined && { tensorrt }),
+    ...(shapes !== undefined && { shapes: shapes as NonNullable<EngineOptions['shapes']> }),
+  }
+}
+
+/** The options of attach(), which has an engine already. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedAttachOptions(options: unknown): { readonly lanes: NativeSessionOptions; readonly signal: AbortSignal | undefined } {
+  const given = readOptions(options, ['signal', ...laneNames], 'Engine.attach')
+  return { lanes: checkedLanes(given), signal: checkedSignal(given.signal) }
+}
+
+function checkedLanes({
+  lanes = 1,
+  profile = 'auto',
+  priority = 'normal',
+  cudaGraph = 'auto',
+  batching,
+  maxQueue = 4096,
+}: GivenLanes): NativeSessionOptions {
+  if (!isWhole(lanes, 1, 64)) throw expected('a number of lanes from 1 to 64', 'lanes', lanes)
+  if (profile !== 'auto' && !isWhole(profile, 0, 1023))
+    throw expected("'auto' or the number of an optimization profile", 'profile', profile)
+  if (priority !== 'normal' && priority !== 'high') throw expected("'normal' or 'high'", 'priority', priority)
+  if (cudaGraph !== 'auto' && typeof cudaGraph !== 'boolean') throw expected("'auto', true or false", 'cudaGraph', cudaGraph)
+  if (!isWhole(maxQueue, 1, 2 ** 24)) throw expected('a number of requests from 1', 'maxQueue', maxQueue)
+  return {
+    lanes,
+    profile: profile === 'auto' ? -1 : profile,
+    highPriority: priority === 'high' ? 1 : 0,
+    graphs: cudaGraph === false ? 0 : 1,
+    slots: 2,
+    maxQueue,
+    ...(batching !== undefined && { batching: checkedBatching(batching) }),
+  }
+}
+
+function checkedBatching(batching: unknown): NonNullable<NativeSessionOptions['batching']> {
+  const given = readOptions(batching, ['maxBatch', 'maxDelayMs', 'preferred', 'pad'], 'batching')
+  const { maxBatch, maxDelayMs = 0, preferred = [], pad = false } = given
+  if (!isWhole(maxBatch, 1, 2 ** 20)) throw expected('a number of rows from 1', 'batching.maxBatch', maxBatch)
+  if (typeof maxDelayMs !== 'number' || !(maxDelayMs >= 0 && maxDelayMs <= 60_000))
+    throw expected('milliseconds from 0 to 60000', 'batching.maxDelayMs', maxDelayMs)
+  return {
+    maxBatch,
+    maxDelayMs,
+    preferred: checkedSizes(preferred, maxBatch, 'batching.preferred'),
+    pad: typeof pad === 'boolean' ? (pad ? powersOfTwo(maxBatch) : []) : checkedSizes(pad, maxBatch, 'batching.pad'),
+  }
+}
+
+/** Sizes in order, each once. */
+function checkedSizes(sizes: unknown, maxBatch: number, name: string): number[] {
+  if (!Array.isArray(sizes) || !sizes.every((size) => isWhole(size, 1, maxBatch)))
+    throw expected(`an array of sizes from 1 to ${maxBatch}`, name, sizes)
+  return [...new Set(sizes as number[])].sort((a, b) => a - b)
+}
+
+function powersOfTwo(most: number): number[] {
+  const sizes = [most]
+  for (let size = 1; size < most; size *= 2) sizes.push(size)
+  return sizes.sort((a, b) => a - b)
+}
+
+function isWhole(value: unknown, min: number, max: number): value is number {
+  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+}

@@ -1,0 +1,89 @@
+import type { RunOptions } from './backend/backend.js'
+import { checkedTimeout } from './deadline.js'
+import { expected, TensorRTError } from './errors.js'
+import type { TensorInfos } from './infer-arguments.js'
+import { checkedSignal, readOptions } from './options.js'
+import { Tensor } from './tensor.js'
+
+export interface InferSyncOptions {
+  /** The outputs that are wanted, by name: the others are not copied back. All unless given. */
+  readonly outputs?: readonly string[] | undefined
+  /** Tensors that outputs are written to, by name. One made by {@link Engine.allocate} is written by the GPU itself. */
+  readonly into?: Readonly<Record<string, Tensor>> | undefined
+}
+
+export interface InferOptions extends InferSyncOptions {
+  /** Rejects the call with the signal's reason, at once: waiting work leaves the queue, the result of running work is dropped. */
+  readonly signal?: AbortSignal | undefined
+  /** After so many milliseconds the call is rejected with ERR_TRT_TIMEOUT. It counts from the call, so waiting for {@link Engine.ready} is in it. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** Options that were read once, and checked as far as that goes without the model. */
+export interface GivenOptions {
+  readonly signal: AbortSignal | undefined
+  readonly timeoutMs: number | undefined
+  readonly outputs: readonly string[] | undefined
+  readonly into: ReadonlyMap<string, Tensor> | undefined
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function readInferOptions(options: unknown, method: 'infer' | 'inferSync'): GivenOptions | undefined {
+  if (options === undefined) return undefined
+  const names = method === 'infer' ? (['signal', 'timeoutMs', 'outputs', 'into'] as const) : (['outputs', 'into'] as const)
+  const given: Partial<Record<(typeof names)[number], unknown>> = readOptions(options, names, method)
+  return {
+    signal: checkedSignal(given.signal),
+    timeoutMs: checkedTimeout(given.timeoutMs),
+    outputs: checkedNames(given.outputs),
+    into: checkedTargets(given.into),
+  }
+}
+
+function checkedNames(outputs: unknown): readonly string[] | undefined {
+  if (outputs === undefined) return undefined
+  if (!Array.isArray(outputs) || outputs.length === 0 || !outputs.every((name) => typeof name === 'string')) {
+    throw expected('an array of names of outputs', 'outputs', outputs)
+  }
+  return [...(outputs as string[])]
+}
+
+function checkedTargets(into: unknown): ReadonlyMap<string, Tensor> | undefined {
+  if (into === undefined) return undefined
+  if (typeof into !== 'object' || into === null || Tensor.is(into)) throw expected('a record of Tensors', 'into', into)
+  const entries = Object.keys(into).map((name) => [name, (into as Record<string, unknown>)[name]] as const)
+  for (const [name, tensor] of entries) if (!Tensor.is(tensor)) throw expected('a Tensor', `into ${JSON.stringify(name)}`, tensor)
+  return new Map(entries as [string, Tensor][])
+}
+
+/** The options by position, for a model with these outputs. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED */
+export function runOptions({ outputs, into }: GivenOptions, infos: TensorInfos): RunOptions {
+  const names = Object.keys(infos)
+  if (outputs !== undefined && names.length > 53)
+    throw new TensorRTError('ERR_TRT_UNSUPPORTED', 'The option outputs is for models of up to 53 outputs')
+  for (const name of [...(outputs ?? []), ...(into?.keys() ?? [])]) {
+    if (infos[name] === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'an output', name)
+  }
+  into?.forEach((tensor, name) => {
+    checkTarget(tensor, name, infos)
+  })
+  return {
+    ...(outputs !== undefined && { outputs: names.map((name) => outputs.includes(name)) }),
+    ...(into !== undefined && { into: names.map((name) => into.get(name)) }),
+  }
+}
+
+function checkTarget(tensor: Tensor, name: string, infos: TensorInfos): void {
+  const info = infos[name]
+  const label = `into ${JSON.stringify(name)}`
+  if (tensor.dtype !== info?.dtype)
+    throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${info?.dtype ?? ''} for ${label} but received ${tensor.dtype}`)
+  const fits = tensor.shape.length === info.shape.length && info.shape.every((dim, i) => dim < 0 || dim === tensor.shape[i])
+  if (!fits)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected shape [${info.shape.join(', ')}] for ${label} but received [${tensor.shape.join(', ')}]`,
+    )
+  if (tensor.data.byteLength !== tensor.byteLength)
+    throw new TensorRTError('ERR_TRT_DETACHED', `The buffer of ${label} was transferred away or resized`)
+}

@@ -1,0 +1,152 @@
+#include "completions.h"
+
+#include <cstring>
+#include <map>
+
+#include "environment.h"
+#include "errors.h"
+#include "exports.h"
+#include "values.h"
+
+namespace nt::node {
+namespace {
+
+constexpr std::size_t kHead = 7;       // numbers of a completion before its outputs
+constexpr std::size_t kPerOutput = 12;  // at most: place, offset, bytes, rank, 8 dimensions
+constexpr std::size_t kAlignment = 8;   // of a small output in `scratch`: the largest element's
+
+// The bytes of pinned memory that JavaScript holds, in the whole process: beyond the limit results are copied.
+std::atomic<std::size_t>& externalBytes() {
+  static auto& bytes = *new std::atomic<std::size_t>(0);
+  return bytes;
+}
+constexpr std::size_t kPinnedLimit = std::size_t{256} << 20;
+
+struct Held {
+  std::shared_ptr<cuda::PinnedBlock> block;
+  std::size_t bytes;
+};
+
+void letGo(napi_env env, void*, void* hint) {
+  const std::unique_ptr<Held> held(static_cast<Held*>(hint));
+  externalBytes() -= held->bytes;
+  int64_t ignored = 0;
+  napi_adjust_external_memory(env, -static_cast<int64_t>(held->bytes), &ignored);
+}
+
+// An ArrayBuffer over the pinned memory itself, or null where it has to be copied.
+napi_value externalOver(Napi::Env env, const execution::Output& output, const std::shared_ptr<cuda::PinnedBlock>& block) {
+  if (externalBytes() + output.size > kPinnedLimit) return nullptr;
+  auto held = std::make_unique<Held>(Held{block, output.size});
+  napi_value result = nullptr;
+  auto* data = const_cast<uint8_t*>(output.data);
+  if (napi_create_external_arraybuffer(env, data, output.size, letGo, held.get(), &result) != napi_ok) return nullptr;
+  externalBytes() += output.size;
+  (void)held.release();
+  int64_t ignored = 0;
+  napi_adjust_external_memory(env, static_cast<int64_t>(output.size), &ignored);
+  return result;
+}
+
+const std::shared_ptr<cuda::PinnedBlock>& blockOf(const execution::Completion& completion, const uint8_t* data) {
+  for (const auto& block : completion.memory) {
+    if (data >= block->data() && data < block->data() + block->capacity()) return block;
+  }
+  return completion.memory.front();
+}
+
+}  // namespace
+
+CompletionPort::CompletionPort(Napi::Float64Array dims, Napi::Float64Array meta, Napi::ArrayBuffer scratch, Napi::Function settle)
+    : dims_(Napi::Persistent(dims)),
+      meta_(Napi::Persistent(meta)),
+      scratch_(Napi::Persistent(scratch)),
+      settle_(Napi::Persistent(settle)),
+      dimsData_(dims.Data()),
+      values_(meta.Data()),
+      capacity_(meta.ElementLength()),
+      scratchData_(static_cast<uint8_t*>(scratch.Data())),
+      scratchCapacity_(scratch.ByteLength()) {}
+
+void CompletionPort::deliver(Napi::Env env, std::vector<execution::Completion> completions) {
+  std::size_t next = 0;
+  while (next < completions.size()) {
+    const Napi::HandleScope scope(env);
+    restart();
+    Napi::Array objects = Napi::Array::New(env);
+    int count = 0;
+    for (; next < completions.size() && append(env, completions[next], objects); ++next) ++count;
+    settle_.Call({Napi::Number::New(env, count), objects});
+  }
+}
+
+Napi::Array CompletionPort::write(Napi::Env env, execution::Completion& completion) {
+  restart();
+  Napi::Array objects = Napi::Array::New(env);
+  append(env, completion, objects);
+  return objects;
+}
+
+bool CompletionPort::fits(const execution::Completion& completion) const {
+  std::size_t bytes = 0;
+  for (const execution::Output& output : completion.outputs) bytes += output.size <= kSmall ? output.size + kAlignment : 0;
+  return used_ + kHead + kPerOutput * completion.outputs.size() <= capacity_ && scratchUsed_ + bytes <= scratchCapacity_;
+}
+
+bool CompletionPort::append(Napi::Env env, execution::Completion& completion, Napi::Array& objects) {
+  if (used_ > 0 && !fits(completion)) return false;
+  put(static_cast<double>(completion.request));
+  put(completion.failure ? 1 : 0);
+  put(static_cast<double>(completion.outputs.size()));
+  put(completion.timing.queue);
+  put(completion.timing.copyIn);
+  put(completion.timing.compute);
+  put(completion.timing.copyOut);
+  if (completion.failure) objects.Set(objects.Length(), toJavaScript(env, completion.failure));
+  for (const execution::Output& output : completion.outputs) appendOutput(env, completion, output, objects);
+  completion = {};  // its memory goes back to the pool
+  return true;
+}
+
+void CompletionPort::appendOutput(Napi::Env env, execution::Completion& completion, const execution::Output& output,
+                                  Napi::Array& objects) {
+  if (output.data == nullptr) return put(notWanted);
+  if (output.inTarget) {
+    put(target);
+    put(0);
+  } else if (output.size <= kSmall && scratchUsed_ + output.size <= scratchCapacity_) {
+    put(small);
+    put(static_cast<double>(scratchUsed_));
+    std::memcpy(scratchData_ + scratchUsed_, output.data, output.size);
+    scratchUsed_ += (output.size + kAlignment - 1) / kAlignment * kAlignment;
+  } else {
+    put(buffer);
+    put(objects.Length());
+    napi_value value = output.size >= kExternal ? externalOver(env, output, blockOf(completion, output.data)) : nullptr;
+    if (value == nullptr) {
+      Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, output.size);
+      std::memcpy(copy.Data(), output.data, output.size);
+      value = copy;
+    }
+    objects.Set(objects.Length(), value);
+  }
+  put(static_cast<double>(output.size));
+  put(static_cast<double>(output.shape.size()));
+  for (const int64_t dim : output.shape) put(static_cast<double>(dim));
+}
+
+namespace {
+
+// connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle): once per environment, before any engine is opened
+Napi::Value connect(const Napi::CallbackInfo& info) {
+  const auto environment = Environment::of(info.Env());
+  environment->connect(std::make_unique<CompletionPort>(info[0].As<Napi::Float64Array>(), info[1].As<Napi::Float64Array>(),
+                                                        info[2].As<Napi::ArrayBuffer>(), info[3].As<Napi::Function>()));
+  return info.Env().Undefined();
+}
+
+}  // namespace
+
+void exportCompletions(Napi::Env env, Napi::Object exports) { exports.Set("connect", Napi::Function::New(env, connect)); }
+
+}  // namespace nt::node

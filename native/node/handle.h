@@ -1,0 +1,33 @@
+// What the functions of one JavaScript engine object share.
+#pragma once
+
+#include <napi.h>
+
+#include <memory>
+#include <vector>
+
+#include "../execution/session.h"
+#include "environment.h"
+
+namespace nt::node {
+
+struct EngineHandle {
+  std::shared_ptr<execution::Session> session;  // null once closed
+  std::shared_ptr<Environment> environment;
+  Environment::Closers::iterator closer;
+  std::vector<execution::Target> targets;  // for the next call, by output; empty when none
+
+  // Throws ERR_TRT_CLOSED.
+  execution::Session& open() const {
+    if (!session) throw Error("ERR_TRT_CLOSED", "The engine is closed");
+    return *session;
+  }
+};
+
+// A function whose `this` does not matter: it belongs to the handle, and keeps it.
+napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback, const std::shared_ptr<EngineHandle>& handle);
+
+// The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel, setTarget.
+void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
+
+}  // namespace nt::node

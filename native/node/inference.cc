@@ -1,0 +1,180 @@
+// The calls that every inference makes. Bare Node-API here: a call costs a few hundred nanoseconds, and each wrapper would show.
+#include <cstring>
+
+#include "completions.h"
+#include "errors.h"
+#include "handle.h"
+#include "pinned.h"
+#include "values.h"
+
+namespace nt::node {
+namespace {
+
+constexpr std::size_t kMostArguments = 2048;
+
+// The arguments of a call: numbers first, then one typed array for each input. Shapes come in `dims`, which lib/ writes just before.
+struct Arguments {
+  napi_env env;
+  EngineHandle* handle = nullptr;
+  std::vector<napi_value> values;
+
+  Arguments(napi_env env, napi_callback_info info) : env(env), values(16) {
+    std::size_t count = values.size();
+    void* data = nullptr;
+    napi_get_cb_info(env, info, &count, values.data(), nullptr, &data);
+    if (count > values.size()) {
+      values.resize(std::min(count, kMostArguments));
+      napi_get_cb_info(env, info, &count, values.data(), nullptr, &data);
+    }
+    values.resize(std::min(count, values.size()));
+    handle = static_cast<std::shared_ptr<EngineHandle>*>(data)->get();
+  }
+
+  double number(std::size_t index) const {
+    double value = 0;
+    if (index >= values.size() || napi_get_value_double(env, values[index], &value) != napi_ok) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a number for argument " + std::to_string(index));
+    }
+    return value;
+  }
+
+  // The memory of a typed array, or of an ArrayBuffer; nothing when it is detached.
+  std::span<const uint8_t> bytes(std::size_t index) const {
+    napi_typedarray_type type = napi_uint8_array;
+    std::size_t length = 0;
+    void* data = nullptr;
+    if (index >= values.size() ||
+        napi_get_typedarray_info(env, values[index], &type, &length, &data, nullptr, nullptr) != napi_ok) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a typed array for argument " + std::to_string(index));
+    }
+    constexpr std::size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 2};  // by napi_typedarray_type
+    const auto kind = static_cast<std::size_t>(type);
+    const std::size_t size = kind < std::size(sizes) ? sizes[kind] : 1;
+    return {static_cast<const uint8_t*>(data), data == nullptr ? 0 : length * size};
+  }
+};
+
+// What the wrapped body throws becomes a JavaScript exception.
+template <class Body>
+napi_value call(napi_env env, napi_callback_info info, Body body) {
+  try {
+    Arguments arguments(env, info);
+    return body(arguments);
+  } catch (...) {
+    napi_throw(env, toJavaScript(env, std::current_exception()));
+    return nullptr;
+  }
+}
+
+// Rank and dimensions of each input, as lib/ wrote them into the shared array.
+std::vector<execution::Given> givenOf(const Arguments& arguments, std::size_t first, const double* dims, std::size_t inputs) {
+  std::vector<execution::Given> given(inputs);
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const auto rank = static_cast<std::size_t>(*dims++);
+    given[i].shape.assign(dims, dims + rank);
+    dims += rank;
+    given[i].bytes = arguments.bytes(first + i);
+  }
+  return given;
+}
+
+// Inputs in pinned memory of ours are not copied.
+void lease(std::vector<execution::Given>& given, execution::Part& part) {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    std::shared_ptr<void> owner = leasePinned(given[i].bytes.data(), given[i].bytes.size());
+    if (!owner) continue;
+    given[i].lease = {owner, given[i].bytes.data()};
+    part.leases.resize(given.size());
+    part.leases[i] = given[i].lease;
+  }
+}
+
+execution::Part partOf(EngineHandle& handle, uint64_t request, double outputs) {
+  execution::Part part;
+  part.request = request;
+  if (outputs >= 0) part.outputs = static_cast<uint64_t>(outputs);
+  part.targets = std::move(handle.targets);
+  handle.targets.clear();
+  return part;
+}
+
+// submit(request, outputs, ...arrays): queues an inference; its completion comes through the port
+napi_value submit(napi_env env, napi_callback_info info) {
+  return call(env, info, [&](const Arguments& arguments) -> napi_value {
+    EngineHandle& handle = *arguments.handle;
+    execution::Part part = partOf(handle, static_cast<uint64_t>(arguments.number(0)), arguments.number(1));
+    execution::Session& session = handle.open();
+    auto given = givenOf(arguments, 2, handle.environment->port()->dims(), session.engine().inputs().size());
+    lease(given, part);
+    session.submit(given, std::move(part));
+    handle.environment->begin(env);
+    return nullptr;
+  });
+}
+
+// runSync(outputs, ...arrays): runs on this thread; the completion stands in the port's array, the result is its objects
+napi_value runSync(napi_env env, napi_callback_info info) {
+  return call(env, info, [&](const Arguments& arguments) -> napi_value {
+    EngineHandle& handle = *arguments.handle;
+    execution::Part part = partOf(handle, 0, arguments.number(0));
+    execution::Session& session = handle.open();
+    CompletionPort& port = *handle.environment->port();
+    auto given = givenOf(arguments, 1, port.dims(), session.engine().inputs().size());
+    lease(given, part);
+    execution::Completion completion = session.run(given, std::move(part));
+    return port.write(env, completion);
+  });
+}
+
+// cancel(request): whether it was taken out of the queue, so that no completion comes
+napi_value cancel(napi_env env, napi_callback_info info) {
+  return call(env, info, [&](const Arguments& arguments) -> napi_value {
+    EngineHandle& handle = *arguments.handle;
+    const bool cancelled = handle.session && handle.session->cancel(static_cast<uint64_t>(arguments.number(0)));
+    if (cancelled) handle.environment->end(env);
+    napi_value result = nullptr;
+    napi_get_boolean(env, cancelled, &result);
+    return result;
+  });
+}
+
+// setTarget(output, array): the next call writes that output there. False where the array is no pinned memory of ours.
+napi_value setTarget(napi_env env, napi_callback_info info) {
+  return call(env, info, [&](const Arguments& arguments) -> napi_value {
+    EngineHandle& handle = *arguments.handle;
+    const auto output = static_cast<std::size_t>(arguments.number(0));
+    const std::size_t outputs = handle.open().engine().outputs().size();
+    const auto bytes = arguments.bytes(1);
+    std::shared_ptr<void> owner = output < outputs ? leasePinned(bytes.data(), bytes.size()) : nullptr;
+    if (owner) {
+      handle.targets.resize(outputs);
+      handle.targets[output] = {owner, const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    }
+    napi_value result = nullptr;
+    napi_get_boolean(env, owner != nullptr, &result);
+    return result;
+  });
+}
+
+}  // namespace
+
+napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback, const std::shared_ptr<EngineHandle>& handle) {
+  auto* kept = new std::shared_ptr<EngineHandle>(handle);
+  napi_value function = nullptr;
+  const auto release = [](napi_env, void* data, void*) { delete static_cast<std::shared_ptr<EngineHandle>*>(data); };
+  if (napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, kept, &function) != napi_ok ||
+      napi_add_finalizer(env, function, kept, release, nullptr, nullptr) != napi_ok) {
+    delete kept;
+    throw Error("ERR_TRT_EXECUTION", "Node refused to make a function");
+  }
+  return function;
+}
+
+void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle) {
+  engine.Set("submit", boundFunction(env, "submit", submit, handle));
+  engine.Set("runSync", boundFunction(env, "runSync", runSync, handle));
+  engine.Set("cancel", boundFunction(env, "cancel", cancel, handle));
+  engine.Set("setTarget", boundFunction(env, "setTarget", setTarget, handle));
+}
+
+}  // namespace nt::node

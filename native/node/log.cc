@@ -1,0 +1,35 @@
+// subscribeLog(): what TensorRT says, for whoever listens.
+#include "../tensorrt/logger.h"
+#include "environment.h"
+#include "errors.h"
+#include "exports.h"
+
+namespace nt::node {
+namespace {
+
+// subscribeLog(level: number, listener): unsubscribe()
+Napi::Value subscribeLog(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const auto environment = Environment::of(info.Env());
+    const int level = info[0].As<Napi::Number>().Int32Value();
+    const int listener = environment->hold(info[1].As<Napi::Function>());
+    const int subscription = tensorrt::subscribeLog(level, [environment, listener](int32_t severity, const std::string& line) {
+      environment->post([environment, listener, severity, line](Napi::Env env) {
+        environment->callHeld(env, listener, {Napi::Number::New(env, severity), Napi::String::New(env, line)});
+      });
+    });
+    // no line after the environment's end
+    const auto closer = environment->addCloser([subscription] { tensorrt::unsubscribeLog(subscription); });
+    return Napi::Function::New(info.Env(), [environment, subscription, listener, closer](const Napi::CallbackInfo&) {
+      tensorrt::unsubscribeLog(subscription);
+      environment->release(listener);
+      environment->removeCloser(closer);
+    });
+  });
+}
+
+}  // namespace
+
+void exportLog(Napi::Env env, Napi::Object exports) { exports.Set("subscribeLog", Napi::Function::New(env, subscribeLog)); }
+
+}  // namespace nt::node
