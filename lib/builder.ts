@@ -21,6 +21,11 @@ export interface BuilderOptions {
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_builder_config.html setBuilderOptimizationLevel
    */
   readonly optimizationLevel?: number
+  /**
+   * Whether FP32 layers may use TensorFloat-32 (10 bits of mantissa) on the GPU's tensor cores; TensorRT's default is true.
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html BuilderFlag::kTF32
+   */
+  readonly tf32?: boolean
 }
 
 /** The shapes of one input: one shape for all three, or a range. */
@@ -66,16 +71,19 @@ export class Builder {
       device = 0,
       workspace,
       optimizationLevel,
-    } = readOptions(options, ['tensorrt', 'device', 'workspace', 'optimizationLevel'], 'Builder')
+      tf32,
+    } = readOptions(options, ['tensorrt', 'device', 'workspace', 'optimizationLevel', 'tf32'], 'Builder')
     if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
     if (!isInteger(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
     if (optimizationLevel !== undefined && !isInteger(optimizationLevel, 0, 5))
       throw expected('an integer from 0 to 5', 'optimizationLevel', optimizationLevel)
+    if (tf32 !== undefined && typeof tf32 !== 'boolean') throw expected('true or false', 'tf32', tf32)
     this.#options = {
       tensorrt: tensorrtPath(tensorrt),
       device,
       ...(workspace !== undefined && { workspace: checkedBytes(workspace, 'workspace') }),
       ...(optimizationLevel !== undefined && { optimizationLevel }),
+      ...(tf32 !== undefined && { tf32: tf32 ? 1 : 0 }),
     }
   }
 

@@ -67,6 +67,8 @@ export interface EngineMemory {
   /** Pinned memory in use, and kept for later, by all engines of the device in this process. */
   readonly pinned: number
   readonly pinnedKept: number
+  /** Ordinary memory through which small results come, once per thread. */
+  readonly host: number
 }
 
 /**

@@ -11,6 +11,9 @@ const dims = new Float64Array(16_384)
 const meta = new Float64Array(16_384)
 const scratch = new ArrayBuffer(2 ** 20)
 
+/** The bytes of the shared memory. */
+export const sharedBytes = dims.byteLength + meta.byteLength + scratch.byteLength
+
 /** A place of the result's bytes, as native/node/completions.h numbers them. */
 const notWanted = 0
 const small = 1

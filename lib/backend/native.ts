@@ -15,6 +15,7 @@ export interface NativeBuildRequest {
   readonly profiles: readonly NativeProfile[]
   readonly workspace?: number
   readonly optimizationLevel?: number
+  readonly tf32?: 0 | 1
   readonly tensorrt?: string
   readonly device?: number
 }
@@ -36,9 +37,10 @@ export interface NativeBuildResult {
   readonly outputs: readonly NativeTensorFacts[]
   /** Layers of the parsed network, before TensorRT fused any. */
   readonly layers: number
-  /** Bytes of workspace and level of optimization, as the library itself reported them. */
+  /** Bytes of workspace, level of optimization and TF32, as the library itself reported them. */
   readonly workspace: number
   readonly optimizationLevel: number
+  readonly tf32: boolean
   readonly parseMs: number
   readonly buildMs: number
 }
@@ -110,7 +112,7 @@ export interface NativeEngine {
   setTarget(output: number, data: NodeJS.TypedArray): boolean
   allocate(bytes: number): ArrayBuffer
   stats(): EngineStats
-  memory(): EngineMemory
+  memory(): Omit<EngineMemory, 'host'>
   share(): string
   close(): Promise<void>
 }

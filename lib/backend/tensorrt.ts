@@ -1,7 +1,7 @@
 import { capabilities } from '../capabilities.js'
 import type { Tensor } from '../tensor.js'
 import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
-import { connect, forget, readSync, register, writeShapes } from './completions.js'
+import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
 import { fromNative, loadAddon, native, type NativeEngine, type NativeSessionOptions, tensorrtPath } from './native.js'
 import { placed } from './results.js'
 
@@ -123,7 +123,7 @@ class TensorRTBackend implements Backend {
   }
 
   memory(): EngineMemory {
-    return direct(() => this.#engine.memory())
+    return { ...direct(() => this.#engine.memory()), host: sharedBytes }
   }
 
   share(): string {

@@ -36,6 +36,7 @@ TensorFacts factsOf(const tensorrt::Tensor& tensor) {
 void configure(tensorrt::BuilderConfig& config, const Request& request) {
   if (request.workspace > 0) config.setWorkspace(request.workspace);
   if (request.optimizationLevel >= 0) config.setOptimizationLevel(request.optimizationLevel);
+  if (!request.tf32) config.clearFlag(tensorrt::Enumerator::BuilderFlag_kTF32);
 }
 
 }  // namespace
@@ -68,6 +69,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   config->setProgressMonitor(&monitor);
   result.workspace = config->workspace();
   result.optimizationLevel = config->optimizationLevel();
+  result.tf32 = config->flag(tensorrt::Enumerator::BuilderFlag_kTF32);
 
   if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
   const auto buildStart = Clock::now();

@@ -28,6 +28,8 @@ struct Request {
   std::size_t workspace = 0;
   // -1 leaves TensorRT's default
   int32_t optimizationLevel = -1;
+  // TensorFloat-32 for FP32 layers, which TensorRT allows unless told otherwise
+  bool tf32 = true;
 };
 
 struct TensorFacts {
@@ -44,6 +46,7 @@ struct Result {
   // as the library itself reports them
   std::size_t workspace = 0;
   int32_t optimizationLevel = 0;
+  bool tf32 = true;
   double parseMs = 0;
   double buildMs = 0;
 };

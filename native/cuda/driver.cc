@@ -12,7 +12,6 @@
 namespace nt::cuda {
 namespace {
 
-constexpr Result kOutOfMemory = 2;
 constexpr Result kNoDevice = 100;
 
 std::string driverFile() {

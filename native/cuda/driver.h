@@ -18,6 +18,7 @@ using GraphExec = void*;
 using DevicePtr = uint64_t;  // CUdeviceptr, 64 bits on every system that has TensorRT
 
 inline constexpr Result kSuccess = 0;
+inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNotReady = 600;
 
 // After such an error every further call on the device fails: cuda.h calls the context "corrupted" or asks to relaunch

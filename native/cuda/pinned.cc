@@ -40,7 +40,11 @@ std::shared_ptr<PinnedBlock> PinnedPool::acquire(std::size_t bytes) {
   }
   constexpr unsigned kPortable = 1;  // CU_MEMHOSTALLOC_PORTABLE
   void* memory = nullptr;
-  const Result result = device_.driver().memHostAlloc(&memory, size, kPortable);
+  Result result = device_.driver().memHostAlloc(&memory, size, kPortable);
+  if (result == kOutOfMemory) {
+    trim();  // blocks of other sizes are kept for later, and this is now
+    result = device_.driver().memHostAlloc(&memory, size, kPortable);
+  }
   if (result != kSuccess) {
     const std::lock_guard lock(mutex_);
     usedBytes_ -= size;
@@ -60,6 +64,18 @@ void PinnedPool::giveBack(PinnedBlock* block) noexcept {
     }
   }
   free(block);
+}
+
+void PinnedPool::trim() noexcept {
+  std::map<std::size_t, std::vector<PinnedBlock*>> kept;
+  {
+    const std::lock_guard lock(mutex_);
+    kept.swap(kept_);
+    keptBytes_ = 0;
+  }
+  for (const auto& [_, blocks] : kept) {
+    for (PinnedBlock* block : blocks) free(block);
+  }
 }
 
 void PinnedPool::free(PinnedBlock* block) noexcept {

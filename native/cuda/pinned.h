@@ -47,6 +47,8 @@ class PinnedPool {
  private:
   explicit PinnedPool(const DeviceContext& device) : device_(device) {}
   void giveBack(PinnedBlock* block) noexcept;
+  // Frees what is kept.
+  void trim() noexcept;
   void free(PinnedBlock* block) noexcept;
 
   const DeviceContext& device_;

@@ -29,6 +29,7 @@ building::Request requestOf(const Napi::Object& options) {
   if (!options.Get("model").IsUndefined()) request.model = bytesOf(options.Get("model"), "model");
   request.workspace = static_cast<std::size_t>(integerOf(options, "workspace", 0));
   request.optimizationLevel = static_cast<int32_t>(integerOf(options, "optimizationLevel", -1));
+  request.tf32 = integerOf(options, "tf32", 1) != 0;
   const Napi::Array profiles = options.Get("profiles").As<Napi::Array>();
   for (uint32_t i = 0; i < profiles.Length(); ++i) request.profiles.push_back(profileOf(profiles.Get(i)));
   return request;
@@ -58,6 +59,7 @@ Napi::Value resultValue(Napi::Env env, const tensorrt::Library& library, buildin
   value.Set("layers", result.layers);
   value.Set("workspace", static_cast<double>(result.workspace));
   value.Set("optimizationLevel", result.optimizationLevel);
+  value.Set("tf32", result.tf32);
   value.Set("parseMs", result.parseMs);
   value.Set("buildMs", result.buildMs);
   return value;

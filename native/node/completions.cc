@@ -11,7 +11,7 @@
 namespace nt::node {
 namespace {
 
-constexpr std::size_t kHead = 7;       // numbers of a completion before its outputs
+constexpr std::size_t kHead = 7;        // numbers of a completion before its outputs
 constexpr std::size_t kPerOutput = 12;  // at most: place, offset, bytes, rank, 8 dimensions
 constexpr std::size_t kAlignment = 8;   // of a small output in `scratch`: the largest element's
 
@@ -35,7 +35,8 @@ void letGo(napi_env env, void*, void* hint) {
 }
 
 // An ArrayBuffer over the pinned memory itself, or null where it has to be copied.
-napi_value externalOver(Napi::Env env, const execution::Output& output, const std::shared_ptr<cuda::PinnedBlock>& block) {
+napi_value externalOver(Napi::Env env, const execution::Output& output,
+                        const std::shared_ptr<cuda::PinnedBlock>& block) {
   if (externalBytes() + output.size > kPinnedLimit) return nullptr;
   auto held = std::make_unique<Held>(Held{block, output.size});
   napi_value result = nullptr;
@@ -57,7 +58,8 @@ const std::shared_ptr<cuda::PinnedBlock>& blockOf(const execution::Completion& c
 
 }  // namespace
 
-CompletionPort::CompletionPort(Napi::Float64Array dims, Napi::Float64Array meta, Napi::ArrayBuffer scratch, Napi::Function settle)
+CompletionPort::CompletionPort(Napi::Float64Array dims, Napi::Float64Array meta, Napi::ArrayBuffer scratch,
+                               Napi::Function settle)
     : dims_(Napi::Persistent(dims)),
       meta_(Napi::Persistent(meta)),
       scratch_(Napi::Persistent(scratch)),
@@ -89,8 +91,10 @@ Napi::Array CompletionPort::write(Napi::Env env, execution::Completion& completi
 
 bool CompletionPort::fits(const execution::Completion& completion) const {
   std::size_t bytes = 0;
-  for (const execution::Output& output : completion.outputs) bytes += output.size <= kSmall ? output.size + kAlignment : 0;
-  return used_ + kHead + kPerOutput * completion.outputs.size() <= capacity_ && scratchUsed_ + bytes <= scratchCapacity_;
+  for (const execution::Output& output : completion.outputs)
+    bytes += output.size <= kSmall ? output.size + kAlignment : 0;
+  return used_ + kHead + kPerOutput * completion.outputs.size() <= capacity_ &&
+         scratchUsed_ + bytes <= scratchCapacity_;
 }
 
 bool CompletionPort::append(Napi::Env env, execution::Completion& completion, Napi::Array& objects) {
@@ -137,16 +141,20 @@ void CompletionPort::appendOutput(Napi::Env env, execution::Completion& completi
 
 namespace {
 
-// connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle): once per environment, before any engine is opened
+// connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle): once per environment, before any
+// engine is opened
 Napi::Value connect(const Napi::CallbackInfo& info) {
   const auto environment = Environment::of(info.Env());
-  environment->connect(std::make_unique<CompletionPort>(info[0].As<Napi::Float64Array>(), info[1].As<Napi::Float64Array>(),
+  environment->connect(std::make_unique<CompletionPort>(info[0].As<Napi::Float64Array>(),
+                                                        info[1].As<Napi::Float64Array>(),
                                                         info[2].As<Napi::ArrayBuffer>(), info[3].As<Napi::Function>()));
   return info.Env().Undefined();
 }
 
 }  // namespace
 
-void exportCompletions(Napi::Env env, Napi::Object exports) { exports.Set("connect", Napi::Function::New(env, connect)); }
+void exportCompletions(Napi::Env env, Napi::Object exports) {
+  exports.Set("connect", Napi::Function::New(env, connect));
+}
 
 }  // namespace nt::node

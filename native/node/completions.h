@@ -1,4 +1,5 @@
-// How what became of inferences reaches JavaScript: as numbers in one shared array, so that a thousand small results cost one call.
+// How what became of inferences reaches JavaScript: as numbers in one shared array, so that a thousand small results
+// cost one call.
 #pragma once
 
 #include <napi.h>
@@ -11,8 +12,9 @@ namespace nt::node {
 
 // Per environment; lib/backend/completions.ts is its other side.
 //
-// `meta` holds, for each completion: request, failed (0 or 1), number of outputs, milliseconds of queue, copy in, compute and copy
-// out (negative: not measured), then for each output its place, offset or object number, bytes, rank and dimensions.
+// `meta` holds, for each completion: request, failed (0 or 1), number of outputs, milliseconds of queue, copy in,
+// compute and copy out (negative: not measured), then for each output its place, offset or object number, bytes, rank
+// and dimensions.
 class CompletionPort {
  public:
   enum Place : int { notWanted = 0, small = 1, buffer = 2, target = 3 };
@@ -29,13 +31,14 @@ class CompletionPort {
 
  private:
   bool append(Napi::Env env, execution::Completion& completion, Napi::Array& objects);
-  void appendOutput(Napi::Env env, execution::Completion& completion, const execution::Output& output, Napi::Array& objects);
+  void appendOutput(Napi::Env env, execution::Completion& completion, const execution::Output& output,
+                    Napi::Array& objects);
   void put(double value) { values_[used_++] = value; }
   bool fits(const execution::Completion& completion) const;
   void restart() { used_ = scratchUsed_ = 0; }
 
-  // Up to this size a result goes through `scratch`, above it has an ArrayBuffer of its own, and from kExternal on that one is the
-  // pinned memory itself.
+  // Up to this size a result goes through `scratch`, above it has an ArrayBuffer of its own, and from kExternal on that
+  // one is the pinned memory itself.
   static constexpr std::size_t kSmall = std::size_t{32} << 10;
   static constexpr std::size_t kExternal = std::size_t{256} << 10;
 

@@ -58,7 +58,8 @@ execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
   session.maxQueue = static_cast<std::size_t>(integerOf(options, "maxQueue", 4096));
   session.lane.profile = static_cast<int32_t>(integerOf(options, "profile", -1));
   session.lane.highPriority = integerOf(options, "highPriority", 0) != 0;
-  session.lane.graphs = integerOf(options, "graphs", 1) != 0 ? execution::GraphMode::automatic : execution::GraphMode::off;
+  session.lane.graphs =
+      integerOf(options, "graphs", 1) != 0 ? execution::GraphMode::automatic : execution::GraphMode::off;
   session.lane.slots = static_cast<int>(integerOf(options, "slots", 2));
   if (options.Get("batching").IsObject()) {
     const Napi::Object batching = options.Get("batching").As<Napi::Object>();
@@ -72,17 +73,20 @@ execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
   return session;
 }
 
-EngineHandle& handleOf(const Napi::CallbackInfo& info) { return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data()); }
+EngineHandle& handleOf(const Napi::CallbackInfo& info) {
+  return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data());
+}
 
 // close(): refuses new work, runs what is queued, frees the lanes; the weights go with the last user of the engine
 Napi::Value close(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     EngineHandle& handle = handleOf(info);
-    return handle.environment->run(info.Env(), [session = std::exchange(handle.session, nullptr)]() mutable -> Environment::Finish {
-      if (session) session->close();
-      session.reset();
-      return [](Napi::Env env) { return env.Undefined(); };
-    });
+    return handle.environment->run(info.Env(),
+                                   [session = std::exchange(handle.session, nullptr)]() mutable -> Environment::Finish {
+                                     if (session) session->close();
+                                     session.reset();
+                                     return [](Napi::Env env) { return env.Undefined(); };
+                                   });
   });
 }
 
@@ -181,12 +185,14 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
 }
 
 // Makes the session where the engine is, off the JavaScript thread.
-Napi::Value openSession(Napi::Env env, const Napi::Object& options, std::function<std::shared_ptr<execution::Engine>()> engineOf) {
+Napi::Value openSession(Napi::Env env, const Napi::Object& options,
+                        std::function<std::shared_ptr<execution::Engine>()> engineOf) {
   const auto environment = Environment::of(env);
   const execution::SessionOptions session = sessionOptionsOf(options);
   return environment->run(env, [environment, session, engineOf = std::move(engineOf)]() -> Environment::Finish {
     const auto made = std::make_shared<Session>(
-        engineOf(), session, [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
+        engineOf(), session,
+        [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
     return [made](Napi::Env inner) { return engineValue(inner, made); };
   });
 }
@@ -200,7 +206,9 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
     const int device = static_cast<int>(integerOf(options, "device", 0));
     return openSession(info.Env(), options, [plan, path, device] {
       const auto header = tensorrt::readPlanHeader(plan->data(), plan->size());
-      if (!header) throw Error("ERR_TRT_PLAN", "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
+      if (!header)
+        throw Error("ERR_TRT_PLAN",
+                    "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
       const tensorrt::Library& library = tensorrt::chooseForPlan(path, *header);
       // asked before TensorRT: without a driver its entry points return garbage
       const cuda::DeviceContext& context = cuda::DeviceContext::get(device);

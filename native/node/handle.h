@@ -25,7 +25,8 @@ struct EngineHandle {
 };
 
 // A function whose `this` does not matter: it belongs to the handle, and keeps it.
-napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback, const std::shared_ptr<EngineHandle>& handle);
+napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback,
+                         const std::shared_ptr<EngineHandle>& handle);
 
 // The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel, setTarget.
 void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);

@@ -1,4 +1,5 @@
-// The calls that every inference makes. Bare Node-API here: a call costs a few hundred nanoseconds, and each wrapper would show.
+// The calls that every inference makes. Bare Node-API here: a call costs a few hundred nanoseconds, and each wrapper
+// would show.
 #include <cstring>
 
 #include "completions.h"
@@ -12,7 +13,8 @@ namespace {
 
 constexpr std::size_t kMostArguments = 2048;
 
-// The arguments of a call: numbers first, then one typed array for each input. Shapes come in `dims`, which lib/ writes just before.
+// The arguments of a call: numbers first, then one typed array for each input. Shapes come in `dims`, which lib/ writes
+// just before.
 struct Arguments {
   napi_env env;
   EngineHandle* handle = nullptr;
@@ -67,7 +69,8 @@ napi_value call(napi_env env, napi_callback_info info, Body body) {
 }
 
 // Rank and dimensions of each input, as lib/ wrote them into the shared array.
-std::vector<execution::Given> givenOf(const Arguments& arguments, std::size_t first, const double* dims, std::size_t inputs) {
+std::vector<execution::Given> givenOf(const Arguments& arguments, std::size_t first, const double* dims,
+                                      std::size_t inputs) {
   std::vector<execution::Given> given(inputs);
   for (std::size_t i = 0; i < inputs; ++i) {
     const auto rank = static_cast<std::size_t>(*dims++);
@@ -112,7 +115,8 @@ napi_value submit(napi_env env, napi_callback_info info) {
   });
 }
 
-// runSync(outputs, ...arrays): runs on this thread; the completion stands in the port's array, the result is its objects
+// runSync(outputs, ...arrays): runs on this thread; the completion stands in the port's array, the result is its
+// objects
 napi_value runSync(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
@@ -158,7 +162,8 @@ napi_value setTarget(napi_env env, napi_callback_info info) {
 
 }  // namespace
 
-napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback, const std::shared_ptr<EngineHandle>& handle) {
+napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback,
+                         const std::shared_ptr<EngineHandle>& handle) {
   auto* kept = new std::shared_ptr<EngineHandle>(handle);
   napi_value function = nullptr;
   const auto release = [](napi_env, void* data, void*) { delete static_cast<std::shared_ptr<EngineHandle>*>(data); };

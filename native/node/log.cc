@@ -13,11 +13,12 @@ Napi::Value subscribeLog(const Napi::CallbackInfo& info) {
     const auto environment = Environment::of(info.Env());
     const int level = info[0].As<Napi::Number>().Int32Value();
     const int listener = environment->hold(info[1].As<Napi::Function>());
-    const int subscription = tensorrt::subscribeLog(level, [environment, listener](int32_t severity, const std::string& line) {
-      environment->post([environment, listener, severity, line](Napi::Env env) {
-        environment->callHeld(env, listener, {Napi::Number::New(env, severity), Napi::String::New(env, line)});
-      });
-    });
+    const int subscription =
+        tensorrt::subscribeLog(level, [environment, listener](int32_t severity, const std::string& line) {
+          environment->post([environment, listener, severity, line](Napi::Env env) {
+            environment->callHeld(env, listener, {Napi::Number::New(env, severity), Napi::String::New(env, line)});
+          });
+        });
     // no line after the environment's end
     const auto closer = environment->addCloser([subscription] { tensorrt::unsubscribeLog(subscription); });
     return Napi::Function::New(info.Env(), [environment, subscription, listener, closer](const Napi::CallbackInfo&) {
@@ -30,6 +31,8 @@ Napi::Value subscribeLog(const Napi::CallbackInfo& info) {
 
 }  // namespace
 
-void exportLog(Napi::Env env, Napi::Object exports) { exports.Set("subscribeLog", Napi::Function::New(env, subscribeLog)); }
+void exportLog(Napi::Env env, Napi::Object exports) {
+  exports.Set("subscribeLog", Napi::Function::New(env, subscribeLog));
+}
 
 }  // namespace nt::node

@@ -71,7 +71,8 @@ std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes) {
   const std::shared_ptr<Allocation> allocation = find(reinterpret_cast<uintptr_t>(data), bytes);
   if (!allocation) return nullptr;
   if (allocation->leased.exchange(true)) {
-    throw Error("ERR_TRT_BUFFER_IN_USE", "A tensor made by engine.allocate() is in use by another inference: await that first");
+    throw Error("ERR_TRT_BUFFER_IN_USE",
+                "A tensor made by engine.allocate() is in use by another inference: await that first");
   }
   return {allocation.get(), [allocation](void*) { allocation->leased.store(false); }};
 }

@@ -11,11 +11,12 @@
 
 namespace nt::node {
 
-// An ArrayBuffer over pinned memory, known by its address from then on; an ordinary one where the runtime refuses external memory.
+// An ArrayBuffer over pinned memory, known by its address from then on; an ordinary one where the runtime refuses
+// external memory.
 Napi::ArrayBuffer allocatePinned(Napi::Env env, const cuda::DeviceContext& device, std::size_t bytes);
 
-// Leases the pinned memory that holds these bytes, until the result is let go; null when they are no pinned memory of ours.
-// Throws ERR_TRT_BUFFER_IN_USE when it is leased already.
+// Leases the pinned memory that holds these bytes, until the result is let go; null when they are no pinned memory of
+// ours. Throws ERR_TRT_BUFFER_IN_USE when it is leased already.
 std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes);
 
 }  // namespace nt::node

@@ -92,6 +92,8 @@ class BuilderConfig : public Owned {
   }
   void setOptimizationLevel(int32_t level) { call<Method::VBuilderConfig_setBuilderOptimizationLevel>(level); }
   int32_t optimizationLevel() const { return call<Method::VBuilderConfig_getBuilderOptimizationLevel>(); }
+  void clearFlag(Enumerator flag) { call<Method::VBuilderConfig_clearFlag>(library().number(flag)); }
+  bool flag(Enumerator flag) const { return call<Method::VBuilderConfig_getFlag>(library().number(flag)); }
   // `monitor` must outlive the build.
   void setProgressMonitor(void* monitor) { call<Method::VBuilderConfig_setProgressMonitor>(monitor); }
 };
@@ -179,7 +181,8 @@ class CudaEngine : public Owned {
   }
   // bytes of scratch memory that a context takes
   int64_t contextMemory() const {
-    if (library().has(Method::VCudaEngine_getDeviceMemorySizeV2)) return call<Method::VCudaEngine_getDeviceMemorySizeV2>();
+    if (library().has(Method::VCudaEngine_getDeviceMemorySizeV2))
+      return call<Method::VCudaEngine_getDeviceMemorySizeV2>();
     return static_cast<int64_t>(call<Method::VCudaEngine_getDeviceMemorySize>());
   }
   // the context's object, or null

@@ -106,8 +106,15 @@ void Library::throwMissing(Method method) const {
 }
 
 void* Library::createRuntime() const {
+  const LogCapture log(*log_);
   void* runtime = createRuntime_(logger_, versionNumber_);
-  if (runtime == nullptr) throw Error("ERR_TRT_EXECUTION", name() + " could not create a runtime");
+  // Where CUDA does not start for TensorRT, it returns an offset within a null object (0x238).
+  if (reinterpret_cast<uintptr_t>(runtime) < 4096) {
+    const std::string reason = log.lastError();
+    Error error("ERR_TRT_EXECUTION", name() + " could not create a runtime" + (reason.empty() ? "" : ": " + reason));
+    error.attachLog(log.lines());
+    throw error;
+  }
   return runtime;
 }
 

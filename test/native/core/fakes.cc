@@ -83,10 +83,12 @@ void open(const std::string& folder) {
 const std::string& library() { return state().library; }
 
 void driver(const std::string& key, const std::string& value) {
-  if (state().driver.set(key.c_str(), value.c_str()) == 0) throw std::runtime_error("the fake driver does not know " + key);
+  if (state().driver.set(key.c_str(), value.c_str()) == 0)
+    throw std::runtime_error("the fake driver does not know " + key);
 }
 void tensorrt(const std::string& key, const std::string& value) {
-  if (state().tensorrt.set(key.c_str(), value.c_str()) == 0) throw std::runtime_error("the fake TensorRT does not know " + key);
+  if (state().tensorrt.set(key.c_str(), value.c_str()) == 0)
+    throw std::runtime_error("the fake TensorRT does not know " + key);
 }
 void reset() {
   state().driver.reset();

@@ -1,5 +1,5 @@
-// core_test FOLDER [PART]: FOLDER has the fake libnvinfer of one family, NODE_TENSORRT_LIBCUDA names the fake driver; of all cases
-// those with PART in their name.
+// core_test FOLDER [PART]: FOLDER has the fake libnvinfer of one family, NODE_TENSORRT_LIBCUDA names the fake driver;
+// of all cases those with PART in their name.
 #include <unistd.h>
 
 #include <atomic>
@@ -116,6 +116,8 @@ int main(int count, char** arguments) {
     std::fprintf(stderr, "usage: NODE_TENSORRT_LIBCUDA=libcuda.so.1 core_test FOLDER-OF-LIBNVINFER [PART-OF-A-NAME]\n");
     return 2;
   }
+  // the cases of faults.cc use one device each
+  setenv("FAKE_CUDA_DEVICES", "20000", 1);
   fakes::open(arguments[1]);
   const int code = test::run(count > 2 ? arguments[2] : "");
   std::fflush(stdout);

@@ -71,7 +71,8 @@ std::shared_ptr<Engine> load(const std::string& lines, int device) {
 
 std::vector<float> numbers(int64_t rows, int64_t columns, int seed) {
   std::vector<float> values;
-  for (int64_t i = 0; i < rows * columns; ++i) values.push_back(static_cast<float>((i * 7 + seed * 13) % 1000) / 8 - 40);
+  for (int64_t i = 0; i < rows * columns; ++i)
+    values.push_back(static_cast<float>((i * 7 + seed * 13) % 1000) / 8 - 40);
   return values;
 }
 
@@ -80,8 +81,12 @@ std::vector<float> scaled(std::vector<float> values) {
   return values;
 }
 
-Rig::Rig(const std::string& lines, SessionOptions options, int device) : engine(load(lines, device)) { start(std::move(options)); }
-Rig::Rig(std::shared_ptr<Engine> engine, SessionOptions options) : engine(std::move(engine)) { start(std::move(options)); }
+Rig::Rig(const std::string& lines, SessionOptions options, int device) : engine(load(lines, device)) {
+  start(std::move(options));
+}
+Rig::Rig(std::shared_ptr<Engine> engine, SessionOptions options) : engine(std::move(engine)) {
+  start(std::move(options));
+}
 
 void Rig::start(SessionOptions options) {
   session = std::make_unique<Session>(engine, std::move(options), [this](std::vector<Completion> completions) {
@@ -97,7 +102,8 @@ void Rig::start(SessionOptions options) {
 
 static std::vector<Given> given(const std::vector<Input>& inputs) {
   std::vector<Given> given;
-  for (const Input& input : inputs) given.push_back({input.shape, {input.bytes.data(), input.bytes.size()}, input.lease});
+  for (const Input& input : inputs)
+    given.push_back({input.shape, {input.bytes.data(), input.bytes.size()}, input.lease});
   return given;
 }
 
@@ -108,7 +114,9 @@ uint64_t Rig::submit(const std::vector<Input>& inputs, Part part) {
   return request;
 }
 
-Completion Rig::run(const std::vector<Input>& inputs, Part part) { return session->run(given(inputs), std::move(part)); }
+Completion Rig::run(const std::vector<Input>& inputs, Part part) {
+  return session->run(given(inputs), std::move(part));
+}
 
 Completion Rig::take(uint64_t request) {
   std::unique_lock lock(mutex_);
@@ -135,7 +143,8 @@ void checkNothingLive(const char* file, int line) {
     test::note(count == 0, file, line, "no " + what + " is left, but " + std::to_string(count));
   };
   const fakes::Counts driver = fakes::driverCounts();
-  for (const char* what : {"deviceAllocations", "streams", "events", "graphs", "graphExecs"}) none(what, driver.at(what));
+  for (const char* what : {"deviceAllocations", "streams", "events", "graphs", "graphExecs"})
+    none(what, driver.at(what));
   for (const auto& [what, count] : fakes::liveObjects()) none(what, count);
   for (const auto& [what, count] : fakes::misuse()) none("misuse " + what, count);
   none("pinned memory in use", static_cast<long long>(nt::cuda::PinnedPool::of(DeviceContext::get(0)).used()));

@@ -48,18 +48,18 @@ std::string text(const T& value) {
 
 #define TEST_JOIN2(a, b) a##b
 #define TEST_JOIN(a, b) TEST_JOIN2(a, b)
-#define TEST(name)                                                                        \
-  static void TEST_JOIN(case_, __LINE__)();                                               \
+#define TEST(name)                                                                              \
+  static void TEST_JOIN(case_, __LINE__)();                                                     \
   static const test::Register TEST_JOIN(register_, __LINE__)(name, TEST_JOIN(case_, __LINE__)); \
   static void TEST_JOIN(case_, __LINE__)()
 
 #define CHECK(condition) test::note(static_cast<bool>(condition), __FILE__, __LINE__, #condition)
-#define CHECK_EQ(got, wanted)                                                                                   \
-  do {                                                                                                          \
-    const auto got_ = (got);                                                                                    \
-    const decltype(got_) wanted_ = (wanted);                                                                    \
-    const bool ok_ = got_ == wanted_;                                                                           \
-    test::note(ok_, __FILE__, __LINE__,                                                                         \
+#define CHECK_EQ(got, wanted)                                                                                     \
+  do {                                                                                                            \
+    const auto got_ = (got);                                                                                      \
+    const decltype(got_) wanted_ = (wanted);                                                                      \
+    const bool ok_ = got_ == wanted_;                                                                             \
+    test::note(ok_, __FILE__, __LINE__,                                                                           \
                std::string(#got) + (ok_ ? "" : ": wanted " + test::text(wanted_) + ", got " + test::text(got_))); \
   } while (false)
 #define CHECK_CODE(wanted, expression) CHECK_EQ(codeOf([&] { (void)(expression); }), std::string(wanted))

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { packageRoot } from '../../lib/backend/native.js'
+import { Builder, capabilities, Engine, type Plan, type ProfileShapes, Tensor, type TensorRecord } from '../../lib/index.js'
+import { intersectionOverUnion } from '../../lib/vision/index.js'
+import { realModels } from '../builder/models.js'
+
+// Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the loader's path.
+
+const { gpus, tensorrt } = await capabilities()
+t.ok(gpus.length > 0, 'there is a GPU')
+t.comment(JSON.stringify({ gpus, tensorrt }))
+
+/** Numbers from -1 to 1, the same each time. */
+function randomTensor(shape: readonly number[], seed: number): Tensor<'float32'> {
+  const tensor = Tensor.zeros('float32', shape)
+  let state = seed
+  tensor.data.forEach((_, i) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    tensor.data[i] = state / 2 ** 31 - 1
+  })
+  return tensor
+}
+
+function cosine(a: Tensor | undefined, b: Tensor | undefined): number {
+  const [x, y] = [a?.data as Float32Array, b?.data as Float32Array]
+  let [xy, xx, yy] = [0, 0, 0]
+  x.forEach((value, i) => {
+    const other = y[i] ?? 0
+    xy += value * other
+    xx += value * value
+    yy += other * other
+  })
+  return xy / Math.sqrt(xx * yy)
+}
+
+for (const { name, source, shapes } of realModels) {
+  await t.test(name, async (t) => {
+    const model = await source()
+    const [input = '', range] = Object.entries(shapes)[0] ?? []
+    const shape = Array.isArray(range) ? (range as number[]) : (range as ProfileShapes).opt
+    const plan: Plan = await new Builder({ tf32: false }).build(model, { shapes })
+    await using cpu = await Engine.load(model, { backend: 'cpu' })
+    const inputs = Array.from({ length: 8 }, (_, i) => ({ [input]: randomTensor(shape, i + 1) }))
+    const expected = await Promise.all(inputs.map((each) => cpu.infer(each)))
+
+    let serial: TensorRecord[] = []
+    for (const lanes of [1, 2, 8]) {
+      await using engine = await Engine.load(plan.bytes, { lanes })
+      await engine.warmup()
+      if (serial.length === 0) {
+        for (const each of inputs) serial = [...serial, await engine.infer(each)]
+        serial.forEach((outputs, i) => {
+          for (const [output, tensor] of Object.entries(outputs))
+            t.ok(cosine(tensor, expected[i]?.[output]) >= 0.9999, `${output} of input ${i}`)
+        })
+      }
+      const concurrent = await Promise.all(inputs.map((each) => engine.infer(each)))
+      t.same(concurrent, serial, `8 at once on ${lanes} lanes: bit-equal to one after another`)
+      const [first] = inputs
+      if (first !== undefined) t.same(engine.inferSync(first), serial[0], 'inferSync')
+    }
+  })
+}
+
+await t.test('the demo runs on the GPU, and its boxes are those of the CPU', async (t) => {
+  interface Result {
+    backend: string
+    faces: { score: number; box: [number, number, number, number] }[]
+  }
+  const demo = async (env: Record<string, string>): Promise<Result[]> => {
+    const args = [join(packageRoot(), 'dist/examples/blur-faces.js'), '--json', '--out', t.testdir()]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
+    return JSON.parse(stdout) as Result[]
+  }
+  const gpu = await demo({})
+  const cpu = await demo({ NODE_TENSORRT_LIBCUDA: '/nonexistent/libcuda.so.1' })
+  t.ok(gpu.every((result) => result.backend === 'tensorrt'))
+  t.ok(cpu.every((result) => result.backend === 'cpu'))
+  gpu.forEach(({ faces }, i) => {
+    t.equal(faces.length, cpu[i]?.faces.length)
+    faces.forEach(({ box }, k) => t.ok(intersectionOverUnion(box, cpu[i]?.faces[k]?.box ?? [0, 0, 0, 0]) >= 0.95))
+  })
+})

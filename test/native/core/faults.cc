@@ -1,0 +1,300 @@
+// Every call of the driver and of TensorRT fails, once, from then on, or with the device lost, at each place where it
+// is made: a typed error or recovery, then a close that returns and leaves nothing.
+//
+// Each run has a device of its own, since a lost one stays lost for the process.
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include "rig.h"
+
+extern char** environ;
+
+using namespace rig;
+using namespace std::chrono_literals;
+
+namespace {
+
+using Codes = std::vector<std::string>;
+
+struct Scenario {
+  const char* name;
+  const char* plan;
+  SessionOptions options;
+  std::function<std::vector<Input>(int)> inputs;
+  std::function<bool(const Completion&, int)> right;
+};
+
+std::vector<Scenario> scenarios() {
+  const auto rows = [](int64_t columns, int i) {
+    return std::vector<Input>{input({1, columns}, numbers(1, columns, i))};
+  };
+  const auto right = [](int64_t columns) {
+    return [columns](const Completion& done, int i) {
+      return values<float>(done.outputs[0]) == scaled(numbers(1, columns, i));
+    };
+  };
+  SessionOptions merged = merging(4, 200us);
+  merged.batching.pad = {4};
+  SessionOptions second;
+  second.lane.highPriority = true;
+  second.lane.profile = 1;
+  static const std::string profiles =
+      "name p\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\n"
+      "dims 0 x 2,3 4,3 16,3\ndims 1 x 1,3 4,3 16,3\nop scale a x scale=2 offset=1\nop relu y a\n";
+  return {
+      {"one after another", plans::scale, {}, [=](int i) { return rows(3, i); }, right(3)},
+      {"merged", plans::scale, merged, [=](int i) { return rows(3, i); }, right(3)},
+      {"large", plans::large, {}, [=](int i) { return rows(65536, i); }, right(65536)},
+      {"second profile", profiles.c_str(), second, [=](int i) { return rows(3, i); }, right(3)},
+      {"data-dependent",
+       plans::nonzero,
+       {},
+       [](int i) { return std::vector<Input>{input({200}, std::vector<float>(200, static_cast<float>(i + 1)))}; },
+       [](const Completion& done, int) { return values<int64_t>(done.outputs[0]).size() == 200; }},
+      {"host tensor",
+       plans::reshape,
+       {},
+       [](int i) {
+         return std::vector<Input>{input({12}, numbers(1, 12, i)), input({2}, i % 2 == 0 ? Shape{3, 4} : Shape{2, 6})};
+       },
+       [](const Completion& done, int i) { return values<float>(done.outputs[0]) == numbers(1, 12, i); }},
+  };
+}
+
+struct Stage {
+  std::shared_ptr<Engine> engine;
+  std::unique_ptr<Rig> rig;
+  Codes codes;
+
+  void note(const Scenario& scenario, int i, const std::function<Completion()>& body) {
+    codes.push_back(codeOf([&] {
+      const Completion done = body();
+      if (done.failure) std::rethrow_exception(done.failure);
+      CHECK(scenario.right(done, i));
+    }));
+  }
+  // Loads, warms up until a graph is captured and replayed, has two requests in flight, runs one on this thread.
+  void play(const Scenario& scenario, int device) {
+    codes.push_back(codeOf([&] { engine = load(scenario.plan, device); }));
+    if (!engine) return;
+    codes.push_back(codeOf([&] { rig = std::make_unique<Rig>(engine, scenario.options); }));
+    if (!rig) return;
+    for (int i = 0; i < 4; ++i) {
+      note(scenario, i, [&] { return rig->infer(scenario.inputs(i)); });
+    }
+    uint64_t first = 0, second = 0;
+    const std::string firstCode = codeOf([&] { first = rig->submit(scenario.inputs(4)); });
+    const std::string secondCode = codeOf([&] { second = rig->submit(scenario.inputs(5)); });
+    codes.push_back(firstCode);
+    codes.push_back(secondCode);
+    if (first != 0) note(scenario, 4, [&] { return rig->take(first); });
+    if (second != 0) note(scenario, 5, [&] { return rig->take(second); });
+    note(scenario, 6, [&] { return rig->run(scenario.inputs(6)); });
+  }
+  void close() {
+    if (rig) rig->session->close();
+    rig.reset();
+    engine.reset();
+  }
+};
+
+long long total(const fakes::Counts& counts) {
+  long long sum = 0;
+  for (const auto& [_, count] : counts) sum += count;
+  return sum;
+}
+
+int nextDevice = 1;
+
+// How many calls of one function are tried.
+std::vector<long long> places(long long calls) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const long long most = 3;
+#else
+  const long long most = 12;
+#endif
+  std::vector<long long> places;
+  for (long long n = 1; n <= std::min(calls, most); ++n) places.push_back(n);
+  for (long long n = std::max(most, calls - 2) + 1; n <= calls; ++n) places.push_back(n);
+  return places;
+}
+
+bool typed(const std::string& code) { return code.empty() || code.rfind("ERR_TRT_", 0) == 0; }
+
+// What the driver was asked to free and did not is not there to be blamed on anybody.
+bool frees(const std::string& function) {
+  return function.find("Free") != std::string::npos || function.find("Destroy") != std::string::npos ||
+         function == "cuCtxSetCurrent" || function == "cuCtxGetCurrent";
+}
+
+struct Live {
+  long long things = 0;
+  Live() {
+    const fakes::Counts driver = fakes::driverCounts();
+    for (const char* what : {"deviceAllocations", "streams", "events", "graphs", "graphExecs"})
+      things += driver.at(what);
+    things += total(fakes::liveObjects());
+  }
+};
+
+enum class Mode { once, sticky, lost };
+const char* modeName(Mode mode) {
+  return mode == Mode::once ? "once" : mode == Mode::sticky ? "from then on" : "device lost";
+}
+
+void expect(bool ok, const std::string& what, const std::string& text, const Codes& codes) {
+  test::note(ok, "faults", 0, what + ": " + text + (ok ? "" : " " + test::text(codes)));
+}
+
+void fault(const Scenario& scenario, bool tensorrt, const std::string& function, long long n, Mode mode) {
+  const std::string what =
+      std::string(scenario.name) + ", " + function + " " + std::to_string(n) + " " + modeName(mode);
+  test::watchdog(20, what);
+  fakes::reset();
+  fakes::driver("inline", "1");
+  const int device = nextDevice++;
+  const Live before;
+  const std::string rule = function + ":" + std::to_string(n);
+  if (tensorrt) {
+    fakes::tensorrt("fail", rule + (mode == Mode::sticky ? ":sticky" : ""));
+  } else {
+    const char* code = mode == Mode::lost ? ":719:lost" : function.find("Alloc") != std::string::npos ? ":2" : ":1";
+    fakes::driver("fail", rule + code + (mode == Mode::sticky ? ":sticky" : ""));
+  }
+  Stage stage;
+  stage.play(scenario, device);
+  expect(std::ranges::all_of(stage.codes, typed), what, "all errors are typed", stage.codes);
+  const bool saidLost = std::ranges::count(stage.codes, "ERR_TRT_DEVICE_LOST") > 0;
+  expect(!saidLost || mode == Mode::lost, what, "the device is lost only when it is", stage.codes);
+  if (mode == Mode::once && stage.rig) {
+    stage.codes.clear();
+    for (int i = 0; i < 4; ++i) stage.note(scenario, i, [&] { return stage.rig->infer(scenario.inputs(i)); });
+    const auto bad = std::ranges::count_if(stage.codes, [](const std::string& code) { return !code.empty(); });
+    // the call that fails may be one of these
+    expect(bad <= 1 && stage.codes.back().empty(), what, "later requests work", stage.codes);
+  }
+  if (saidLost && stage.rig) {
+    expect(codeOf([&] { stage.rig->submit(scenario.inputs(0)); }) == "ERR_TRT_DEVICE_LOST", what, "lost for submit()",
+           stage.codes);
+    expect(codeOf([&] { stage.rig->run(scenario.inputs(0)); }) == "ERR_TRT_DEVICE_LOST", what, "lost for run()",
+           stage.codes);
+  }
+  const long long calls = total(fakes::driverCalls());
+  stage.close();
+  if (saidLost)
+    expect(total(fakes::driverCalls()) == calls, what, "closing a lost device does not touch CUDA", stage.codes);
+  if (mode != Mode::lost && !frees(function))
+    expect(Live().things == before.things, what, "nothing is left", stage.codes);
+  for (const auto& [misuse, count] : fakes::misuse()) {
+    if (function != "cuCtxGetCurrent") expect(count == 0, what, "misuse " + misuse, stage.codes);
+  }
+  fakes::reset();
+}
+
+void allFaults(bool tensorrt, const std::vector<Mode>& modes) {
+  std::set<std::string> functions;
+  std::size_t runs = 0;
+  for (const Scenario& scenario : scenarios()) {
+    fakes::reset();
+    fakes::driver("inline", "1");
+    Stage dry;
+    dry.play(scenario, nextDevice++);
+    dry.close();
+    CHECK(std::ranges::all_of(dry.codes, [](const std::string& code) { return code.empty(); }));
+    for (const auto& [function, calls] : tensorrt ? fakes::tensorrtCalls() : fakes::driverCalls()) {
+      functions.insert(function);
+      for (const Mode mode : modes) {
+        for (const long long n : places(calls)) {
+          fault(scenario, tensorrt, function, n, mode);
+          ++runs;
+        }
+      }
+    }
+  }
+  test::say(std::to_string(functions.size()) + " functions, " + std::to_string(runs) + " runs");
+}
+
+// Runs this program again, with the driver failing from its first call on.
+int child(const std::string& rule) {
+  const std::string fail = "FAKE_CUDA_FAIL=" + rule, mark = "CORE_TEST_FIRST_USE=1";
+  std::vector<char*> environment;
+  for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
+  environment.push_back(const_cast<char*>(fail.c_str()));
+  environment.push_back(const_cast<char*>(mark.c_str()));
+  environment.push_back(nullptr);
+  const std::string folder = fakes::library().substr(0, fakes::library().rfind('/')), part = "first use in a process";
+  char self[] = "/proc/self/exe";
+  char* arguments[] = {self, const_cast<char*>(folder.c_str()), const_cast<char*>(part.c_str()), nullptr};
+  pid_t pid = 0;
+  int status = -1;
+  if (posix_spawn(&pid, self, nullptr, nullptr, arguments, environment.data()) != 0) return -1;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+}  // namespace
+
+TEST("faults: the driver fails once at each place") { allFaults(false, {Mode::once}); }
+TEST("faults: the driver fails from each place on") { allFaults(false, {Mode::sticky}); }
+TEST("faults: the device is lost at each place") { allFaults(false, {Mode::lost}); }
+TEST("faults: TensorRT fails once, or from then on, at each place") { allFaults(true, {Mode::once, Mode::sticky}); }
+
+TEST("faults: a kernel breaks the device while it runs") {
+  for (int n = 1; n <= 12; ++n) {
+    fakes::reset();
+    test::watchdog(20, "operation " + std::to_string(n));
+    Stage stage;
+    const Scenario scenario = scenarios()[static_cast<std::size_t>(n % 3)];
+    const int device = nextDevice++;
+    fakes::driver("failOperation", std::to_string(n) + ":700");
+    stage.play(scenario, device);
+    CHECK(std::ranges::all_of(stage.codes, typed));
+    CHECK(std::ranges::count(stage.codes, "ERR_TRT_DEVICE_LOST") > 0);
+    CHECK_EQ(stage.codes.back(), "ERR_TRT_DEVICE_LOST");
+    // another device of the process does not mind
+    Stage other;
+    other.play(scenario, nextDevice++);
+    CHECK(std::ranges::all_of(other.codes, [](const std::string& code) { return code.empty(); }));
+    other.close();
+    stage.close();
+  }
+  fakes::reset();
+}
+
+TEST("faults: memory of the device runs out and comes back") {
+  fakes::reset();
+  {
+    Rig rig(plans::large);
+    const auto x = numbers(1, 65536, 1), more = numbers(8, 65536, 1);
+    CHECK_EQ(codeOf(rig.infer({input({1, 65536}, x)}).failure), "");
+    fakes::driver("memory", "1000000");
+    CHECK_EQ(codeOf(rig.infer({input({8, 65536}, more)}).failure), "ERR_TRT_OUT_OF_MEMORY");
+    CHECK_EQ(codeOf(rig.infer({input({1, 65536}, x)}).failure), "");
+    fakes::driver("memory", "100000000");
+    CHECK(values<float>(rig.infer({input({8, 65536}, more)}).outputs[0]) == scaled(more));
+  }
+  {
+    Rig rig(plans::nonzero);
+    fakes::driver("memory", "100000");
+    CHECK_EQ(codeOf(rig.infer({input({20000}, std::vector<float>(20000, 1.0F))}).failure), "ERR_TRT_OUT_OF_MEMORY");
+    CHECK_EQ(codeOf(rig.infer({input({2000}, std::vector<float>(2000, 1.0F))}).failure), "");
+  }
+  fakes::reset();
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("faults: at the first use in a process") {
+  if (std::getenv("CORE_TEST_FIRST_USE") != nullptr) {
+    const std::string code = codeOf([] { load(plans::identity); });
+    CHECK(typed(code) && !code.empty());
+    CHECK_EQ(codeOf([] { load(plans::identity); }), code);  // every time it is asked
+    return;
+  }
+  for (const char* rule : {"cuInit:1:999:sticky", "cuInit:1:100:sticky", "cuDeviceGetCount:1:999:sticky"})
+    CHECK_EQ(child(rule), 0);
+}

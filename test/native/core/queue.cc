@@ -1,0 +1,260 @@
+// The queue by a clock that these cases hold: no waiting, exact times.
+#include "../../../native/execution/queue.h"
+
+#include <cstring>
+#include <thread>
+
+#include "rig.h"
+
+using namespace rig;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr TimePoint kStart{1000s};
+
+struct Clocked {
+  TimePoint now = kStart;
+  Queue queue;
+  uint64_t next = 1;
+
+  explicit Clocked(BatchingOptions batching, std::size_t limit = 1000)
+      : queue(std::move(batching), limit, [](std::size_t bytes) {
+          const DeviceContext& device = DeviceContext::get(0);
+          device.makeCurrent();
+          return nt::cuda::PinnedPool::of(device).acquire(bytes);
+        }) {}
+
+  Part part(int64_t rows) {
+    Part part;
+    part.request = next++;
+    part.rows = rows;
+    part.asked = now;
+    return part;
+  }
+  // A request for `rows` rows of `columns` bytes, each row filled with the request's number.
+  uint64_t add(int64_t rows = 1, int64_t columns = 8) {
+    Part made = part(rows);
+    const uint64_t request = made.request;
+    const Queue::Place place = queue.reserve({{rows, columns}}, {static_cast<std::size_t>(columns)}, std::move(made));
+    std::memset(place.batch->row(0, place.row), static_cast<int>(request), static_cast<std::size_t>(rows * columns));
+    queue.commit(place);
+    return request;
+  }
+  std::vector<uint64_t> take() {
+    std::vector<uint64_t> requests;
+    const auto batch = queue.take(now);
+    if (!batch) return requests;
+    int64_t row = 0;
+    for (const Part& part : batch->parts) {
+      requests.push_back(part.request);
+      CHECK_EQ(part.row, row);
+      row += part.rows;
+      const auto columns = batch->rowBytes[0];
+      for (int64_t i = 0; i < part.rows; ++i) {
+        const uint8_t* data = batch->row(0, part.row + i);
+        CHECK(std::all_of(data, data + columns,
+                          [&](uint8_t byte) { return byte == static_cast<uint8_t>(part.request); }));
+      }
+    }
+    CHECK_EQ(batch->rows, row);
+    return requests;
+  }
+};
+
+BatchingOptions batching(int64_t maxBatch, Clock::duration delay, std::vector<int64_t> preferred = {}) {
+  return {maxBatch, delay, std::move(preferred), {}};
+}
+using Ids = std::vector<uint64_t>;
+
+}  // namespace
+
+TEST("queue: 64 single requests with maxBatch 16 are exactly 4 batches") {
+  Clocked q(batching(16, 2ms));
+  for (int i = 0; i < 64; ++i) q.add();
+  CHECK_EQ(q.queue.waiting(), 64u);
+  for (uint64_t batch = 0; batch < 4; ++batch) {
+    const Ids ids = q.take();
+    CHECK_EQ(ids.size(), 16u);
+    CHECK_EQ(ids.front(), batch * 16 + 1);
+  }
+  CHECK_EQ(q.take(), Ids{});
+  CHECK_EQ(q.queue.waiting(), 0u);
+}
+
+TEST("queue: a batch leaves exactly at maxDelay and not a nanosecond before") {
+  Clocked q(batching(16, 2ms));
+  CHECK(!q.queue.nextDue());
+  q.add();
+  q.now += 500us;
+  q.add();
+  CHECK(q.queue.nextDue() == kStart + 2ms);
+  q.now = kStart + 2ms - 1ns;
+  CHECK_EQ(q.take(), Ids{});
+  q.now += 1ns;
+  CHECK_EQ(q.take(), (Ids{1, 2}));
+  CHECK(!q.queue.nextDue());
+}
+
+TEST("queue: without a delay a batch leaves at once, with all that came until then") {
+  Clocked q(batching(16, 0ms));
+  q.add();
+  q.add(3);
+  CHECK_EQ(q.take(), (Ids{1, 2}));
+}
+
+TEST("queue: a preferred size leaves without waiting") {
+  Clocked q(batching(16, 2ms, {4, 8}));
+  for (int i = 0; i < 3; ++i) q.add();
+  CHECK_EQ(q.take(), Ids{});
+  q.add();
+  CHECK_EQ(q.take(), (Ids{1, 2, 3, 4}));
+  q.add(5);
+  CHECK_EQ(q.take(), Ids{});
+  q.add(3);
+  CHECK_EQ(q.take(), (Ids{5, 6}));
+}
+
+TEST("queue: other shapes are other batches, and each has its own time") {
+  Clocked q(batching(16, 2ms));
+  q.add(1, 8);
+  q.now += 1ms;
+  q.add(1, 4);
+  q.add(2, 8);
+  q.now = kStart + 2ms;
+  CHECK_EQ(q.take(), (Ids{1, 3}));
+  CHECK_EQ(q.take(), Ids{});
+  CHECK(q.queue.nextDue() == kStart + 3ms);
+  q.now = kStart + 3ms;
+  CHECK_EQ(q.take(), (Ids{2}));
+}
+
+TEST("queue: what does not fit seals the batch, which leaves at once") {
+  Clocked q(batching(8, 2ms));
+  q.add(6);
+  CHECK_EQ(q.take(), Ids{});
+  q.add(3);
+  q.add(1);  // would fit the first, but does not overtake
+  CHECK_EQ(q.take(), (Ids{1}));
+  CHECK_EQ(q.take(), Ids{});
+  q.now += 2ms;
+  CHECK_EQ(q.take(), (Ids{2, 3}));
+}
+
+TEST("queue: cancelling closes the gap, others keep their rows") {
+  Clocked q(batching(16, 2ms));
+  for (const int64_t rows : {1, 3, 2, 1}) q.add(rows);
+  CHECK(q.queue.cancel(2));
+  CHECK(!q.queue.cancel(2));
+  CHECK(!q.queue.cancel(99));
+  CHECK_EQ(q.queue.waiting(), 3u);
+  q.add(4);
+  CHECK(q.queue.cancel(1));
+  CHECK(q.queue.cancel(5));
+  q.now += 2ms;
+  CHECK_EQ(q.take(), (Ids{3, 4}));
+  CHECK(!q.queue.cancel(3));
+}
+
+TEST("queue: cancelling the oldest moves the time, cancelling the last removes the batch") {
+  Clocked q(batching(16, 2ms));
+  q.add();
+  q.now += 1ms;
+  q.add();
+  CHECK(q.queue.cancel(1));
+  CHECK(q.queue.nextDue() == kStart + 3ms);
+  CHECK(q.queue.cancel(2));
+  CHECK(!q.queue.nextDue());
+  CHECK_EQ(q.queue.waiting(), 0u);
+  q.now += 10ms;
+  CHECK_EQ(q.take(), Ids{});
+}
+
+TEST("queue: a full batch from which a request is taken waits again") {
+  Clocked q(batching(4, 2ms));
+  for (int i = 0; i < 4; ++i) q.add();
+  CHECK(q.queue.cancel(2));
+  CHECK_EQ(q.take(), Ids{});
+  q.add();
+  CHECK_EQ(q.take(), (Ids{1, 3, 4, 5}));
+}
+
+TEST("queue: without batching each request is a batch of its own, in order") {
+  Clocked q(batching(1, 0ms));
+  q.add(1, 8);
+  q.add(1, 8);
+  CHECK_EQ(q.take(), (Ids{1}));
+  CHECK(q.queue.cancel(2));
+  CHECK_EQ(q.take(), Ids{});
+}
+
+TEST("queue: a full queue says so, and takes again when there is room") {
+  Clocked q(batching(4, 2ms), 3);
+  for (int i = 0; i < 3; ++i) q.add();
+  CHECK_CODE("ERR_TRT_QUEUE_FULL", q.add());
+  CHECK_EQ(q.queue.waiting(), 3u);
+  CHECK(q.queue.cancel(2));
+  q.add();
+  CHECK_CODE("ERR_TRT_QUEUE_FULL", q.add());
+}
+
+TEST("queue: a batch that is still being written does not leave") {
+  Clocked q(batching(4, 0ms));
+  const Queue::Place place = q.queue.reserve({{1, 8}}, {8}, q.part(1));
+  CHECK_EQ(q.take(), Ids{});
+  CHECK(!q.queue.cancel(1));
+  std::memset(place.batch->row(0, place.row), 1, 8);
+  q.queue.commit(place);
+  CHECK_EQ(q.take(), (Ids{1}));
+}
+
+TEST("queue: what fails to find memory leaves nothing behind") {
+  int left = 1;
+  Queue queue(batching(4, 0ms), 10, [&](std::size_t bytes) -> std::shared_ptr<nt::cuda::PinnedBlock> {
+    if (left-- == 0) throw nt::Error("ERR_TRT_OUT_OF_MEMORY", "as asked");
+    return nt::cuda::PinnedPool::of(DeviceContext::get(0)).acquire(bytes);
+  });
+  queue.commit(queue.reserve({{1, 8}}, {8}, {}));
+  CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", queue.reserve({{1, 4}}, {4}, {}));
+  CHECK_EQ(queue.waiting(), 1u);
+  CHECK(queue.take(kStart + 1h) != nullptr);
+  CHECK(queue.take(kStart + 1h) == nullptr);
+}
+
+TEST("queue: closed, it refuses, and what waits leaves without delay") {
+  Clocked q(batching(4, 1h));
+  q.add();
+  q.queue.close();
+  CHECK(q.queue.closed());
+  CHECK_CODE("ERR_TRT_CLOSED", q.add());
+  CHECK_EQ(q.take(), (Ids{1}));
+  CHECK(q.queue.waitAndTake() == nullptr);
+}
+
+TEST("queue: drain takes all at once") {
+  Clocked q(batching(2, 1h));
+  for (int i = 0; i < 5; ++i) q.add();
+  CHECK_EQ(q.queue.drain().size(), 3u);
+  CHECK_EQ(q.queue.waiting(), 0u);
+}
+
+TEST("queue: threads that wait all go when the last batch is written and taken after the close") {
+  for (int round = 0; round < 20; ++round) {
+    Clocked q(batching(4, 0ms));
+    q.now = Clock::now();
+    const Queue::Place place = q.queue.reserve({{1, 8}}, {8}, q.part(1));
+    std::atomic<int> taken{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 3; ++i) {
+      threads.emplace_back([&] {
+        while (q.queue.waitAndTake()) ++taken;
+      });
+    }
+    std::this_thread::sleep_for(1ms);
+    q.queue.close();
+    std::this_thread::sleep_for(1ms);
+    q.queue.commit(place);
+    for (std::thread& thread : threads) thread.join();
+    CHECK_EQ(taken.load(), 1);
+  }
+}
