@@ -121,7 +121,7 @@ function checkedBatching(batching: unknown): NonNullable<NativeSessionOptions['b
 function checkedSizes(sizes: unknown, maxBatch: number, name: string): number[] {
   if (!Array.isArray(sizes) || !sizes.every((size) => isWhole(size, 1, maxBatch)))
     throw expected(`an array of sizes from 1 to ${maxBatch}`, name, sizes)
-  return [...new Set(sizes as number[])].sort((a, b) => a - b)
+  return [...new Set(sizes)].sort((a, b) => a - b)
 }
 
 function powersOfTwo(most: number): number[] {

@@ -147,7 +147,7 @@ export class Engine implements AsyncDisposable {
         this.#loaded ? this.#run(this.#loaded, tensors, given, signal) : this.#runWhenReady(tensors, given, signal),
       )
     } catch (error) {
-      return Promise.reject(error as Error)
+      return rejected(error)
     }
   }
 
@@ -180,6 +180,7 @@ export class Engine implements AsyncDisposable {
    * @throws TensorRTError as {@link infer}, ERR_TRT_NOT_READY before {@link ready}, and ERR_TRT_UNSUPPORTED on the CPU backend
    */
   inferSync(inputs: Readonly<Record<string, Tensor>>, options?: InferSyncOptions): TensorRecord
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller's word for what the model gives, as with infer
   inferSync<R extends Tensor | TensorRecord = Tensor>(input: Tensor, options?: InferSyncOptions): R
   inferSync(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferSyncOptions): Tensor | TensorRecord {
     const given = readInferOptions(options, 'inferSync')
@@ -303,6 +304,10 @@ export class Engine implements AsyncDisposable {
 
 function closed(): TensorRTError {
   return new TensorRTError('ERR_TRT_CLOSED', 'The engine is closed')
+}
+
+async function rejected(reason: unknown): Promise<never> {
+  throw reason
 }
 
 function onlyOnGpu(what: string): TensorRTError {

@@ -45,7 +45,7 @@ function checkedNames(outputs: unknown): readonly string[] | undefined {
   if (!Array.isArray(outputs) || outputs.length === 0 || !outputs.every((name) => typeof name === 'string')) {
     throw expected('an array of names of outputs', 'outputs', outputs)
   }
-  return [...(outputs as string[])]
+  return [...outputs]
 }
 
 function checkedTargets(into: unknown): ReadonlyMap<string, Tensor> | undefined {

@@ -1,0 +1,47 @@
+/** Engines on the fake device of test/fake, whose own work takes as long as it is told to. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openTensorRT } from '../../lib/backend/tensorrt.js'
+import type { Backend } from '../../lib/backend/backend.js'
+import type { NativeSessionOptions } from '../../lib/backend/native.js'
+import { Engine, type EngineOptions } from '../../lib/index.js'
+import type { FakeDriver, FakeTensorRT, TensorRTStats } from '../../test/fake/control.js'
+import { useFakes } from '../../test/native/fakes.js'
+
+export interface FakeDevice {
+  readonly driver: FakeDriver
+  readonly tensorrt: FakeTensorRT
+  /** Loads a plan of test/fake/plan.ts. */
+  load(plan: Uint8Array, options?: EngineOptions): Promise<Engine>
+  /** The same below Engine, for what is no public option. */
+  open(plan: Uint8Array, lanes: Partial<NativeSessionOptions>): Promise<Backend>
+}
+
+/** The fakes as this process's driver; nothing of it takes time until it is told so. */
+export async function fakeDevice(): Promise<FakeDevice> {
+  const { driver, trt10, fakes } = await useFakes()
+  const defaults: NativeSessionOptions = { lanes: 1, profile: -1, highPriority: 0, graphs: 1, slots: 2, maxQueue: 4096 }
+  return {
+    driver,
+    tensorrt: trt10.runtime,
+    load: (plan, options) => Engine.load(plan, { tensorrt: fakes.trt10, ...options }),
+    open: (plan, lanes) => openTensorRT(plan, { device: 0, tensorrt: fakes.trt10 }, { ...defaults, ...lanes }),
+  }
+}
+
+/** What the fakes count as alive, and only engines can have made: 0 once all of them are closed. The driver's pool of pinned memory stays. */
+export function liveObjects({ driver, tensorrt }: FakeDevice): number {
+  const { deviceAllocations, streams, events, graphs, graphExecs } = driver.stats()
+  const { runtimes: _, ...live }: TensorRTStats['live'] = tensorrt.stats().live
+  return [deviceAllocations, streams, events, graphs, graphExecs, ...Object.values(live)].reduce((sum, count) => sum + count, 0)
+}
+
+/** A file that is gone when the process ends. */
+export function temporaryFile(name: string, bytes: Uint8Array): string {
+  const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, name)
+  writeFileSync(path, bytes)
+  return path
+}

@@ -1,0 +1,59 @@
+/** Ways to measure: interleaved rounds, medians, growth over time. */
+
+/** Gives a figure; each call is one round. */
+export type Measurement = () => Promise<number> | number
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? (sorted[middle] ?? NaN) : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2
+}
+
+/** Measures in turns (A B C A B C …), after a round that does not count, so that what disturbs the machine disturbs all of them; gives the medians. */
+export async function interleaved<K extends string>(rounds: number, measurements: Readonly<Record<K, Measurement>>): Promise<Record<K, number>> {
+  const entries = Object.entries(measurements) as [K, Measurement][]
+  const values = new Map<K, number[]>(entries.map(([name]) => [name, []]))
+  for (let round = -1; round < rounds; round++) {
+    for (const [name, measure] of entries) {
+      const value = await measure()
+      if (round >= 0) values.get(name)?.push(value)
+    }
+  }
+  return Object.fromEntries(entries.map(([name]) => [name, median(values.get(name) ?? [])])) as Record<K, number>
+}
+
+/** Microseconds that each of `count` calls took, made by `work`. */
+export async function microsecondsPerCall(count: number, work: (count: number) => Promise<unknown>): Promise<number> {
+  const begun = process.hrtime.bigint()
+  await work(count)
+  return Number(process.hrtime.bigint() - begun) / 1000 / count
+}
+
+/** Calls `count` times, one after another. */
+export async function oneAfterAnother(count: number, call: () => Promise<unknown>): Promise<void> {
+  for (let i = 0; i < count; i++) await call()
+}
+
+/** Calls `count` times in all, `inFlight` of them at once: as one ends, the next begins. */
+export async function keepInFlight(inFlight: number, count: number, call: () => Promise<unknown>): Promise<void> {
+  let left = count
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) await call()
+  }
+  await Promise.all(Array.from({ length: inFlight }, worker))
+}
+
+/** How much the values grow from the first to the last, by the line that fits them best (least squares). */
+export function growth(values: readonly number[]): number {
+  const n = values.length
+  if (n < 2) return 0
+  const middle = (n - 1) / 2
+  const mean = values.reduce((sum, value) => sum + value, 0) / n
+  let above = 0
+  let below = 0
+  values.forEach((value, i) => {
+    above += (i - middle) * (value - mean)
+    below += (i - middle) ** 2
+  })
+  return (above / below) * (n - 1)
+}
