@@ -96,15 +96,13 @@ function settleAll(count: number, objects: unknown[]): void {
       at += 7
       continue
     }
+    const read = readResults(entry.outputs, entry.into, at, objects)
+    at = read.end
+    object += read.objects
     try {
-      const read = readResults(entry.outputs, entry.into, at, objects)
-      at = read.end
-      object += read.objects
       entry.settle(read.results)
     } catch (error) {
-      const skipped = skip(at)
-      at = Math.max(at, skipped.end)
-      entry.reject(error)
+      entry.reject(error) // a tensor given for an output does not fit it
     }
   }
 }

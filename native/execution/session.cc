@@ -67,13 +67,15 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
   } catch (...) {
     failure = std::current_exception();
   }
+  bool failed = false;
   {
     const std::lock_guard lock(start->mutex);
-    if (failure) start->failure = failure;
+    failed = failure != nullptr;
+    if (failed) start->failure = std::move(failure);
     ++start->ready;
     start->changed.notify_all();
   }
-  if (failure) return;
+  if (failed) return;
   serve(worker);
   const std::lock_guard lock(worker.busy);
   worker.lane.reset();
@@ -101,35 +103,42 @@ void Session::serve(Worker& worker) {
 void Session::enqueue(Worker& worker, std::shared_ptr<Batch> batch) {
   running_ += batch->parts.size();
   stats_.enqueued();
+  std::exception_ptr failure;
   try {
     worker.lane->enqueue(batch);
   } catch (...) {
-    fail(*batch, std::current_exception());
+    failure = std::current_exception();
   }
   worker.deviceBytes = worker.lane->deviceBytes();
+  if (failure) fail(std::move(batch), std::move(failure));
 }
 
 void Session::finish(Worker& worker) {
   std::shared_ptr<Batch> batch = worker.lane->oldest();
   std::vector<Completion> completions;
+  std::exception_ptr failure;
   try {
     completions = worker.lane->finish();
   } catch (...) {
-    return fail(*batch, std::current_exception());
+    failure = std::current_exception();
   }
+  if (failure) return fail(std::move(batch), std::move(failure));
   running_ -= batch->parts.size();
   batch.reset();  // leases end before anybody hears of the results
   stats_.finished(completions);
   sink_(std::move(completions));
 }
 
-void Session::fail(const Batch& batch, const std::exception_ptr& failure) {
-  std::vector<Completion> completions(batch.parts.size());
+void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
+  std::vector<Completion> completions(batch->parts.size());
   for (std::size_t i = 0; i < completions.size(); ++i) {
-    completions[i].request = batch.parts[i].request;
+    completions[i].request = batch->parts[i].request;
     completions[i].failure = failure;
   }
   running_ -= completions.size();
+  // neither the leases nor the exception is touched once others have heard of it
+  batch.reset();
+  failure = nullptr;
   stats_.finished(completions);
   sink_(std::move(completions));
 }

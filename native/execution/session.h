@@ -78,7 +78,7 @@ class Session {
   void serve(Worker& worker);
   void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
   void finish(Worker& worker);
-  void fail(const Batch& batch, const std::exception_ptr& failure);
+  void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
   std::vector<std::size_t> rowBytes(const std::vector<Given>& inputs, int64_t rows) const;
   Shapes shapesOf(const std::vector<Given>& inputs) const;
   int64_t rowsOf(const Shapes& shapes) const;

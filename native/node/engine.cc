@@ -13,6 +13,9 @@ namespace {
 using execution::IoTensor;
 using execution::Session;
 
+// What the shared arrays of shapes and completions have room for.
+constexpr std::size_t kMostTensors = 1000;
+
 Napi::Object tensorValue(Napi::Env env, const IoTensor& tensor) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("name", tensor.name);
@@ -190,8 +193,13 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
   const auto environment = Environment::of(env);
   const execution::SessionOptions session = sessionOptionsOf(options);
   return environment->run(env, [environment, session, engineOf = std::move(engineOf)]() -> Environment::Finish {
+    const auto engine = engineOf();
+    if (std::max(engine->inputs().size(), engine->outputs().size()) > kMostTensors) {
+      throw Error("ERR_TRT_UNSUPPORTED",
+                  "Expected at most " + std::to_string(kMostTensors) + " inputs and as many outputs");
+    }
     const auto made = std::make_shared<Session>(
-        engineOf(), session,
+        engine, session,
         [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
     return [made](Napi::Env inner) { return engineValue(inner, made); };
   });

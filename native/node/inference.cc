@@ -148,12 +148,15 @@ napi_value setTarget(napi_env env, napi_callback_info info) {
     EngineHandle& handle = *arguments.handle;
     const auto output = static_cast<std::size_t>(arguments.number(0));
     const std::size_t outputs = handle.open().engine().outputs().size();
+    // what this call sets, or an earlier one set for the same inference, is not to be left for another when this one is
+    // refused
+    std::vector<execution::Target> targets = std::move(handle.targets);
+    handle.targets.clear();
     const auto bytes = arguments.bytes(1);
     std::shared_ptr<void> owner = output < outputs ? leasePinned(bytes.data(), bytes.size()) : nullptr;
-    if (owner) {
-      handle.targets.resize(outputs);
-      handle.targets[output] = {owner, const_cast<uint8_t*>(bytes.data()), bytes.size()};
-    }
+    targets.resize(outputs);
+    if (owner) targets[output] = {owner, const_cast<uint8_t*>(bytes.data()), bytes.size()};
+    handle.targets = std::move(targets);
     napi_value result = nullptr;
     napi_get_boolean(env, owner != nullptr, &result);
     return result;
