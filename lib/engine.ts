@@ -171,8 +171,9 @@ export class Engine implements AsyncDisposable {
   ): Promise<Tensor | TensorRecord> {
     const { backend, checker, forms, outputs } = loaded
     const finish = Tensor.is(input) ? forms.bare : forms.record
-    const run = options === undefined && signal === undefined ? undefined : { ...(options && runOptions(options, outputs)), signal }
-    return backend.run(checker.check(input), run, finish)
+    const inputs = checker.check(input)
+    const run = options === undefined && signal === undefined ? undefined : { ...(options && runOptions(options, outputs, inputs)), signal }
+    return backend.run(inputs, run, finish)
   }
 
   /**
@@ -188,7 +189,8 @@ export class Engine implements AsyncDisposable {
     this.#refuseIfOver()
     const { backend, checker, forms, outputs } = this.#known()
     if (backend.runSync === undefined) throw onlyOnGpu('inferSync()')
-    const results = backend.runSync(checker.check(tensors), given && runOptions(given, outputs))
+    const checked = checker.check(tensors)
+    const results = backend.runSync(checked, given && runOptions(given, outputs, checked))
     return (Tensor.is(tensors) ? forms.bare : forms.record)(results)
   }
 

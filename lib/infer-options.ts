@@ -8,7 +8,7 @@ import { Tensor } from './tensor.js'
 export interface InferSyncOptions {
   /** The outputs that are wanted, by name: the others are not copied back. All unless given. */
   readonly outputs?: readonly string[] | undefined
-  /** Tensors that outputs are written to, by name. One made by {@link Engine.allocate} is written by the GPU itself. */
+  /** Tensors that outputs are written to, by name; none may share memory with another, or with an input. One made by {@link Engine.allocate} is written by the GPU itself. */
   readonly into?: Readonly<Record<string, Tensor>> | undefined
 }
 
@@ -56,8 +56,11 @@ function checkedTargets(into: unknown): ReadonlyMap<string, Tensor> | undefined 
   return new Map(entries as [string, Tensor][])
 }
 
-/** The options by position, for a model with these outputs. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED */
-export function runOptions({ outputs, into }: GivenOptions, infos: TensorInfos): RunOptions {
+/**
+ * The options by position, for a model with these outputs and a call with these inputs.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
+ */
+export function runOptions({ outputs, into }: GivenOptions, infos: TensorInfos, inputs: readonly Tensor[]): RunOptions {
   const names = Object.keys(infos)
   if (outputs !== undefined && names.length > 53)
     throw new TensorRTError('ERR_TRT_UNSUPPORTED', 'The option outputs is for models of up to 53 outputs')
@@ -67,6 +70,7 @@ export function runOptions({ outputs, into }: GivenOptions, infos: TensorInfos):
   into?.forEach((tensor, name) => {
     checkTarget(tensor, name, infos)
   })
+  if (into !== undefined) checkApart(into, inputs)
   return {
     ...(outputs !== undefined && { outputs: names.map((name) => outputs.includes(name)) }),
     ...(into !== undefined && { into: names.map((name) => into.get(name)) }),
@@ -86,4 +90,20 @@ function checkTarget(tensor: Tensor, name: string, infos: TensorInfos): void {
     )
   if (tensor.data.byteLength !== tensor.byteLength)
     throw new TensorRTError('ERR_TRT_DETACHED', `The buffer of ${label} was transferred away or resized`)
+}
+
+/** Results that share memory would overwrite each other, in an order that nobody knows. */
+function checkApart(into: ReadonlyMap<string, Tensor>, inputs: readonly Tensor[]): void {
+  const taken = inputs.map((tensor) => ({ tensor, name: 'an input' }))
+  into.forEach((tensor, output) => {
+    const name = `into ${JSON.stringify(output)}`
+    const other = taken.find((each) => overlap(each.tensor.data, tensor.data))
+    if (other !== undefined)
+      throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected memory of its own for ${name} but it overlaps that of ${other.name}`)
+    taken.push({ tensor, name })
+  })
+}
+
+function overlap(a: NodeJS.TypedArray, b: NodeJS.TypedArray): boolean {
+  return a.buffer === b.buffer && a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength
 }

@@ -43,6 +43,15 @@ function editDistance(a: string, b: string): number {
 
 /** An AbortSignal or nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedSignal(signal: unknown): AbortSignal | undefined {
-  if (signal === undefined || signal instanceof AbortSignal) return signal
+  if (signal === undefined || (signal instanceof AbortSignal && isGenuine(signal))) return signal
   throw expected('an AbortSignal', 'signal', signal)
+}
+
+/** A proxy of a signal, or an object with its prototype, throws when it is asked. */
+function isGenuine(signal: AbortSignal): boolean {
+  try {
+    return typeof signal.aborted === 'boolean'
+  } catch {
+    return false
+  }
 }

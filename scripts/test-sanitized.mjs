@@ -1,18 +1,21 @@
 // @ts-check
-// npm run test:asan: the tests that use the fakes (dist/test/{fake,native,engine}), on an addon with the address and undefined behaviour sanitizers.
-// Node itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for here.
+// npm run test:asan: the tests that use the fakes (dist/test/{fake,native,engine,lanes}), on an addon with the address and undefined behaviour sanitizers.
+// Node itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for here:
+// that does the core without Node, which runs first (test-core.mjs).
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { addonPath, buildAddon, buildAll } from './build.mjs'
 import { Failure, filesUnder, main, root } from './support.mjs'
+import { testCore } from './test-core.mjs'
 import { runTap } from './tap.mjs'
 
-const folders = ['fake', 'native', 'engine']
+const folders = ['fake', 'native', 'engine', 'lanes']
 const reports = join(root, 'build', 'asan', 'reports')
 
 await main(async () => {
   if (process.platform !== 'linux') throw new Failure('npm run test:asan works on Linux only')
+  testCore('address')
   await buildAll()
   await buildAddon('address')
   rmSync(reports, { recursive: true, force: true })

@@ -6,7 +6,7 @@ import { openTensorRT } from '../../lib/backend/tensorrt.js'
 import type { Backend } from '../../lib/backend/backend.js'
 import type { NativeSessionOptions } from '../../lib/backend/native.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
-import type { FakeDriver, FakeTensorRT, TensorRTStats } from '../../test/fake/control.js'
+import type { FakeDriver, FakeTensorRT } from '../../test/fake/control.js'
 import { useFakes } from '../../test/native/fakes.js'
 
 export interface FakeDevice {
@@ -33,8 +33,10 @@ export async function fakeDevice(): Promise<FakeDevice> {
 /** What the fakes count as alive, and only engines can have made: 0 once all of them are closed. The driver's pool of pinned memory stays. */
 export function liveObjects({ driver, tensorrt }: FakeDevice): number {
   const { deviceAllocations, streams, events, graphs, graphExecs } = driver.stats()
-  const { runtimes: _, ...live }: TensorRTStats['live'] = tensorrt.stats().live
-  return [deviceAllocations, streams, events, graphs, graphExecs, ...Object.values(live)].reduce((sum, count) => sum + count, 0)
+  return [deviceAllocations, streams, events, graphs, graphExecs, ...Object.values(tensorrt.stats().live)].reduce(
+    (sum, count) => sum + count,
+    0,
+  )
 }
 
 /** A file that is gone when the process ends. */

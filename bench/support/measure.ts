@@ -10,7 +10,10 @@ export function median(values: readonly number[]): number {
 }
 
 /** Measures in turns (A B C A B C …), after a round that does not count, so that what disturbs the machine disturbs all of them; gives the medians. */
-export async function interleaved<K extends string>(rounds: number, measurements: Readonly<Record<K, Measurement>>): Promise<Record<K, number>> {
+export async function interleaved<K extends string>(
+  rounds: number,
+  measurements: Readonly<Record<K, Measurement>>,
+): Promise<Record<K, number>> {
   const entries = Object.entries(measurements) as [K, Measurement][]
   const values = new Map<K, number[]>(entries.map(([name]) => [name, []]))
   for (let round = -1; round < rounds; round++) {

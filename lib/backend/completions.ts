@@ -76,40 +76,61 @@ export function forget(request: number): void {
   pending.delete(request)
 }
 
-/** Called by native code: `count` completions stand in `meta`. */
+/** A completion that was read, and whom it is told to. */
+interface Told {
+  readonly entry: Pending
+  readonly results: Results | undefined
+  readonly error: unknown
+  readonly message: InferMessage | undefined
+}
+
+/**
+ * Called by native code: `count` completions stand in `meta`. All are read before any is told, since whoever hears of one at once (a subscriber, a getter
+ * named `then`) may call inferSync, which writes there too.
+ */
 function settleAll(count: number, objects: unknown[]): void {
+  const told: Told[] = []
   let at = 0
   let object = 0
   for (let i = 0; i < count; i++) {
-    const entry = pending.get(meta[at] ?? 0)
-    const failed = meta[at + 1] === 1
-    if (entry === undefined) {
-      const skipped = skip(at)
-      at = skipped.end
-      object += failed ? 1 : skipped.objects
-      continue
+    const request = meta[at] ?? 0
+    const entry = pending.get(request)
+    if (entry !== undefined) {
+      pending.delete(request)
+      told[told.length] = read(entry, at, objects, object)
     }
-    pending.delete(meta[at] ?? 0)
-    if (inferChannel.hasSubscribers) publish(entry, at, failed ? fromNative(objects[object]) : undefined)
-    if (failed) {
-      entry.reject(fromNative(objects[object++]))
-      at += 7
-      continue
-    }
-    const read = readResults(entry.outputs, entry.into, at, objects)
-    at = read.end
-    object += read.objects
-    try {
-      entry.settle(read.results)
-    } catch (error) {
-      entry.reject(error) // a tensor given for an output does not fit it
-    }
+    const skipped = skip(at)
+    at = skipped.end
+    object += skipped.objects
+  }
+  for (let i = 0; i < told.length; i++) tell(told[i] as Told)
+}
+
+function read(entry: Pending, at: number, objects: unknown[], object: number): Told {
+  let results: Results | undefined
+  let error: unknown
+  try {
+    if (meta[at + 1] === 1) error = fromNative(objects[object])
+    else results = readResults(entry.outputs, entry.into, at, objects)
+  } catch (failure) {
+    error = failure // no memory for the results
+  }
+  return { entry, results, error, message: inferChannel.hasSubscribers ? messageOf(entry, at, error) : undefined }
+}
+
+function tell({ entry, results, error, message }: Told): void {
+  if (message !== undefined) inferChannel.publish(message)
+  if (results === undefined) return entry.reject(error)
+  try {
+    entry.settle(results)
+  } catch (failure) {
+    entry.reject(failure) // a tensor given for an output does not fit it
   }
 }
 
-function publish({ description }: Pending, at: number, error: unknown): void {
+function messageOf({ description }: Pending, at: number, error: unknown): InferMessage {
   const time = (i: number): number => meta[at + 3 + i] ?? -1
-  const message: InferMessage = {
+  return {
     engine: description,
     queueMs: time(0),
     copyInMs: time(1),
@@ -117,13 +138,12 @@ function publish({ description }: Pending, at: number, error: unknown): void {
     copyOutMs: time(3),
     ...(error !== undefined && { error }),
   }
-  inferChannel.publish(message)
 }
 
 /** The end of the completion at `at`, and how many objects belong to it. */
 function skip(at: number): { end: number; objects: number } {
   let end = at + 7
-  let objects = 0
+  let objects = meta[at + 1] ?? 0 // a failure is one
   for (let left = meta[at + 2] ?? 0; left > 0; left--) {
     const place = meta[end]
     if (place === notWanted) {
@@ -138,17 +158,11 @@ function skip(at: number): { end: number; objects: number } {
 
 /** The completion that runSync left. */
 export function readSync(outputs: readonly TensorInfo[], into: Pending['into'], objects: unknown[]): Results {
-  return readResults(outputs, into, 0, objects).results
+  return readResults(outputs, into, 0, objects)
 }
 
-function readResults(
-  outputs: readonly TensorInfo[],
-  into: Pending['into'],
-  start: number,
-  objects: unknown[],
-): { results: Results; end: number; objects: number } {
+function readResults(outputs: readonly TensorInfo[], into: Pending['into'], start: number, objects: unknown[]): Results {
   let at = start + 7
-  let taken = 0
   const results: (Tensor | undefined)[] = []
   for (let i = 0; i < outputs.length; i++) {
     const place = meta[at]
@@ -171,10 +185,9 @@ function readResults(
     const begin = where / array.BYTES_PER_ELEMENT
     const data =
       place === small ? scratchViews[dtype].slice(begin, begin + bytes / array.BYTES_PER_ELEMENT) : new array(objects[where] as ArrayBuffer)
-    if (place !== small) taken++
     results.push(trustedTensor(dtype, data, shape))
   }
-  return { results, end: at, objects: taken }
+  return results
 }
 
 /** The shapes that were read last, by output: most results look like the ones before, and share their shape. */

@@ -56,7 +56,8 @@ void Session::startLanes() {
   }
   std::unique_lock lock(start->mutex);
   start->changed.wait(lock, [&] { return start->ready == workers_.size(); });
-  if (start->failure) std::rethrow_exception(start->failure);
+  // taken out: the threads may be the last to let go of `start`
+  if (const std::exception_ptr failure = std::exchange(start->failure, nullptr)) std::rethrow_exception(failure);
 }
 
 void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
@@ -282,6 +283,11 @@ void Session::close() {
   for (const auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
   }
+}
+
+void Session::drop() {
+  queue_.close();
+  queue_.drain();
 }
 
 Session::Memory Session::memory() const {

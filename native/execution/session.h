@@ -52,6 +52,8 @@ class Session {
   // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed. Not from the
   // sink, which is called on a lane's thread.
   void close();
+  // Refuses new work, and lets go of what is queued: no completion comes. To be followed by close().
+  void drop();
 
   Stats::Snapshot stats() const { return stats_.snapshot(); }
   std::size_t waiting() const { return queue_.waiting(); }

@@ -80,16 +80,33 @@ EngineHandle& handleOf(const Napi::CallbackInfo& info) {
   return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data());
 }
 
+// Ends a session off the JavaScript thread. What waits is not run when the environment ends first: nobody is there to
+// hear of it.
+std::function<void()> ending(std::shared_ptr<Session> session) {
+  return [session = std::move(session)]() mutable {
+    if (session) session->close();
+    session.reset();
+  };
+}
+std::function<void()> dropping(const std::shared_ptr<Session>& session) {
+  return [weak = std::weak_ptr<Session>(session)] {
+    if (const auto closing = weak.lock()) closing->drop();
+  };
+}
+
 // close(): refuses new work, runs what is queued, frees the lanes; the weights go with the last user of the engine
 Napi::Value close(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     EngineHandle& handle = handleOf(info);
-    return handle.environment->run(info.Env(),
-                                   [session = std::exchange(handle.session, nullptr)]() mutable -> Environment::Finish {
-                                     if (session) session->close();
-                                     session.reset();
-                                     return [](Napi::Env env) { return env.Undefined(); };
-                                   });
+    auto session = std::exchange(handle.session, nullptr);
+    const auto cancel = dropping(session);
+    return handle.environment->run(
+        info.Env(),
+        [end = ending(std::move(session))]() mutable -> Environment::Finish {
+          end();
+          return [](Napi::Env env) { return env.Undefined(); };
+        },
+        cancel);
   });
 }
 
@@ -160,17 +177,27 @@ Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::Callback
 struct Dispose {
   void operator()(EngineHandle* handle) const {
     handle->environment->removeCloser(handle->closer);
-    if (handle->session) std::thread([session = std::move(handle->session)]() mutable { session.reset(); }).detach();
+    if (handle->session) {
+      const auto cancel = dropping(handle->session);
+      try {
+        handle->environment->background(ending(std::move(handle->session)), cancel);
+      } catch (const std::exception&) {
+        // the system has no thread left: it has ended here
+      }
+    }
     delete handle;
   }
 };
 
 Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
   const auto environment = Environment::of(env);
-  const std::weak_ptr<Session> weak = session;
   const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(session), environment, {}, {}}, Dispose{});
-  handle->closer = environment->addCloser([weak] {
-    if (const auto open = weak.lock()) open->close();
+  // all of it is gone when the environment is: finalizers, which come later, would free it beside the process's own end
+  handle->closer = environment->addCloser([handle = handle.get()] {
+    const auto open = std::exchange(handle->session, nullptr);
+    if (!open) return;
+    open->drop();
+    open->close();
   });
   const execution::Engine& engine = handle->session->engine();
   const Napi::Object value = Napi::Object::New(env);
@@ -199,8 +226,7 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
                   "Expected at most " + std::to_string(kMostTensors) + " inputs and as many outputs");
     }
     const auto made = std::make_shared<Session>(
-        engine, session,
-        [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
+        engine, session, [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
     return [made](Napi::Env inner) { return engineValue(inner, made); };
   });
 }

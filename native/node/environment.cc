@@ -65,15 +65,7 @@ Napi::Promise Environment::promise(Napi::Env env, Settle& settle) {
 Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> cancel) {
   Settle settle;
   const Napi::Promise result = promise(env, settle);
-  const std::shared_ptr<Environment> self = of(env);
-  std::list<std::function<void()>>::iterator cancelling;
-  {
-    const std::lock_guard lock(tasksMutex_);
-    ++tasks_;
-    cancelling = cancels_.insert(
-        cancels_.end(), cancel ? std::move(cancel) : [] {});
-  }
-  std::thread([self, work = std::move(work), settle = std::move(settle), cancelling] {
+  auto body = [work = std::move(work), settle = std::move(settle)]() mutable {
     Finish finish;
     std::exception_ptr failure;
     try {
@@ -81,20 +73,39 @@ Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> c
     } catch (...) {
       failure = std::current_exception();
     }
-    {
-      const std::lock_guard lock(self->tasksMutex_);
-      self->cancels_.erase(cancelling);
-    }
+    work = nullptr;  // what it held goes before anybody hears that it is done
     settle(failure, std::move(finish));
-    self->finishTask();
-  }).detach();
+  };
+  try {
+    background(std::move(body), std::move(cancel));
+  } catch (...) {
+    end(env);
+    throw;
+  }
   return result;
 }
 
-void Environment::finishTask() {
-  const std::lock_guard lock(tasksMutex_);
-  --tasks_;
-  tasksChanged_.notify_all();
+void Environment::background(std::function<void()> work, std::function<void()> cancel) {
+  Cancels::iterator cancelling;
+  {
+    const std::lock_guard lock(tasksMutex_);
+    cancelling = cancels_.insert(cancels_.end(), std::move(cancel));
+  }
+  const auto finished = [self = shared_from_this(), cancelling] {
+    const std::lock_guard lock(self->tasksMutex_);
+    self->cancels_.erase(cancelling);
+    self->tasksChanged_.notify_all();
+  };
+  try {
+    std::thread([work = std::move(work), finished]() mutable {
+      work();
+      work = nullptr;
+      finished();
+    }).detach();
+  } catch (...) {
+    finished();  // the system has no thread left
+    throw;
+  }
 }
 
 void Environment::post(Call call) {
@@ -163,17 +174,23 @@ void Environment::removeCloser(Closers::iterator closer) {
 }
 
 void Environment::shutDown() {
+  std::vector<Call> calls;  // they may hold engines, which are not to end while the lock is held
+  std::vector<execution::Completion> completions;
   {
     const std::lock_guard lock(mutex_);
     ended_ = true;
-    calls_.clear();
-    completions_.clear();
+    calls.swap(calls_);
+    completions.swap(completions_);
   }
+  calls.clear();
+  completions.clear();
   Closers closers;
   {
     std::unique_lock lock(tasksMutex_);
-    for (const auto& cancel : cancels_) cancel();
-    tasksChanged_.wait(lock, [this] { return tasks_ == 0; });
+    for (const auto& cancel : cancels_) {
+      if (cancel) cancel();
+    }
+    tasksChanged_.wait(lock, [this] { return cancels_.empty(); });
     closers = closers_;
   }
   for (const auto& close : closers) close();

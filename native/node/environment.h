@@ -17,7 +17,7 @@
 
 namespace nt::node {
 
-class Environment {
+class Environment : public std::enable_shared_from_this<Environment> {
  public:
   using Call = std::function<void(Napi::Env)>;
   // Makes the promise's value on the JavaScript thread.
@@ -32,6 +32,8 @@ class Environment {
   // Runs `work` on a thread of its own; what it throws rejects the promise. `cancel` is called when the environment
   // ends first. While it runs the process stays alive.
   Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {});
+  // The same without a promise, and without keeping the process alive. `work` must not throw.
+  void background(std::function<void()> work, std::function<void()> cancel = {});
 
   // For work that has its own thread: a promise, and the call that settles it once, from any thread.
   using Settle = std::function<void(std::exception_ptr, Finish)>;
@@ -69,7 +71,6 @@ class Environment {
   void wakeUp();
   void deliver(Napi::Env env, std::vector<execution::Completion> completions);
   void shutDown();
-  void finishTask();
 
   WakeUp wakeUp_;
   std::unique_ptr<CompletionPort> port_;
@@ -83,8 +84,8 @@ class Environment {
 
   std::mutex tasksMutex_;
   std::condition_variable tasksChanged_;
-  std::list<std::function<void()>> cancels_;
-  std::size_t tasks_ = 0;
+  using Cancels = std::list<std::function<void()>>;
+  Cancels cancels_;  // one for each task, empty where it cannot be cancelled
   Closers closers_;
 
   std::map<int, Napi::FunctionReference> held_;

@@ -61,7 +61,7 @@ TEST("answers: a static engine, queued and on the caller's thread") {
 
 TEST("answers: a dynamic engine with every size in any order, small and large") {
   fakes::reset();
-  for (const auto& [plan, columns, most] : {std::tuple{plans::scale, 3, 16}, std::tuple{plans::large, 65536, 4}}) {
+  for (const auto& [plan, columns, most] : {std::tuple{plans::scale, 3, 16}, std::tuple{plans::large, 12288, 4}}) {
     Rig rig(plan);
     for (const int64_t rows : {1, most, 2, most, 1, 3, 1}) {
       const Floats x = numbers(rows, columns, static_cast<int>(rows));
@@ -321,12 +321,12 @@ TEST("answers: leased inputs are copied by the device only") {
   for (const SessionOptions& options : {SessionOptions{}, merging(4, 5ms)}) {
     Rig rig(plans::large, options);
     const DeviceContext& device = rig.engine->device();
-    const std::size_t row = 65536 * sizeof(float);
-    const Floats a = numbers(1, 65536, 1), b = numbers(2, 65536, 2), c = numbers(1, 65536, 3);
+    const std::size_t row = 12288 * sizeof(float);
+    const Floats a = numbers(1, 12288, 1), b = numbers(2, 12288, 2), c = numbers(1, 12288, 3);
     const auto before = fakes::driverCounts();
-    const uint64_t first = rig.submit({leased(device, {1, 65536}, a)});
-    const uint64_t second = rig.submit({leased(device, {2, 65536}, b)});
-    const uint64_t third = rig.submit({input({1, 65536}, c)});
+    const uint64_t first = rig.submit({leased(device, {1, 12288}, a)});
+    const uint64_t second = rig.submit({leased(device, {2, 12288}, b)});
+    const uint64_t third = rig.submit({input({1, 12288}, c)});
     for (const auto& [request, x] : {std::pair{first, a}, {second, b}, {third, c}}) {
       const Completion done = rig.take(request);
       CHECK_EQ(codeOf(done.failure), "");
@@ -336,7 +336,7 @@ TEST("answers: leased inputs are copied by the device only") {
     const auto after = fakes::driverCounts();
     CHECK_EQ(after.at("bytesHtoD") - before.at("bytesHtoD"), static_cast<long long>(4 * row));
     CHECK_EQ(after.at("pageableCopies"), 0);
-    CHECK_EQ(values<float>(rig.run({leased(device, {1, 65536}, a)}).outputs[0])[7], scaled(a)[7]);
+    CHECK_EQ(values<float>(rig.run({leased(device, {1, 12288}, a)}).outputs[0])[7], scaled(a)[7]);
     CHECK_EQ(rig.session->stats().counts.bytesCopied, row);
   }
   CHECK_NOTHING_LIVE();

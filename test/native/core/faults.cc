@@ -2,6 +2,7 @@
 // is made: a typed error or recovery, then a close that returns and leaves nothing.
 //
 // Each run has a device of its own, since a lost one stays lost for the process.
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -49,7 +50,7 @@ std::vector<Scenario> scenarios() {
   return {
       {"one after another", plans::scale, {}, [=](int i) { return rows(3, i); }, right(3)},
       {"merged", plans::scale, merged, [=](int i) { return rows(3, i); }, right(3)},
-      {"large", plans::large, {}, [=](int i) { return rows(65536, i); }, right(65536)},
+      {"large", plans::large, {}, [=](int i) { return rows(12288, i); }, right(12288)},
       {"second profile", profiles.c_str(), second, [=](int i) { return rows(3, i); }, right(3)},
       {"data-dependent",
        plans::nonzero,
@@ -111,16 +112,17 @@ long long total(const fakes::Counts& counts) {
 
 int nextDevice = 1;
 
-// How many calls of one function are tried.
+// Which calls of one function are tried: the first ones and the last.
 std::vector<long long> places(long long calls) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  const long long most = 3;
+  const long long first = 2, last = 1;
 #else
-  const long long most = 12;
+  const long long first = 12, last = 2;
 #endif
   std::vector<long long> places;
-  for (long long n = 1; n <= std::min(calls, most); ++n) places.push_back(n);
-  for (long long n = std::max(most, calls - 2) + 1; n <= calls; ++n) places.push_back(n);
+  for (long long n = 1; n <= calls; ++n) {
+    if (n <= first || n > calls - last) places.push_back(n);
+  }
   return places;
 }
 
@@ -188,7 +190,9 @@ void fault(const Scenario& scenario, bool tensorrt, const std::string& function,
   stage.close();
   if (saidLost)
     expect(total(fakes::driverCalls()) == calls, what, "closing a lost device does not touch CUDA", stage.codes);
-  if (mode != Mode::lost && !frees(function))
+  // A stream whose capture never ends lets nobody free memory; a real driver ends it, also where it fails.
+  const bool stuck = function == "cuStreamEndCapture" && mode == Mode::sticky;
+  if (mode != Mode::lost && !frees(function) && !stuck)
     expect(Live().things == before.things, what, "nothing is left", stage.codes);
   for (const auto& [misuse, count] : fakes::misuse()) {
     if (function != "cuCtxGetCurrent") expect(count == 0, what, "misuse " + misuse, stage.codes);
@@ -228,16 +232,44 @@ int child(const std::string& rule) {
   environment.push_back(const_cast<char*>(mark.c_str()));
   environment.push_back(nullptr);
   const std::string folder = fakes::library().substr(0, fakes::library().rfind('/')), part = "first use in a process";
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
   char self[] = "/proc/self/exe";
   char* arguments[] = {self, const_cast<char*>(folder.c_str()), const_cast<char*>(part.c_str()), nullptr};
   pid_t pid = 0;
   int status = -1;
-  if (posix_spawn(&pid, self, nullptr, nullptr, arguments, environment.data()) != 0) return -1;
+  const int spawned = posix_spawn(&pid, self, &quiet, nullptr, arguments, environment.data());
+  posix_spawn_file_actions_destroy(&quiet);
+  if (spawned != 0) return -1;
   waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 }  // namespace
+
+// Before all others: what a lost device had stays alive.
+TEST("faults: memory of the device runs out and comes back") {
+  fakes::reset();
+  {
+    Rig rig(plans::large);
+    const auto x = numbers(1, 12288, 1), more = numbers(8, 12288, 1);
+    CHECK_EQ(codeOf(rig.infer({input({1, 12288}, x)}).failure), "");
+    fakes::driver("memory", "400000");
+    CHECK_EQ(codeOf(rig.infer({input({8, 12288}, more)}).failure), "ERR_TRT_OUT_OF_MEMORY");
+    CHECK_EQ(codeOf(rig.infer({input({1, 12288}, x)}).failure), "");
+    fakes::driver("memory", "10000000");
+    CHECK(values<float>(rig.infer({input({8, 12288}, more)}).outputs[0]) == scaled(more));
+  }
+  {
+    Rig rig(plans::nonzero);
+    fakes::driver("memory", "120000");
+    CHECK_EQ(codeOf(rig.infer({input({20000}, std::vector<float>(20000, 1.0F))}).failure), "ERR_TRT_OUT_OF_MEMORY");
+    CHECK_EQ(codeOf(rig.infer({input({2000}, std::vector<float>(2000, 1.0F))}).failure), "");
+  }
+  fakes::reset();
+  CHECK_NOTHING_LIVE();
+}
 
 TEST("faults: the driver fails once at each place") { allFaults(false, {Mode::once}); }
 TEST("faults: the driver fails from each place on") { allFaults(false, {Mode::sticky}); }
@@ -264,28 +296,6 @@ TEST("faults: a kernel breaks the device while it runs") {
     stage.close();
   }
   fakes::reset();
-}
-
-TEST("faults: memory of the device runs out and comes back") {
-  fakes::reset();
-  {
-    Rig rig(plans::large);
-    const auto x = numbers(1, 65536, 1), more = numbers(8, 65536, 1);
-    CHECK_EQ(codeOf(rig.infer({input({1, 65536}, x)}).failure), "");
-    fakes::driver("memory", "1000000");
-    CHECK_EQ(codeOf(rig.infer({input({8, 65536}, more)}).failure), "ERR_TRT_OUT_OF_MEMORY");
-    CHECK_EQ(codeOf(rig.infer({input({1, 65536}, x)}).failure), "");
-    fakes::driver("memory", "100000000");
-    CHECK(values<float>(rig.infer({input({8, 65536}, more)}).outputs[0]) == scaled(more));
-  }
-  {
-    Rig rig(plans::nonzero);
-    fakes::driver("memory", "100000");
-    CHECK_EQ(codeOf(rig.infer({input({20000}, std::vector<float>(20000, 1.0F))}).failure), "ERR_TRT_OUT_OF_MEMORY");
-    CHECK_EQ(codeOf(rig.infer({input({2000}, std::vector<float>(2000, 1.0F))}).failure), "");
-  }
-  fakes::reset();
-  CHECK_NOTHING_LIVE();
 }
 
 TEST("faults: at the first use in a process") {

@@ -88,13 +88,13 @@ TEST("graphs: forgotten when the buffers that they write to move") {
   fakes::reset();
   {
     Rig rig(plans::large);
-    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 65536));
+    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
-    CHECK(right(rig, 4, 5, 65536));
+    CHECK(right(rig, 4, 5, 12288));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 0);
-    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 65536));
+    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
-    CHECK(right(rig, 3, 5, 65536));  // smaller than the largest: nothing moves
+    CHECK(right(rig, 3, 5, 12288));  // smaller than the largest: nothing moves
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
   }
   CHECK_NOTHING_LIVE();

@@ -75,6 +75,7 @@ void note(bool ok, const char* file, int line, const std::string& text) {
 void say(const std::string& text) { std::printf("# %s\n", text.c_str()); }
 
 void watchdog(unsigned seconds, const std::string& what) {
+  if (std::getenv("CORE_TEST_VERBOSE") != nullptr) std::fprintf(stderr, "# %s\n", what.c_str());
   State& s = state();
   const std::lock_guard lock(s.watchMutex);
   s.seconds = seconds;
@@ -117,7 +118,7 @@ int main(int count, char** arguments) {
     return 2;
   }
   // the cases of faults.cc use one device each
-  setenv("FAKE_CUDA_DEVICES", "20000", 1);
+  setenv("FAKE_CUDA_DEVICES", "4000", 1);
   fakes::open(arguments[1]);
   const int code = test::run(count > 2 ? arguments[2] : "");
   std::fflush(stdout);

@@ -17,9 +17,9 @@ const char* const scale =
     "op relu y a\n";
 const char* const large =
     "name large\n"
-    "input x float32 -1,65536 device 0 -1 1\n"
-    "output y float32 -1,65536 device 0 -1 1\n"
-    "dims 0 x 1,65536 4,65536 8,65536\n"
+    "input x float32 -1,12288 device 0 -1 1\n"
+    "output y float32 -1,12288 device 0 -1 1\n"
+    "dims 0 x 1,12288 4,12288 8,12288\n"
     "op scale a x scale=2 offset=1\n"
     "op relu y a\n";
 const char* const nonzero =

@@ -22,7 +22,7 @@ using nt::cuda::DeviceContext;
 namespace plans {
 extern const char* const identity;    // [4] float32
 extern const char* const scale;       // [-1, 3] float32, y = relu(2 x + 1), 1 to 16 rows
-extern const char* const large;       // [-1, 65536] float32, the same: copies have streams of their own
+extern const char* const large;       // [-1, 12288] float32, the same: copies have streams of their own
 extern const char* const nonzero;     // [-1] float32 → int64, as many as there are values other than zero
 extern const char* const reshape;     // x [12] and a host tensor s of two int64 → y of the shape s
 extern const char* const twoOutputs;  // [-1, 3] → y = 2 x, z = sums [-1]

@@ -1,0 +1,211 @@
+/** The execution core on the fake device: what a call costs, whether the event loop stays free, what overlaps, what is copied, what leaks. */
+import { execFile } from 'node:child_process'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import type { Results } from '../lib/backend/backend.js'
+import { Tensor } from '../lib/index.js'
+import { identityPlan } from '../test/fake/plan.js'
+import { fakeDevice, type FakeDevice, temporaryFile } from './support/fake.js'
+import { interleaved, keepInFlight, microsecondsPerCall, oneAfterAnother } from './support/measure.js'
+import { onnxruntimeDetector, onnxruntimeIdentity, onnxruntimeVersion, RoundTrip } from './support/peers.js'
+import { machine, note, print, type Report, row, type Row } from './support/report.js'
+
+const rounds = 9
+const picture = [1, 3, 224, 224]
+
+/** Microseconds of one call of 16 floats, on a device that takes no time. */
+async function calls(device: FakeDevice): Promise<Row[]> {
+  note('calls of 16 floats …')
+  device.driver.set({ inline: 1 })
+  const engine = await device.load(identityPlan([16]))
+  const x = new Tensor('float32', new Float32Array(16), [16])
+  const peer = await onnxruntimeIdentity(16)
+  const roundTrip = new RoundTrip()
+  const infer = (): Promise<unknown> => engine.infer(x)
+  const time = await interleaved(rounds, {
+    many: () => microsecondsPerCall(40_000, (count) => keepInFlight(64, count, infer)),
+    manyPeer: () => microsecondsPerCall(20_000, (count) => keepInFlight(64, count, peer.run)),
+    sync: () =>
+      microsecondsPerCall(10_000, async (count) => {
+        for (let i = 0; i < count; i++) engine.inferSync(x)
+      }),
+    syncPeer: () => microsecondsPerCall(5_000, (count) => oneAfterAnother(count, peer.run)),
+    single: () => microsecondsPerCall(3_000, (count) => oneAfterAnother(count, infer)),
+    singlePeer: () => microsecondsPerCall(3_000, (count) => roundTrip.run(count)),
+  })
+  roundTrip.end()
+  await peer.release()
+  await engine.close()
+  device.driver.set({ inline: 0 })
+  const onnxruntime = `peer: onnxruntime-node, Identity of 16 floats; ${rounds} rounds`
+  return [
+    row('infer, 64 in flight, per call', 'µs', time.many, time.manyPeer, { of: 'ratio', sign: '<=', value: 0.5 }, onnxruntime),
+    row('inferSync, one after another', 'µs', time.sync, time.syncPeer, { of: 'ratio', sign: '<=', value: 0.5 }, onnxruntime),
+    row(
+      'infer, one after another',
+      'µs',
+      time.single,
+      time.singlePeer,
+      { of: 'ratio', sign: '<=', value: 1.3 },
+      `peer: a bare addon, one thread and a thread-safe function; ${rounds} rounds`,
+    ),
+  ]
+}
+
+/** Milliseconds of event-loop delay (p99) while `work` is done again and again for so long. */
+async function loopDelay(ms: number, work: () => Promise<unknown>): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  await sleep(10) // its first reading only starts its clock
+  const end = performance.now() + ms
+  while (performance.now() < end) await work()
+  await sleep(10) // a loop that was blocked to the end has not told yet
+  delay.disable()
+  return delay.percentile(99) / 1e6
+}
+
+/** Milliseconds that the event loop is late while eight inferences of 20 ms are in flight, beyond what it is when idle. */
+async function eventLoop(device: FakeDevice): Promise<Row[]> {
+  note('event-loop delay …')
+  device.driver.set({ computeMs: 20 })
+  const engine = await device.load(identityPlan(picture), { lanes: 8 })
+  const x = Tensor.zeros('float32', picture)
+  const peer = await onnxruntimeDetector(20)
+  const eight = (run: () => Promise<unknown>): Promise<number> => loopDelay(400, () => keepInFlight(8, 64, run))
+  const late = await interleaved(7, {
+    idle: () => loopDelay(400, () => sleep(100)),
+    ours: () => eight(() => engine.infer(x)),
+    peer: () => loopDelay(100, () => keepInFlight(8, 16, peer.run)),
+  })
+  await peer.release()
+  await engine.close()
+  device.driver.set({ computeMs: 0 })
+  return [
+    row(
+      'event-loop delay, p99 above idle, eight 20 ms inferences of 602 KB in flight',
+      'ms',
+      late.ours - late.idle,
+      late.peer - late.idle,
+      { of: 'ours', sign: '<', value: 2 },
+      `peer: onnxruntime-node, PP-OCR's detector, ${peer.size}x${peer.size} (${peer.ms.toFixed(0)} ms); idle p99 ${late.idle.toFixed(2)} ms; 7 rounds`,
+    ),
+  ]
+}
+
+/** Inferences per second of `count` calls, `inFlight` at once. */
+async function throughput(inFlight: number, count: number, call: () => Promise<unknown>): Promise<number> {
+  return 1e6 / (await microsecondsPerCall(count, () => keepInFlight(inFlight, count, call)))
+}
+
+/** Throughput of four lanes against one, where an enqueue holds up its thread as long as the device works. */
+async function lanes(device: FakeDevice): Promise<Row[]> {
+  note('lanes …')
+  device.driver.set({ blockMs: 10 })
+  const x = new Tensor('float32', new Float32Array(16), [16])
+  // a graph's launch would not block
+  const one = await device.load(identityPlan([16]), { lanes: 1, cudaGraph: false })
+  const four = await device.load(identityPlan([16]), { lanes: 4, cudaGraph: false })
+  const rate = await interleaved(7, {
+    four: () => throughput(16, 80, () => four.infer(x)),
+    one: () => throughput(16, 20, () => one.infer(x)),
+  })
+  await Promise.all([one.close(), four.close()])
+  device.driver.set({ blockMs: 0 })
+  const goal = { of: 'ratio', sign: '>=', value: 3.8 } as const
+  return [row('four lanes, 10 ms device time, enqueue blocks', '/s', rate.four, rate.one, goal, 'peer: one lane; 7 rounds')]
+}
+
+/** Throughput of one lane with two slots against one slot, where copies in and out and computing take 5 ms each. */
+async function slots(device: FakeDevice): Promise<Row[]> {
+  note('slots …')
+  device.driver.set({ copyMs: 5, computeMs: 5 })
+  const x = Tensor.zeros('float32', picture)
+  const [one, two] = [await device.open(identityPlan(picture), { slots: 1 }), await device.open(identityPlan(picture), { slots: 2 })]
+  const all = (results: Results): Results => results
+  const rate = await interleaved(7, {
+    two: () => throughput(8, 32, () => two.run([x], undefined, all)),
+    one: () => throughput(8, 16, () => one.run([x], undefined, all)),
+  })
+  await Promise.all([one.close(), two.close()])
+  device.driver.set({ copyMs: 0, computeMs: 0 })
+  const goal = { of: 'ratio', sign: '>=', value: 1.6 } as const
+  return [row('one lane, two slots, copies and compute 5 ms each', '/s', rate.two, rate.one, goal, 'peer: one slot; 7 rounds')]
+}
+
+/** How often each byte of a 602 KB input is copied by the CPU on its way to the device; the device's own copy is counted too, and is always one. */
+async function copies(device: FakeDevice): Promise<Row[]> {
+  note('copies …')
+  const count = 64
+  const engine = await device.load(identityPlan(picture))
+  const measure = async (x: Tensor): Promise<{ cpu: number; bus: number; pageable: number }> => {
+    const before = { cpu: engine.stats.bytesCopied, ...device.driver.stats() }
+    await oneAfterAnother(count, () => engine.infer(x))
+    const after = { cpu: engine.stats.bytesCopied, ...device.driver.stats() }
+    const times = (bytes: number): number => bytes / count / x.byteLength
+    return {
+      cpu: times(after.cpu - before.cpu),
+      bus: times(after.bytesHtoD - before.bytesHtoD),
+      pageable: after.pageableCopies - before.pageableCopies,
+    }
+  }
+  const ordinary = await measure(Tensor.zeros('float32', picture))
+  const pinned = await measure(engine.allocate('x', picture))
+  await engine.close()
+  const line = (what: string, { cpu, bus, pageable }: typeof pinned, wanted: number): Row => {
+    const counted = row(
+      what,
+      'x',
+      cpu,
+      null,
+      { of: 'ours', sign: '=', value: wanted },
+      `host to device ${bus} x, of pageable memory ${pageable}`,
+    )
+    return { ...counted, ok: counted.ok && bus === 1 && pageable === 0 }
+  }
+  return [line('602 KB input, copies by the CPU', ordinary, 1), line('the same in a tensor of allocate()', pinned, 0)]
+}
+
+/** How many enqueues 64 single requests take. */
+async function batching(device: FakeDevice): Promise<Row[]> {
+  note('batching …')
+  const range = { min: [1, 16], opt: [16, 16], max: [16, 16] }
+  const plan = identityPlan([-1, 16], { profiles: [{ dims: { x: range } }] })
+  const x = new Tensor('float32', new Float32Array(16), [1, 16])
+  const enqueues = async (options: object): Promise<number> => {
+    const engine = await device.load(plan, { cudaGraph: false, ...options })
+    const before = device.driver.stats().enqueues
+    await keepInFlight(64, 64, () => engine.infer(x))
+    await engine.close()
+    return device.driver.stats().enqueues - before
+  }
+  const [merged, single] = [await enqueues({ batching: { maxBatch: 16, maxDelayMs: 100 } }), await enqueues({})]
+  const goal = { of: 'ours', sign: '=', value: 4 } as const
+  return [row('64 single requests, maxBatch 16', 'enqueues', merged, single, goal, 'peer: without batching')]
+}
+
+/** The soak, in a process of its own: nothing else moves its memory. */
+async function soak(quick: boolean): Promise<readonly Row[]> {
+  note('soak …')
+  const args = [fileURLToPath(new URL('soak.js', import.meta.url)), '--json', ...(quick ? ['--quick'] : [])]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 })
+  return (JSON.parse(stdout) as Report).rows
+}
+
+const { values } = parseArgs({ options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } } })
+const device = await fakeDevice()
+const on = machine({ peers: onnxruntimeVersion() })
+const identityEngine = await device.load(identityPlan([16]))
+on['device'] = `the fakes of test/fake: ${identityEngine.description}`
+await identityEngine.close()
+const rows = [
+  ...(await calls(device)),
+  ...(await eventLoop(device)),
+  ...(await lanes(device)),
+  ...(await slots(device)),
+  ...(await copies(device)),
+  ...(await batching(device)),
+  ...(await soak(values.quick)),
+]
+print({ bench: 'core', date: new Date().toISOString(), machine: on, rows }, values.json)

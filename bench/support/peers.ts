@@ -1,0 +1,74 @@
+/** What figures are held against: onnxruntime-node, and a bare addon. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { InferenceSession, Tensor } from 'onnxruntime-node'
+import { packageRoot } from '../../lib/backend/native.js'
+import { identity, realModels } from '../../test/engine/models.js'
+import { median } from './measure.js'
+
+const require = createRequire(import.meta.url)
+
+export function onnxruntimeVersion(): string {
+  const { version } = JSON.parse(readFileSync(require.resolve('onnxruntime-node/package.json'), 'utf8')) as { version: string }
+  return `onnxruntime-node ${version}`
+}
+
+export interface Peer {
+  run(): Promise<unknown>
+  release(): Promise<void>
+}
+
+/** Identity of so many floats, on one thread: the model itself takes no time. */
+export async function onnxruntimeIdentity(size: number): Promise<Peer> {
+  const session = await InferenceSession.create(identity('float32', [size]), { intraOpNumThreads: 1 })
+  const feeds = { x: new Tensor('float32', new Float32Array(size), [size]) }
+  return { run: () => session.run(feeds), release: () => session.release() }
+}
+
+/** PP-OCR's text detector, on a picture of such a size that it takes about so many milliseconds here. */
+export async function onnxruntimeDetector(wantedMs: number): Promise<Peer & { readonly ms: number; readonly size: number }> {
+  const session = await InferenceSession.create(realModels.detector)
+  const [input = ''] = session.inputNames
+  for (let size = 64; ; size += 32) {
+    const feeds = { [input]: new Tensor('float32', new Float32Array(3 * size * size), [1, 3, size, size]) }
+    const times: number[] = []
+    for (let i = 0; i < 5; i++) {
+      const begun = performance.now()
+      await session.run(feeds)
+      times.push(performance.now() - begun)
+    }
+    const ms = median(times)
+    if (ms >= wantedMs || size >= 640) return { run: () => session.run(feeds), release: () => session.release(), ms, size }
+  }
+}
+
+/** One thread and one thread-safe function: bench/native/roundtrip.cc, which scripts/bench.mjs builds. */
+export class RoundTrip {
+  readonly #addon = require(join(packageRoot(), 'build', 'bench', 'roundtrip.node')) as {
+    start(callback: () => void): void
+    ask(): void
+    end(): void
+  }
+  #then: () => void = () => {}
+
+  constructor() {
+    this.#addon.start(() => this.#then())
+  }
+
+  /** Asks `count` times, each time when the last answer has come: no promises. */
+  run(count: number): Promise<void> {
+    let left = count
+    return new Promise((resolve) => {
+      this.#then = () => {
+        if (--left > 0) this.#addon.ask()
+        else resolve()
+      }
+      this.#addon.ask()
+    })
+  }
+
+  end(): void {
+    this.#addon.end()
+  }
+}

@@ -1,0 +1,55 @@
+// @ts-check
+// npm run bench -- NAME [--json ...]   builds what is missing, then runs bench/NAME.ts; without NAME: what there is
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
+import { argv, execPath } from 'node:process'
+import { buildAll } from './build.mjs'
+import { Failure, main, modified, root, runHere, runQuietly, say, withLock } from './support.mjs'
+import { ensureTensorRT } from './tensorrt.mjs'
+
+/** What a bench needs beyond the addon and dist/: environment variables for it. */
+const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} */ ({
+  build: async () => {
+    const { path, reason } = await ensureTensorRT()
+    if (path) return { TENSORRT_PATH: path }
+    throw new Failure(reason ?? 'no TensorRT')
+  },
+  core: async () => {
+    await buildRoundTrip()
+    return {}
+  },
+})
+
+/** The bare addon that the core's calls are held against. */
+const buildRoundTrip = () =>
+  withLock('bench', async () => {
+    const source = join(root, 'bench', 'native', 'roundtrip.cc')
+    const addon = join(root, 'build', 'bench', 'roundtrip.node')
+    if (modified(addon) > modified(source)) return
+    mkdirSync(dirname(addon), { recursive: true })
+    const { include_dir: headers } = createRequire(import.meta.url)('node-api-headers')
+    const args = ['-std=c++20', '-O2', '-shared', '-fPIC', '-pthread', '-Wall', '-Wextra', '-isystem', headers, '-o', addon, source]
+    await runQuietly(process.env['CXX'] || 'g++', args, { what: 'building the bare addon' })
+  })
+
+/** The benches, each with the first line of its comment. */
+const listing = () => {
+  const files = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.ts'))
+  const lines = files.map((file) => {
+    const [, text = ''] = /^\/\*\* (.*?)(?: \*\/)?$/m.exec(readFileSync(join(root, 'bench', file), 'utf8')) ?? []
+    return `  ${basename(file, '.ts').padEnd(8)} ${text}`
+  })
+  return `npm run bench -- NAME [--json]\n${lines.join('\n')}`
+}
+
+await main(async () => {
+  const [name, ...args] = argv.slice(2)
+  if (name === undefined || name.startsWith('-')) return console.log(listing())
+  if (!existsSync(join(root, 'bench', `${name}.ts`))) throw new Failure(`There is no bench ${name}.\n${listing()}`)
+  await buildAll()
+  const env = (await needs[name]?.()) ?? {}
+  const code = await runHere(execPath, [join(root, 'dist', 'bench', `${name}.js`), ...args], { env })
+  if (code !== 0) say(`the bench ${name} failed (${code})`)
+  process.exitCode = code === 0 ? 0 : 1
+})

@@ -1,0 +1,71 @@
+// @ts-check
+// npm run test:tsan: the execution core with the thread sanitizer, first without Node, then as the addon in Node. Node itself is not instrumented: what it
+// does by itself is suppressed, by name and with the reason.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { execPath } from 'node:process'
+import { addonPath, buildAddon, buildAll } from './build.mjs'
+import { Failure, filesUnder, main, root } from './support.mjs'
+import { testCore } from './test-core.mjs'
+
+/** Those that start no processes: under this sanitizer Node can't. */
+const files = ['native/plan', 'lanes/infer', 'lanes/batching', 'lanes/sharing', 'lanes/telling', 'lanes/misuse']
+
+const suppressions = [
+  // Node and V8 are not instrumented: their own locks are not seen.
+  'race:v8::',
+  'race:^node::',
+  'race:^uv_',
+  // Nor is libstdc++, which counts the owners of an exception.
+  'race:std::__exception_ptr::exception_ptr',
+  // glibc hands the thread-local memory of a thread that ended to the next one.
+  'race:_dl_deallocate_tls',
+]
+
+const reports = join(root, 'build', 'tsan', 'reports')
+
+await main(async () => {
+  testCore('thread')
+  await buildAll()
+  await buildAddon('thread')
+  rmSync(reports, { recursive: true, force: true })
+  mkdirSync(reports, { recursive: true })
+  const env = environment()
+  let passed = 0
+  let failed = 0
+  for (const file of files) {
+    const path = join(root, 'dist', 'test', `${file}.test.js`)
+    if (!existsSync(path)) throw new Failure(`there is no ${path}`)
+    const { stdout, status } = spawnSync(execPath, [path], { env, encoding: 'utf8', maxBuffer: 1 << 28, timeout: 300_000 })
+    const totals = /^# \{ total: \d+, pass: (\d+)(?:, fail: (\d+))?.*\}$/m.exec(stdout)
+    const fine = status === 0 && totals !== null && totals[2] === undefined
+    passed += Number(totals?.[1] ?? 0)
+    failed += Number(totals?.[2] ?? 0) || (fine ? 0 : 1)
+    console.log(`${fine ? 'ok    ' : 'FAILED'} ${file}`)
+    if (!fine) console.log(stdout.slice(-4000))
+  }
+  const found = filesUnder(reports).filter((report) => !report.endsWith('suppressions'))
+  for (const report of found) console.log(readFileSync(report, 'utf8').slice(0, 8000))
+  if (found.length > 0) console.log(`${found.length} reports of the thread sanitizer`)
+  console.log(`${passed} passed, ${failed + found.length} failed`)
+  process.exitCode = failed + found.length > 0 || passed === 0 ? 1 : 0
+})
+
+function environment() {
+  const list = join(reports, 'suppressions')
+  writeFileSync(list, suppressions.join('\n'))
+  return {
+    ...process.env,
+    NODE_TENSORRT_ADDON: addonPath('thread'),
+    NODE_TENSORRT_FAKES: join(root, 'build', 'fake-thread'),
+    LD_PRELOAD: ['libtsan.so', 'libstdc++.so.6'].map(library).join(' '),
+    // as in test-core.mjs; the history is what a report's second stack comes from
+    TSAN_OPTIONS: `intercept_tls_get_addr=0:history_size=4:suppressions=${list}:log_path=${join(reports, 'report')}`,
+    NODE_DISABLE_COMPILE_CACHE: '1',
+  }
+}
+
+function library(/** @type {string} */ name) {
+  return execFileSync('c++', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim()
+}

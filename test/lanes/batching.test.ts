@@ -1,0 +1,227 @@
+// Dynamic batching: what merges, when a batch leaves, and who fails.
+import t from 'tap'
+import { type EngineOptions, Tensor } from '../../lib/index.js'
+import { failureOf } from '../support/errors.js'
+import { driven, driver, families, fanPlan, leftovers, load, range, rows, rowsPlan, type Spec, until, wanted } from './rig.js'
+
+process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
+
+const batching = (more: Partial<NonNullable<EngineOptions['batching']>> = {}): EngineOptions => ({ batching: { maxBatch: 16, ...more } })
+
+/** y = sum over the middle dimension, so that requests of different lengths do not merge. */
+const lengths: Spec = {
+  inputs: [{ name: 'x', shape: [-1, -1] }],
+  outputs: [{ name: 'y', shape: [-1, -1] }],
+  ops: [{ type: 'neg', inputs: ['x'], output: 'y' }],
+  profiles: [{ dims: { x: range([1, 1], [4, 3], [64, 16]) } }],
+}
+
+for (const family of families) {
+  await t.test(family.name, async (t) => {
+    await t.test('64 single requests with maxBatch 16 are 4 enqueues', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 1000 }))
+      const before = driver.stats()
+      const results = await Promise.all(Array.from({ length: 64 }, (_, i) => engine.infer(rows(i))))
+      results.forEach((y, i) => t.same([y.shape, y.data], [[1, 3], wanted(rows(i).data)]))
+      t.equal(driver.stats().executions - before.executions, 4)
+      t.equal(driver.stats().copiesHtoD - before.copiesHtoD, 4, 'and 4 copies in')
+      t.equal(driver.stats().copiesDtoH - before.copiesDtoH, 4)
+      t.match(engine.stats, { completed: 64, batches: 4, bytesCopied: 64 * 12 })
+    })
+
+    await t.test('requests of several rows; none is split', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 20 }))
+      const counts = [5, 5, 5, 5, 1, 16, 7, 9, 3]
+      const results = await Promise.all(counts.map((count, i) => engine.infer(rows(i, count))))
+      results.forEach((y, i) => t.same([y.shape, y.data], [[counts[i], 3], wanted(rows(i, counts[i]).data)]))
+      t.equal(engine.stats.completed, 9)
+      t.ok(engine.stats.batches <= 5, `${engine.stats.batches} batches`)
+    })
+
+    await t.test('other dimensions decide who may merge', async (t) => {
+      await using engine = await load(family, lengths, batching({ maxDelayMs: 15 }))
+      const inputs = Array.from({ length: 24 }, (_, i) => rows(i, 1, 1 + (i % 3)))
+      const results = await Promise.all(inputs.map((x) => engine.infer(x)))
+      results.forEach((y, i) => t.same([y.shape, y.data], [inputs[i]?.shape, inputs[i]?.data.map((value) => -value)]))
+      t.equal(engine.stats.batches, 3)
+    })
+
+    await t.test('a bad request fails alone', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 15 }))
+      const pinned = engine.allocate('y', [4, 3])
+      const calls = [
+        engine.infer(rows(0)),
+        engine.infer(Tensor.zeros('float32', [1, 4])),
+        engine.infer(rows(2)),
+        engine.infer(rows(3, 2), { into: { y: pinned } }),
+        engine.infer(rows(4, 17)),
+        engine.infer(rows(5, 3)),
+      ]
+      const settled = await Promise.allSettled(calls)
+      t.same(
+        settled.map((each) => (each.status === 'rejected' ? (each.reason as { code: string }).code : (each.value as Tensor).shape[0])),
+        [1, 'ERR_TRT_SHAPE', 1, 'ERR_TRT_SHAPE', 'ERR_TRT_SHAPE', 3],
+      )
+      for (const [i, count] of [[0, 1], [2, 1], [5, 3]] as const) t.same((await calls[i])?.data, wanted(rows(i, count).data)) // prettier-ignore
+      t.equal(engine.stats.batches, 1)
+    })
+
+    await t.test('an enqueue that fails takes its batch along, and no other', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxBatch: 4, maxDelayMs: 1000 }))
+      family.control.failNth('enqueueV3', 1)
+      const settled = await Promise.allSettled(Array.from({ length: 8 }, (_, i) => engine.infer(rows(i))))
+      t.same(
+        settled.map(({ status }) => status),
+        [...Array<string>(4).fill('rejected'), ...Array<string>(4).fill('fulfilled')],
+      )
+      t.match(engine.stats, { completed: 4, failed: 4, batches: 2 })
+    })
+
+    await t.test('a batch of one leaves after maxDelayMs; with 0 at once', async (t) => {
+      await using slow = await load(family, rowsPlan(), batching({ maxDelayMs: 60 }))
+      await using fast = await load(family, rowsPlan(), batching())
+      await fast.infer(rows(0))
+      let begun = performance.now()
+      t.same((await slow.infer(rows(1))).data, wanted(rows(1).data))
+      t.ok(performance.now() - begun >= 58)
+      t.equal(slow.stats.batches, 1)
+      begun = performance.now()
+      await fast.infer(rows(1))
+      t.ok(performance.now() - begun < 40)
+    })
+
+    await t.test('a preferred size leaves without waiting', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 5000, preferred: [4, 8] }))
+      const begun = performance.now()
+      const first = Promise.all([0, 1, 2, 3].map((i) => engine.infer(rows(i))))
+      await first
+      t.ok(performance.now() - begun < 2000)
+      await Promise.all([engine.infer(rows(0, 3)), engine.infer(rows(1, 5))])
+      t.ok(performance.now() - begun < 2000)
+    })
+
+    await t.test('padded batches meet graphs', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 3, pad: true }))
+      const sizes = [3, 4, 3, 4, 3, 4, 3, 4, 3, 4, 3, 4]
+      const before = driver.stats()
+      for (const [round, size] of sizes.entries()) {
+        const results = await Promise.all(Array.from({ length: size }, (_, i) => engine.infer(rows(round * 9 + i))))
+        results.forEach((y, i) => t.same(y.data, wanted(rows(round * 9 + i).data)))
+      }
+      const after = driver.stats()
+      t.ok(after.graphLaunches - before.graphLaunches >= 4, `${after.graphLaunches - before.graphLaunches} launches`)
+      t.ok(after.graphExecs - before.graphExecs <= 2, `${after.graphExecs - before.graphExecs} graphs`)
+      t.ok(after.bytesHtoD - before.bytesHtoD <= 42 * 12, 'what only fills up is not copied')
+    })
+
+    await t.test('aborted and timed out requests leave the batch', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 80 }))
+      const controller = new AbortController()
+      const calls = Array.from({ length: 6 }, (_, i) => engine.infer(rows(i, 1 + (i % 3)), i % 2 ? { signal: controller.signal } : {}))
+      const late = engine.infer(rows(9), { timeoutMs: 10 })
+      t.equal(engine.stats.waiting, 7)
+      controller.abort()
+      t.match(engine.stats, { waiting: 4, cancelled: 3 })
+      const settled = await Promise.allSettled([...calls, late])
+      t.same(
+        settled.map(({ status }) => status[0]),
+        ['f', 'r', 'f', 'r', 'f', 'r', 'r'],
+      )
+      for (const i of [0, 2, 4]) t.same((await calls[i])?.data, wanted(rows(i, 1 + (i % 3)).data))
+      t.match(engine.stats, { waiting: 0, completed: 3, cancelled: 4, batches: 1 })
+      // all of a batch
+      const alone = engine.infer(rows(1), { timeoutMs: 5 })
+      t.equal((await failureOf(() => alone)).code, 'ERR_TRT_TIMEOUT')
+      t.match(engine.stats, { waiting: 0, cancelled: 5, batches: 1 })
+      t.same((await engine.infer(rows(2))).data, wanted(rows(2).data))
+    })
+
+    await t.test('tensors of allocate() among ordinary ones', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 15 }))
+      const given = Array.from({ length: 12 }, (_, i) => {
+        if (i % 3 !== 1) return rows(i, 2)
+        const tensor = engine.allocate('x', [2, 3]) as Tensor<'float32'>
+        tensor.data.set(rows(i, 2).data)
+        return tensor
+      })
+      const y = engine.allocate('y', [2, 3])
+      const results = await Promise.all(given.map((x, i) => engine.infer(x, i === 7 ? { into: { y } } : {})))
+      results.forEach((result, i) => t.same(result.data, wanted(rows(i, 2).data)))
+      t.equal(results[7], y)
+      t.equal(engine.stats.bytesCopied, 8 * 24)
+    })
+
+    await t.test('several inputs and outputs merge row by row', async (t) => {
+      const spec: Spec = {
+        inputs: [
+          { name: 'a', shape: [-1, 2] },
+          { name: 'b', dtype: 'int32', shape: [-1] },
+        ],
+        outputs: [
+          { name: 'y', shape: [-1, 2] },
+          { name: 'z', dtype: 'int32', shape: [-1] },
+        ],
+        ops: [
+          { type: 'neg', inputs: ['a'], output: 'y' },
+          { type: 'identity', inputs: ['b'], output: 'z' },
+        ],
+        profiles: [{ dims: { a: range([1, 2], [4, 2], [16, 2]), b: range([1], [4], [16]) } }],
+      }
+      await using engine = await load(family, spec, batching({ maxDelayMs: 15 }))
+      const calls = Array.from({ length: 5 }, (_, i) => ({
+        a: rows(i, 1 + (i % 2), 2),
+        b: Tensor.from(Int32Array.from({ length: 1 + (i % 2) }, () => i)),
+      }))
+      const results = await Promise.all(calls.map((inputs) => engine.infer(inputs, { outputs: inputs.b.size === 2 ? ['z'] : ['y', 'z'] })))
+      results.forEach(({ y, z }, i) => {
+        t.same(z?.data, calls[i]?.b.data)
+        if (i % 2) t.equal(y, undefined)
+        else
+          t.same(
+            y?.data,
+            calls[i]?.a.data.map((value) => -value),
+          )
+      })
+      t.equal(engine.stats.batches, 1)
+      const uneven = { a: rows(0, 2, 2), b: Tensor.from(Int32Array.of(1)) }
+      t.match(await failureOf(() => engine.infer(uneven)), { code: 'ERR_TRT_SHAPE', message: /same number of rows/ })
+    })
+
+    await t.test('inferSync and close while requests wait', async (t) => {
+      const engine = await load(family, rowsPlan(), batching({ maxDelayMs: 10_000 }))
+      const waiting = [0, 1, 2].map((i) => engine.infer(rows(i)))
+      t.same(engine.inferSync(rows(7, 4)).data, wanted(rows(7, 4).data), 'it does not wait for a batch')
+      t.equal(engine.stats.waiting, 3)
+      const begun = performance.now()
+      await engine.close()
+      t.ok(performance.now() - begun < 5000, 'what waits leaves at once')
+      for (const [i, y] of waiting.entries()) t.same((await y).data, wanted(rows(i).data))
+    })
+
+    await t.test('lanes share a queue of batches', async (t) => {
+      await using engine = await load(family, rowsPlan(), { lanes: 3, ...batching({ maxBatch: 4, maxDelayMs: 1 }) })
+      await driven({ computeMs: 2 }, async () => {
+        const results = await Promise.all(Array.from({ length: 120 }, (_, i) => engine.infer(rows(i))))
+        results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
+      })
+      t.equal(engine.stats.completed, 120)
+      t.ok(engine.stats.batches <= 40, `${engine.stats.batches} batches`)
+      t.ok(await until(() => engine.stats.inFlight === 0))
+    })
+
+    await t.test('models that cannot be batched', async (t) => {
+      const refusals: [Spec, EngineOptions, RegExp][] = [
+        [fanPlan(1), batching(), /dynamic dimension 0 in every input and output, but 'x' is float32 \[4\]/],
+        [rowsPlan(3, 8), batching(), /maxBatch is 16, but no optimization profile takes more than 8 rows of 'x'/],
+        [{ inputs: [], outputs: [], ops: [] }, batching(), /Batching needs an input/],
+      ]
+      for (const [spec, options, message] of refusals)
+        t.match(await failureOf(() => load(family, spec, options)), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
+    })
+
+    await t.test('nothing is left', (t) => {
+      t.same(leftovers(), {})
+      t.end()
+    })
+  })
+}

@@ -1,0 +1,31 @@
+// Programs that run in a process of their own, on the fakes.
+import { type Ended, runNode } from '../engine/children.js'
+import { type Family, families, rowsPlan } from './rig.js'
+
+const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+
+/** What a program, or a worker of one, begins with. `plan`, `load`, `call` and `soon` are all that most need. */
+export const prelude = ({ version, path }: Family = families[0]): string => `
+  import { Engine, Tensor, onLog } from ${url('../../lib/index.js')}
+  import { fakePlan } from ${url('../fake/plan.js')}
+  import { controlFakes } from ${url('../fake/control.js')}
+  import { isMainThread, parentPort, Worker } from 'node:worker_threads'
+  const { driver, trt10, trt11 } = controlFakes(JSON.parse(process.env.FAKES))
+  const options = { tensorrt: ${JSON.stringify(path)} }
+  const plan = (more = {}) => fakePlan({ ...${JSON.stringify({ ...rowsPlan(), version })}, ...more })
+  const load = (more = {}) => Engine.load(plan(), { ...options, ...more })
+  const x = Tensor.zeros('float32', [1, 3])
+  const call = (engine) => engine.infer(x)
+  const soon = (ms = 30) => new Promise((resolve) => setTimeout(resolve, ms))
+  const worker = (program) => new Worker(new URL('data:text/javascript,' + encodeURIComponent('const prelude = ""\\n' + prelude + program)))
+`
+
+/** Runs a program with the prelude; in it `worker(program)` starts a thread with the same. */
+export async function runChild(program: string, family: Family = families[0], milliseconds = 15_000): Promise<Ended> {
+  const head = prelude(family)
+  const begun = performance.now()
+  const inner = `const prelude = ${JSON.stringify(head)}\n`
+  const ended = await runNode(['--input-type=module', '-e', `${inner}${head}\n${program}`])
+  if (performance.now() - begun > milliseconds) return { ...ended, stderr: `${ended.stderr}took ${performance.now() - begun} ms` }
+  return ended
+}

@@ -1,0 +1,84 @@
+// The end of a process, at any moment: with the exit code that was asked for, without a word, within the time.
+import t from 'tap'
+import type { Ended } from '../engine/children.js'
+import { runChild } from './children.js'
+import { families, size } from './rig.js'
+
+type Wanted = Partial<Omit<Ended, 'stderr'>> & { stderr?: RegExp }
+
+/** What an engine does when the end comes; `e` is there where it is loaded. */
+const states: [what: string, program: string][] = [
+  ['idle', 'const e = await load(); await call(e)'],
+  ['loading', 'load().catch(() => {}); load().catch(() => {})'],
+  [
+    'in flight',
+    'driver.set({ computeMs: 40 }); const e = await load({ lanes: 2 }); for (let i = 0; i < 4; i++) call(e).catch(() => {}); await soon(10)',
+  ],
+  [
+    'held up in enqueue',
+    'driver.set({ blockMs: 60 }); const e = await load(); for (let i = 0; i < 4; i++) call(e).catch(() => {}); await soon(10)',
+  ],
+  [
+    'queued',
+    'driver.set({ computeMs: 20 }); const e = await load(); for (let i = 0; i < 400; i++) call(e).catch(() => {}); await soon(10)',
+  ],
+  ['waiting for a batch', 'const e = await load({ batching: { maxBatch: 8, maxDelayMs: 300 } }); call(e).catch(() => {})'],
+  [
+    'closing',
+    'driver.set({ computeMs: 40 }); const e = await load(); for (let i = 0; i < 4; i++) call(e).catch(() => {}); await soon(5); e.close()',
+  ],
+  ['warming up', 'const e = await load({ lanes: 2 }); e.warmup({ iterations: 200 }).catch(() => {}); await soon(5)'],
+]
+
+const ends: [what: string, program: string, wanted: Wanted][] = [
+  ['process.exit()', 'process.exit(3)', { code: 3 }],
+  ['a throw', "setImmediate(() => { throw new Error('mine') })", { code: 1, stderr: /Error: mine/ }],
+  ['SIGTERM', "process.kill(process.pid, 'SIGTERM'); await soon(2000)", { code: null, signal: 'SIGTERM' }],
+]
+
+/** The same in a worker: `ended` is what its exit event must say. */
+const workerEnds: [what: string, program: string, ended: string][] = [
+  ['exit() of the worker', 'process.exit(5)', '5'],
+  ['a throw in the worker', "setImmediate(() => { throw new Error('mine') })", 'mine 1'],
+]
+
+const rows: [what: string, program: string, wanted: Wanted][] = [
+  ...states.flatMap(([state, program]): typeof rows => [
+    ...ends.map(([end, last, wanted]): (typeof rows)[number] => [`${end}, ${state}`, `${program}\n${last}`, wanted]),
+    ...workerEnds.map(([end, last, ended]): (typeof rows)[number] => [
+      `${end}, ${state}`,
+      `const w = worker(${JSON.stringify(`${program}\n${last}`)}); let said = ''; w.on('error', (e) => (said += e.message + ' ')); w.on('exit', (code) => console.log(said + code))`,
+      { stdout: `${ended}\n` },
+    ]),
+    [
+      `exit() of the process, a worker ${state}`,
+      `const w = worker(${JSON.stringify(`${program}\nparentPort.postMessage(0); setInterval(() => {}, 1000)`)}); w.on('message', () => process.exit(3))`,
+      { code: 3 },
+    ],
+  ]),
+  ['a return, idle', 'const e = await load(); await call(e)', {}],
+  ['a return, in flight', "driver.set({ computeMs: 30 }); call(await load()).then(() => console.log('done'))", { stdout: 'done\n' }],
+  ['a return, loading', "load().then(() => console.log('done'))", { stdout: 'done\n' }],
+  ['a return, waiting for a batch', "call(await load({ batching: { maxBatch: 8, maxDelayMs: 50 } })).then(() => console.log('done'))", { stdout: 'done\n' }],
+  ['a return, closing', 'const e = await load(); call(e); e.close()', {}],
+  ['a return, after an abort', "driver.set({ computeMs: 100 }); await (await load()).infer(x, { timeoutMs: 10 }).catch((e) => console.log(e.code))", { stdout: 'ERR_TRT_TIMEOUT\n' }],
+  ['a return, with allocated tensors', "const e = await load(); globalThis.kept = e.allocate('x', [4, 3]); await e.infer(kept)", {}],
+  ['a return of a worker, in flight', "worker(\"driver.set({ computeMs: 30 }); call(await load()).then(() => console.log('done'))\").on('exit', (code) => console.log(code))", { stdout: 'done\n0\n' }],
+  ['exit() in an exit handler', "const e = await load(); call(e); process.on('exit', () => process.exit(4))", { code: 4 }],
+  ['an inference in an exit handler', "const e = await load(); process.on('exit', () => console.log(e.inferSync(x).data[0]))", { stdout: '1\n' }],
+  ['exit() while a worker blocks in inferSync', 'driver.set({ computeMs: 300 }); worker("const e = await load(); parentPort.postMessage(0); await soon(1); e.inferSync(x); setInterval(() => {}, 1000)").on("message", () => setTimeout(() => process.exit(3), 50))', { code: 3 }],
+  ['exit() with a device that never answers', "driver.set({ clock: 'manual', computeMs: 10 }); const e = await load(); call(e); await soon(10); process.exit(3)", { code: 3 }],
+] // prettier-ignore
+
+t.jobs = 2
+for (const [what, program, wanted] of rows) {
+  t.test(what, async (t) => {
+    for (let i = 0; i < size(1, 20); i++) {
+      const { stderr, ...ended } = await runChild(program, families[i % 2], 6000)
+      const { stderr: complaint = /^$/, ...rest } = wanted
+      t.same(ended, { code: 0, signal: null, stdout: '', ...rest })
+      t.match(stderr, complaint)
+      t.notMatch(stderr, /took|abort|Segmentation|FATAL/)
+    }
+  })
+}

@@ -1,0 +1,412 @@
+// infer, inferSync, stream, warmup, outputs, into, allocate and what an engine tells of itself, on lanes.
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { Engine, Tensor } from '../../lib/index.js'
+import { failureOf } from '../support/errors.js'
+import {
+  bytesOf,
+  collect,
+  driven,
+  driver,
+  families,
+  fanPlan,
+  leftovers,
+  load,
+  planOf,
+  range,
+  rows,
+  rowsPlan,
+  until,
+  wanted,
+} from './rig.js'
+
+setFlagsFromString('--expose-gc')
+globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
+
+process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
+
+for (const family of families) {
+  await t.test(family.name, async (t) => {
+    await t.test('1, 2 and 8 lanes, eight at once, bit-equal to one after another', async (t) => {
+      const inputs = Array.from({ length: 64 }, (_, i) => rows(i, 1 + (i % 5)))
+      await using serial = await load(family, rowsPlan())
+      const expected: Buffer[] = []
+      for (const input of inputs) expected.push(bytesOf(await serial.infer(input)))
+      for (const lanes of [1, 2, 8]) {
+        await using engine = await load(family, rowsPlan(), { lanes })
+        const results: Buffer[] = []
+        let next = 0
+        const worker = async (): Promise<void> => {
+          while (next < inputs.length) {
+            const i = next++
+            results[i] = bytesOf(await engine.infer(inputs[i] as Tensor))
+          }
+        }
+        await driven({ computeMs: 0.2 }, async () => void (await Promise.all(Array.from({ length: 8 }, worker))))
+        t.same(results, expected, `${lanes} lanes`)
+        t.match(engine.stats, { completed: 64, failed: 0, waiting: 0, inFlight: 0, batches: 64 })
+      }
+      t.same(expected[3], Buffer.from(wanted(rows(3, 4).data).buffer))
+    })
+
+    await t.test('lanes do not wait for each other when an enqueue blocks', async (t) => {
+      await using engine = await load(family, rowsPlan(), { lanes: 4 })
+      await engine.warmup({ iterations: 1 })
+      const begun = performance.now()
+      await driven({ blockMs: 40 }, () => Promise.all(Array.from({ length: 8 }, (_, i) => engine.infer(rows(i)))))
+      t.ok(performance.now() - begun < 8 * 40 * 0.8, 'less than one after another takes')
+    })
+
+    await t.test('a queue that is full', async (t) => {
+      await using engine = await load(family, rowsPlan(), { maxQueue: 3 })
+      // the lane is held up in enqueue, so that it takes nothing more
+      await driven({ blockMs: 60 }, async () => {
+        const running = [engine.infer(rows(0))]
+        t.ok(await until(() => engine.stats.inFlight === 1))
+        const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
+        t.equal(engine.stats.waiting, 3)
+        const failure = await failureOf(() => engine.infer(rows(4)))
+        t.match(failure, { code: 'ERR_TRT_QUEUE_FULL', message: /3 requests wait, maxQueue is 3/ })
+        const results = await Promise.all([...running, ...waiting])
+        results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
+      })
+      t.match(engine.stats, { completed: 4, cancelled: 0, waiting: 0, inFlight: 0 })
+    })
+
+    await t.test('abort and timeout, of what waits and of what runs', async (t) => {
+      await using engine = await load(family, rowsPlan())
+      await driven({ blockMs: 100 }, async () => {
+        const controller = new AbortController()
+        const running = engine.infer(rows(0), { signal: controller.signal })
+        t.ok(await until(() => engine.stats.inFlight === 1))
+        const queued = engine.infer(rows(2), { signal: controller.signal })
+        const late = engine.infer(rows(3), { timeoutMs: 5 })
+        const last = engine.infer(rows(4))
+        const begun = performance.now()
+        const reason = new Error('mine')
+        controller.abort(reason)
+        t.equal(engine.stats.cancelled, 1, 'the queued one left at once')
+        t.equal(await running.catch((error: unknown) => error), reason)
+        t.equal(await queued.catch((error: unknown) => error), reason)
+        t.match(await failureOf(() => late), { code: 'ERR_TRT_TIMEOUT', message: /5 ms/ })
+        t.ok(performance.now() - begun < 80, 'none of them waited for the device')
+        t.equal(engine.stats.cancelled, 2)
+        t.same((await last).data, wanted(rows(4).data))
+      })
+      t.match(engine.stats, { completed: 2, failed: 0, cancelled: 2, waiting: 0, inFlight: 0 })
+      await t.rejects(engine.infer(rows(0), { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
+    })
+
+    await t.test('only some outputs', async (t) => {
+      await using engine = await load(family, fanPlan(5))
+      const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
+      const before = driver.stats().bytesDtoH
+      const some = await engine.infer({ x }, { outputs: ['y3', 'y0', 'y3'] })
+      t.same(Object.keys(some), ['y0', 'y3'])
+      t.same([some['y0']?.data, some['y3']?.data], [x.data, Float32Array.of(4, 8, 12, 16)])
+      t.equal(driver.stats().bytesDtoH - before, 32, 'the others are not copied back')
+      t.same(Object.keys(engine.inferSync({ x }, { outputs: ['y4'] })), ['y4'])
+      for (const outputs of [[], ['y5'], ['x'], 'y0', [0], ['__proto__']])
+        t.equal((await failureOf(() => engine.infer({ x }, { outputs: outputs as string[] }))).code, 'ERR_TRT_INVALID_ARGUMENT')
+    })
+
+    await t.test('into tensors that are given, ordinary and allocated', async (t) => {
+      await using engine = await load(family, fanPlan(3))
+      const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
+      const ordinary = Tensor.zeros('float32', [4])
+      const pinned = engine.allocate('y1', [4]) as Tensor<'float32'>
+      for (const run of [
+        (): Promise<Record<string, Tensor>> => engine.infer({ x }, { into: { y0: ordinary, y1: pinned } }),
+        (): Record<string, Tensor> => engine.inferSync({ x }, { into: { y0: ordinary, y1: pinned } }),
+      ]) {
+        ordinary.data.fill(0)
+        pinned.data.fill(0)
+        const results = await run()
+        t.equal(results['y0'], ordinary)
+        t.equal(results['y1'], pinned)
+        t.same([ordinary.data, pinned.data, results['y2']?.data], [x.data, Float32Array.of(2, 4, 6, 8), Float32Array.of(3, 6, 9, 12)])
+      }
+      const wrong: [object, string][] = [
+        [{ y0: Tensor.zeros('float32', [5]) }, 'ERR_TRT_SHAPE'],
+        [{ y0: Tensor.zeros('int32', [4]) }, 'ERR_TRT_DTYPE'],
+        [{ x: ordinary }, 'ERR_TRT_INVALID_ARGUMENT'],
+        [{ y0: new Float32Array(4) }, 'ERR_TRT_INVALID_ARGUMENT'],
+        [ordinary, 'ERR_TRT_INVALID_ARGUMENT'],
+        [{ y0: pinned, y1: pinned }, 'ERR_TRT_INVALID_ARGUMENT'],
+      ]
+      for (const [into, code] of wrong) {
+        t.equal((await failureOf(() => engine.infer({ x }, { into: into as Record<string, Tensor> }))).code, code)
+        t.equal((await failureOf(() => engine.inferSync({ x }, { into: into as Record<string, Tensor> }))).code, code)
+      }
+      pinned.data.fill(-1)
+      const after = await engine.infer({ x })
+      t.same(after['y0']?.data, x.data, 'nothing of a refused call is left')
+      t.same(pinned.data, Float32Array.of(-1, -1, -1, -1))
+    })
+
+    await t.test('into a tensor of a dynamic output that has another size fails alone', async (t) => {
+      await using engine = await load(family, rowsPlan())
+      const pinned = engine.allocate('y', [4, 3])
+      for (const y of [pinned, Tensor.zeros('float32', [4, 3])]) {
+        await driven({ computeMs: 20 }, async () => {
+          const first = engine.infer(rows(0))
+          const bad = engine.infer(rows(1, 2), { into: { y } })
+          const others = [2, 3, 4, 5].map((i) => engine.infer(rows(i)))
+          t.equal((await failureOf(() => bad)).code, 'ERR_TRT_SHAPE')
+          t.same((await first).data, wanted(rows(0).data))
+          for (const [i, other] of others.entries()) t.same((await other).data, wanted(rows(i + 2).data))
+        })
+        t.equal((await failureOf(() => engine.inferSync(rows(1, 2), { into: { y } }))).code, 'ERR_TRT_SHAPE')
+        t.equal(await engine.infer(rows(7, 4), { into: { y } }), y)
+        t.same(y.data, wanted(rows(7, 4).data))
+      }
+    })
+
+    await t.test('allocate: nothing copied, one use at a time, freed with its tensor', async (t) => {
+      await using engine = await load(family, rowsPlan(1024))
+      const x = engine.allocate('x', [4, 1024]) as Tensor<'float32'>
+      const y = engine.allocate('y', [4, 1024])
+      x.data.set(rows(1, 4, 1024).data)
+      t.equal(await engine.infer({ x }, { into: { y } }).then((results) => results['y']), y)
+      t.same(y.data, wanted(x.data))
+      t.equal(engine.stats.bytesCopied, 0)
+      await engine.infer(rows(2, 4, 1024))
+      t.equal(engine.stats.bytesCopied, 16384, 'an ordinary tensor is copied once')
+      await driven({ computeMs: 30 }, async () => {
+        const using = engine.infer(x, { into: { y } })
+        for (const call of [() => engine.infer(x), () => engine.infer(rows(3, 4, 1024), { into: { y } }), () => engine.inferSync(x)])
+          t.equal((await failureOf(call)).code, 'ERR_TRT_BUFFER_IN_USE')
+        t.equal(
+          (await failureOf(() => engine.infer(new Tensor('float32', x.data.subarray(0, 1024), [1, 1024])))).code,
+          'ERR_TRT_BUFFER_IN_USE',
+        )
+        await using
+      })
+      t.same((await engine.infer(x)).data, wanted(x.data), 'and again after that')
+      t.equal((await failureOf(() => engine.infer(x, { into: { y: x } }))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      t.same((await engine.infer(x)).data, wanted(x.data), 'nothing is leased by a call that was refused')
+      t.equal((await failureOf(() => engine.allocate('z', [1]))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      t.equal((await failureOf(() => engine.allocate('x', [4, 5]))).code, 'ERR_TRT_SHAPE')
+      t.equal((await failureOf(() => engine.allocate('x', [-4, 1024]))).code, 'ERR_TRT_SHAPE')
+      t.equal(engine.allocate('x', [0, 1024]).data.length, 0)
+
+      const used = (): number => engine.memory.pinned
+      await collect()
+      const before = used()
+      ;(() => {
+        for (let i = 0; i < 8; i++) engine.allocate('x', [64, 1024])
+      })()
+      t.ok(used() >= before + 8 * 64 * 4096)
+      await collect()
+      t.ok(used() <= before, 'all eight are free again')
+    })
+
+    await t.test('an aborted call keeps its leased memory until the device is done', async (t) => {
+      await using engine = await load(family, rowsPlan())
+      const x = engine.allocate('x', [1, 3]) as Tensor<'float32'>
+      await driven({ computeMs: 40 }, async () => {
+        await t.rejects(engine.infer(x, { timeoutMs: 5 }), { code: 'ERR_TRT_TIMEOUT' })
+        t.equal((await failureOf(() => engine.infer(x))).code, 'ERR_TRT_BUFFER_IN_USE')
+        t.ok(await until(() => engine.stats.inFlight === 0))
+      })
+      x.data.fill(2)
+      t.same((await engine.infer(x)).data, Float32Array.of(5, 5, 5))
+    })
+
+    await t.test('inferSync, alone and among others', async (t) => {
+      await using engine = await load(family, rowsPlan(), { lanes: 2 })
+      t.same(engine.inferSync(rows(1)).data, wanted(rows(1).data))
+      t.same(engine.inferSync({ x: rows(2) })['y']?.data, wanted(rows(2).data))
+      await driven({ computeMs: 5 }, async () => {
+        const others = Array.from({ length: 12 }, (_, i) => engine.infer(rows(i)))
+        for (let i = 20; i < 26; i++) t.same(engine.inferSync(rows(i)).data, wanted(rows(i).data))
+        for (const [i, other] of others.entries()) t.same((await other).data, wanted(rows(i).data))
+      })
+      t.throws(() => engine.inferSync(rows(1), { signal: AbortSignal.timeout(1) } as object), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+      t.throws(() => engine.inferSync({ z: rows(1) }), { code: 'ERR_TRT_UNKNOWN_INPUT' })
+      const young = new Engine(planOf(family, rowsPlan()), { tensorrt: family.path })
+      t.throws(() => young.inferSync(rows(1)), { code: 'ERR_TRT_NOT_READY' })
+      await young.close()
+      t.throws(() => young.inferSync(rows(1)), { code: 'ERR_TRT_CLOSED' })
+    })
+
+    await t.test('stream: in order, as many in flight as asked', async (t) => {
+      await using engine = await load(family, rowsPlan(), { lanes: 2 })
+      let given = 0
+      let most = 0
+      let taken = 0
+      const source = async function* () {
+        for (; given < 30;) {
+          await Promise.resolve()
+          yield rows(given++)
+          most = Math.max(most, given - taken)
+        }
+      }
+      for await (const y of engine.stream(source(), { inFlight: 5 })) {
+        t.same(y.data, wanted(rows(taken).data))
+        taken++
+      }
+      t.equal(taken, 30)
+      t.ok(most <= 6, `${most} at once`)
+      const records = []
+      for await (const { y } of engine.stream([{ x: rows(1) }, { x: rows(2, 3) }])) records.push(y?.shape)
+      t.same(records, [
+        [1, 3],
+        [3, 3],
+      ])
+    })
+
+    await t.test('stream: errors, an early end, an abort', async (t) => {
+      await using engine = await load(family, rowsPlan())
+      const seen: number[] = []
+      const run = async (source: Iterable<Tensor> | AsyncIterable<Tensor>, options?: object): Promise<void> => {
+        seen.length = 0
+        for await (const y of engine.stream(source, options)) seen.push(y.size)
+      }
+      t.equal(
+        (await failureOf(() => run([rows(0), rows(1), Tensor.zeros('float32', [1, 4]), rows(3)], { inFlight: 1 }))).code,
+        'ERR_TRT_SHAPE',
+      )
+      t.same(seen, [3, 3])
+      const broken = async function* () {
+        yield rows(0)
+        yield await Promise.reject(new RangeError('mine'))
+      }
+      await t.rejects(run(broken()), new RangeError('mine'))
+      for (const options of [{ inFlight: 0 }, { inFlight: 1.5 }, { inflight: 1 }, { signal: 1 }])
+        t.equal((await failureOf(() => run([rows(0)], options))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      let ended = false
+      const endless = function* () {
+        try {
+          for (;;) yield rows(1)
+        } finally {
+          ended = true
+        }
+      }
+      for await (const y of engine.stream(endless())) if (y.size === 3) break
+      t.ok(ended, 'the source is told')
+      t.match(engine.stats, { waiting: 0, inFlight: 0 }, 'and nothing is left running')
+      await driven({ computeMs: 20 }, async () => {
+        await t.rejects(run(endless(), { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
+      })
+      t.ok(await until(() => engine.stats.inFlight === 0))
+    })
+
+    await t.test('warmup captures graphs; cudaGraph: false has none', async (t) => {
+      for (const cudaGraph of ['auto', true, false] as const) {
+        await using engine = await load(family, rowsPlan(), { cudaGraph, lanes: 2 })
+        const before = driver.stats()
+        await engine.warmup()
+        const { graphExecs } = driver.stats()
+        if (cudaGraph === false) t.equal(graphExecs - before.graphExecs, 0)
+        else t.ok(graphExecs - before.graphExecs >= 1, `${graphExecs} graphs`)
+        const launched = driver.stats().graphLaunches
+        for (let i = 0; i < 8; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
+        t.equal(driver.stats().graphLaunches > launched, cudaGraph !== false)
+      }
+      await using engine = await load(family, rowsPlan())
+      for (const options of [{ iterations: 0 }, { iterations: 'x' }, { iteration: 1 }])
+        t.equal((await failureOf(() => engine.warmup(options as object))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      await t.rejects(engine.warmup({ signal: AbortSignal.abort(new Error('no')) }), { message: 'no' })
+    })
+
+    await t.test('a profile by number, and one that is not there', async (t) => {
+      const two = rowsPlan(3, 4, {
+        profiles: [{ dims: { x: range([1, 3], [2, 3], [4, 3]) } }, { dims: { x: range([2, 3], [8, 3], [16, 3]) } }],
+      })
+      await using second = await load(family, two, { profile: 1 })
+      t.same((await second.infer(rows(1, 12))).data, wanted(rows(1, 12).data))
+      t.equal((await failureOf(() => second.infer(rows(1, 1)))).code, 'ERR_TRT_SHAPE', 'the other profile takes it')
+      await using auto = await load(family, two)
+      for (const count of [1, 16, 3, 2]) t.same((await auto.infer(rows(count, count))).data, wanted(rows(count, count).data))
+      t.match(await failureOf(() => load(family, two, { profile: 2 })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /profile below 2 but received 2/,
+      })
+    })
+
+    await t.test('priority', async (t) => {
+      for (const priority of ['high', 'normal'] as const) {
+        await using engine = await load(family, rowsPlan(), { priority })
+        t.same((await engine.infer(rows(5))).data, wanted(rows(5).data))
+      }
+    })
+
+    await t.test('stats and memory are plausible', async (t) => {
+      await using engine = await load(family, rowsPlan(1024))
+      await driven({ computeMs: 4, copyMs: 1 }, async () => {
+        await Promise.all(Array.from({ length: 10 }, (_, i) => engine.infer(rows(i, 2, 1024))))
+      })
+      const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
+      t.same(counts, { waiting: 0, inFlight: 0, completed: 10, failed: 0, cancelled: 0, batches: 10, bytesCopied: 10 * 8192 })
+      t.ok(computeMs.p50 >= 3 && computeMs.p50 < 100, `compute ${computeMs.p50} ms`)
+      t.ok(copyInMs.p50 >= 0.5 && copyInMs.p50 < 100, `copy in ${copyInMs.p50} ms`)
+      t.ok(copyOutMs.p50 >= 0.5 && copyOutMs.p50 < 100, `copy out ${copyOutMs.p50} ms`)
+      t.ok(queueMs.p99 >= queueMs.p50 && queueMs.p99 > 3, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
+      t.equal(queueMs.count, 10)
+      const { device, pinned, pinnedKept } = engine.memory
+      t.ok(device >= 2 * 8192 && device <= driver.stats().deviceBytes + 8192, `device ${device}`)
+      t.ok(pinned >= 0 && pinnedKept >= 8192, `pinned ${pinned}, kept ${pinnedKept}`)
+      await engine.close()
+      t.throws(() => engine.stats, { code: 'ERR_TRT_CLOSED' })
+      t.throws(() => engine.memory, { code: 'ERR_TRT_CLOSED' })
+      t.throws(() => engine.share(), { code: 'ERR_TRT_CLOSED' })
+      t.throws(() => engine.allocate('x', [1, 1024]), { code: 'ERR_TRT_CLOSED' })
+    })
+
+    await t.test('large outputs are external, and right long after the engine is gone', async (t) => {
+      const columns = 100_000
+      const engine = await load(family, rowsPlan(columns, 4))
+      const kept = []
+      for (let i = 0; i < 6; i++) kept.push(await engine.infer(rows(i, 1, columns)))
+      kept.push(engine.inferSync(rows(6, 1, columns)))
+      await engine.close()
+      await collect()
+      await using other = await load(family, rowsPlan(columns, 4))
+      for (let i = 10; i < 16; i++) await other.infer(rows(i, 1, columns))
+      kept.forEach((y, i) =>
+        t.same(bytesOf(y).equals(bytesOf(new Tensor('float32', wanted(rows(i, 1, columns).data), [1, columns]))), true),
+      )
+      const pinned = other.memory.pinned
+      t.ok(pinned >= 7 * columns * 4, `they are pinned memory: ${pinned}`)
+      kept.length = 0
+      await collect()
+      t.ok(other.memory.pinned < pinned, 'and go back to the pool')
+    })
+
+    await t.test('many outputs, many inputs, none', async (t) => {
+      await using fan = await load(family, fanPlan(60))
+      const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
+      for (const results of [await fan.infer({ x }), fan.inferSync({ x })]) {
+        t.equal(Object.keys(results).length, 60)
+        t.ok(Object.values(results).every((y, i) => (y.data as Float32Array).every((value, k) => value === (i + 1) * (k + 1))))
+      }
+      t.match(await failureOf(() => fan.infer({ x }, { outputs: ['y1'] })), { code: 'ERR_TRT_UNSUPPORTED', message: /53/ })
+      const names = Array.from({ length: 40 }, (_, i) => `x${i}`)
+      await using many = await load(family, {
+        inputs: names.map((name) => ({ name, shape: [2] })),
+        outputs: [{ name: 'y', shape: [80] }],
+        ops: [{ type: 'concat', inputs: names, output: 'y' }],
+      })
+      const inputs = Object.fromEntries(names.map((name, i) => [name, Tensor.from(Float32Array.of(i, -i))]).reverse())
+      const all = Float32Array.from(names.flatMap((_, i) => [i, -i]))
+      t.same((await many.infer(inputs))['y']?.data, all)
+      t.same(many.inferSync(inputs)['y']?.data, all)
+      await using none = await load(family, {
+        inputs: [],
+        outputs: [{ name: 'y', shape: [2] }],
+        ops: [{ type: 'neg', inputs: ['c'], output: 'y' }],
+        constants: { c: { dtype: 'float32', shape: [2], data: new Uint8Array(Float32Array.of(3, -4).buffer) } },
+      })
+      t.same((await none.infer({}))['y']?.data, Float32Array.of(-3, 4))
+      t.same(none.inferSync({})['y']?.data, Float32Array.of(-3, 4))
+      t.equal((await failureOf(() => none.infer(x))).code, 'ERR_TRT_INVALID_ARGUMENT')
+    })
+
+    await t.test('nothing is left', (t) => {
+      t.same(leftovers(), {})
+      t.end()
+    })
+  })
+}

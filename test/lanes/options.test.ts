@@ -1,0 +1,123 @@
+// The options of an engine's lanes: what is refused and with which words, and what the CPU backend has not.
+import t from 'tap'
+import { Engine, type EngineOptions } from '../../lib/index.js'
+import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine-options.js'
+import { identity } from '../engine/models.js'
+import { failureOf } from '../support/errors.js'
+import { families, load, rowsPlan } from './rig.js'
+
+const hostile = (name: string): object =>
+  Object.defineProperty({}, name, {
+    enumerable: true,
+    get: () => {
+      throw new RangeError('mine')
+    },
+  })
+
+t.test('what is refused', async (t) => {
+  const table: [options: unknown, message: RegExp][] = [
+    ...[0, -1, 65, 1.5, NaN, Infinity, '2', 2n, null].map((lanes): [unknown, RegExp] => [
+      { lanes },
+      /Expected a number of lanes from 1 to 64 for lanes/,
+    ]),
+    ...[-1, 1024, 0.5, 'best', null, true].map((profile): [unknown, RegExp] => [
+      { profile },
+      /Expected 'auto' or the number of an optimization profile/,
+    ]),
+    ...['low', '', 1, null].map((priority): [unknown, RegExp] => [{ priority }, /Expected 'normal' or 'high' for priority/]),
+    ...['yes', 1, null].map((cudaGraph): [unknown, RegExp] => [{ cudaGraph }, /Expected 'auto', true or false for cudaGraph/]),
+    ...[0, -1, 2 ** 24 + 1, 0.5, '9', null].map((maxQueue): [unknown, RegExp] => [
+      { maxQueue },
+      /Expected a number of requests from 1 for maxQueue/,
+    ]),
+    ...[null, 4, 'on', true].map((batching): [unknown, RegExp] => [{ batching }, /Expected an object for the options of batching/]),
+    ...[undefined, 0, 1.5, 2 ** 20 + 1, '4', null].map((maxBatch): [unknown, RegExp] => [
+      { batching: { maxBatch } },
+      /Expected a number of rows from 1 for batching.maxBatch/,
+    ]),
+    ...[-1, 60_001, NaN, '5', null].map((maxDelayMs): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, maxDelayMs } },
+      /Expected milliseconds from 0 to 60000 for batching.maxDelayMs/,
+    ]),
+    ...[[0], [5], [1.5], ['2'], 3, {}].map((preferred): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, preferred } },
+      /Expected an array of sizes from 1 to 4 for batching.preferred/,
+    ]),
+    ...[[0], [5], 'all', 2, null].map((pad): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, pad } },
+      /sizes from 1 to 4 for batching.pad/,
+    ]),
+    [{ lane: 2 }, /Unknown option "lane" .* did you mean lanes\?/],
+    [{ batching: { maxBatch: 4, maxDelay: 3 } }, /Unknown option "maxDelay" for batching: did you mean maxDelayMs\?/],
+    [{ slots: 3 }, /Unknown option "slots"/],
+    ...['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'].map((name): [unknown, RegExp] => [hostile(name), /mine/]),
+  ]
+  for (const [options, message] of table) {
+    t.throws(() => checkedEngineOptions(options), { message })
+    t.throws(() => checkedAttachOptions(options), { message })
+    t.throws(() => new Engine(Buffer.from('ftrt'), options as EngineOptions), { message })
+    await t.rejects(Engine.load(Buffer.from('ftrt'), options as EngineOptions), { message })
+  }
+  t.throws(() => checkedAttachOptions({ device: 0 }), { message: /Unknown option "device" for Engine.attach/ })
+})
+
+t.test('what is taken', (t) => {
+  t.same(checkedAttachOptions(undefined).lanes, { lanes: 1, profile: -1, highPriority: 0, graphs: 1, slots: 2, maxQueue: 4096 })
+  const full = checkedEngineOptions({
+    lanes: 64,
+    profile: 0,
+    priority: 'high',
+    cudaGraph: false,
+    maxQueue: 1,
+    batching: { maxBatch: 12, maxDelayMs: 0.5, preferred: [8, 4, 8], pad: true },
+  })
+  const batching = { maxBatch: 12, maxDelayMs: 0.5, preferred: [4, 8], pad: [1, 2, 4, 8, 12] }
+  t.same(full.lanes, { lanes: 64, profile: 0, highPriority: 1, graphs: 0, slots: 2, maxQueue: 1, batching })
+  const undefineds = {
+    lanes: undefined,
+    profile: undefined,
+    priority: undefined,
+    cudaGraph: undefined,
+    maxQueue: undefined,
+    batching: undefined,
+  }
+  t.same(checkedEngineOptions(undefineds), checkedEngineOptions({}))
+  t.same(checkedAttachOptions({ batching: { maxBatch: 8, pad: [8, 2] } }).lanes.batching?.pad, [2, 8])
+  t.end()
+})
+
+t.test('options as they reach an engine', async (t) => {
+  for (const family of families) {
+    for (const options of [{ lanes: 3, maxQueue: 1 }, { cudaGraph: true }, { batching: { maxBatch: 1 } }, { profile: 'auto' }] as const) {
+      await using engine = await load(family, rowsPlan(), options)
+      t.equal(engine.backend, 'tensorrt')
+    }
+  }
+})
+
+t.test('the CPU backend', async (t) => {
+  const given: EngineOptions[] = [
+    { lanes: 1 },
+    { profile: 'auto' },
+    { priority: 'normal' },
+    { cudaGraph: false },
+    { maxQueue: 9 },
+    { batching: { maxBatch: 2 } },
+  ]
+  for (const options of given) {
+    const failure = await failureOf(() => Engine.load(identity(), { backend: 'cpu', ...options }))
+    t.match(failure, { code: 'ERR_TRT_INVALID_ARGUMENT', message: /no option of a GPU for backend 'cpu'/ })
+  }
+  const engine = await Engine.load(identity(), { backend: 'cpu' })
+  const [name] = Object.keys(engine.inputs)
+  const shape = engine.inputs[name ?? '']?.shape.map((dim) => (dim < 0 ? 2 : dim)) ?? []
+  const tensor = engine.allocate(name ?? '', shape)
+  t.same((await engine.infer(tensor)).data, tensor.data, 'allocate() gives ordinary memory')
+  for (const call of [() => engine.inferSync(tensor), () => engine.share(), () => engine.stats, () => engine.memory])
+    t.match(await failureOf(call), { code: 'ERR_TRT_UNSUPPORTED', message: /needs the TensorRT backend; this engine runs on the CPU/ })
+  const streamed = []
+  for await (const y of engine.stream([tensor, tensor, tensor])) streamed.push(y.shape)
+  t.same(streamed, [shape, shape, shape])
+  await engine.close()
+  t.throws(() => engine.inferSync(tensor), { code: 'ERR_TRT_CLOSED' })
+})

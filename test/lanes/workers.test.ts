@@ -1,0 +1,68 @@
+// Engines in worker_threads: many at once, and threads that end at any moment.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
+import t from 'tap'
+import { prelude } from './children.js'
+import { driver, families, type Family, leftovers, load, rows, rowsPlan, size, until, wanted } from './rig.js'
+
+const start = (program: string, family: Family): Worker =>
+  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(family) + program)}`))
+
+/** What a worker is at when it is told to go; it says so when it begins. */
+const moments: [what: string, program: string][] = [
+  ['loading', "parentPort.postMessage(0); for (;;) { const e = await load({ lanes: 2 }); e.close() }"],
+  ['in flight', "const e = await load({ lanes: 2 }); parentPort.postMessage(0); for (;;) await Promise.all(Array.from({ length: 20 }, () => call(e)))"],
+  ['in inferSync', "const e = await load(); parentPort.postMessage(0); for (;;) { e.inferSync(x); await soon(0) }"],
+  ['closing', "for (let i = 0; ; i++) { const e = await load(); const calls = Array.from({ length: 20 }, () => call(e)); if (i === 0) parentPort.postMessage(0); await e.close(); await Promise.all(calls) }"],
+  ['waiting for a batch', "const e = await load({ batching: { maxBatch: 64, maxDelayMs: 30_000 } }); call(e); call(e); parentPort.postMessage(0)"],
+  ['with a queue', "const e = await load(); for (let i = 0; i < 3000; i++) call(e); parentPort.postMessage(0); setInterval(() => {}, 1000)"],
+  ['with large results and allocated tensors', "const e = await load(); globalThis.kept = []; parentPort.postMessage(0); for (;;) { kept.push(e.allocate('x', [64, 3])); await e.infer(kept.at(-1)); if (kept.length > 50) kept = [] }"],
+  ['listening to the log', "onLog(() => {}, 'verbose'); parentPort.postMessage(0); for (;;) { const bad = plan(); bad.set([1, 2], bad.length - 9); await Engine.load(bad, options).catch(() => {}); await (await load()).close() }"],
+] // prettier-ignore
+
+for (const family of families) {
+  await t.test(family.name, async (t) => {
+    await t.test('eight in parallel', async (t) => {
+      const program = `
+        const e = await load({ lanes: 2 })
+        for (let round = 0; round < 5; round++) {
+          const results = await Promise.all(Array.from({ length: 40 }, (_, i) => e.infer(new Tensor('float32', Float32Array.of(i, -i, round), [1, 3]))))
+          for (const [i, y] of results.entries()) {
+            const [a, b, c] = y.data
+            if (a !== 2 * i + 1 || b !== Math.max(0, 1 - 2 * i) || c !== 2 * round + 1) throw new Error('wrong: ' + y.data)
+          }
+        }
+        await e.close()
+      `
+      await using engine = await load(family, rowsPlan())
+      const ends = Array.from({ length: 8 }, () => {
+        const worker = start(program, family)
+        return new Promise((resolve) => worker.once('error', resolve).once('exit', resolve))
+      })
+      for (let i = 0; i < 20; i++) t.same((await engine.infer(rows(i))).data, wanted(rows(i).data))
+      t.same(await Promise.all(ends), Array(8).fill(0))
+    })
+
+    for (const [what, program] of moments) {
+      await t.test(`terminated while ${what}`, async (t) => {
+        await using engine = await load(family, rowsPlan())
+        driver.set({ computeMs: 1 })
+        for (let round = 0; round < size(2, 10); round++) {
+          const worker = start(program, family)
+          await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
+          const begun = performance.now()
+          await sleep((round * 7) % 23)
+          await worker.terminate()
+          t.ok(performance.now() - begun < 2000, `${performance.now() - begun} ms`)
+          t.same((await engine.infer(rows(round))).data, wanted(rows(round).data), 'the others go on')
+        }
+        driver.set({ computeMs: 0 })
+      })
+    }
+
+    await t.test('nothing is left', async (t) => {
+      await until(() => Object.keys(leftovers()).length === 0, 2000)
+      t.same(leftovers(), {})
+    })
+  })
+}
