@@ -13,6 +13,8 @@ interface Loaded {
   readonly backend: Backend
   readonly inputs: TensorInfos
   readonly outputs: TensorInfos
+  /** Of the outputs, in the model's order. */
+  readonly names: readonly string[]
   readonly checker: InputChecker
   readonly forms: Forms
 }
@@ -97,7 +99,12 @@ export class Engine implements AsyncDisposable {
     const backend = await opener.open(signal)
     if (signal.aborted) return backend.close()
     const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
-    this.#loaded = { backend, inputs, outputs, checker: new InputChecker(inputs), forms: formsOf(backend) }
+    const names = backend.outputs.map(({ name }) => name)
+    const checker = new InputChecker(
+      inputs,
+      backend.inputs.map(({ name }) => name),
+    )
+    this.#loaded = { backend, inputs, outputs, names, checker, forms: formsOf(names) }
   }
 
   /** What the model takes, by name; frozen. @throws TensorRTError ERR_TRT_NOT_READY before {@link ready}, and what `ready` was rejected with */
@@ -169,10 +176,11 @@ export class Engine implements AsyncDisposable {
     options: GivenOptions | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Tensor | TensorRecord> {
-    const { backend, checker, forms, outputs } = loaded
+    const { backend, checker, forms, outputs, names } = loaded
     const finish = Tensor.is(input) ? forms.bare : forms.record
     const inputs = checker.check(input)
-    const run = options === undefined && signal === undefined ? undefined : { ...(options && runOptions(options, outputs, inputs)), signal }
+    const run =
+      options === undefined && signal === undefined ? undefined : { ...(options && runOptions(options, outputs, names, inputs)), signal }
     return backend.run(inputs, run, finish)
   }
 
@@ -187,10 +195,10 @@ export class Engine implements AsyncDisposable {
     const given = readInferOptions(options, 'inferSync')
     const tensors = readInput(input)
     this.#refuseIfOver()
-    const { backend, checker, forms, outputs } = this.#known()
+    const { backend, checker, forms, outputs, names } = this.#known()
     if (backend.runSync === undefined) throw onlyOnGpu('inferSync()')
     const checked = checker.check(tensors)
-    const results = backend.runSync(checked, given && runOptions(given, outputs, checked))
+    const results = backend.runSync(checked, given && runOptions(given, outputs, names, checked))
     return (Tensor.is(tensors) ? forms.bare : forms.record)(results)
   }
 
@@ -203,6 +211,7 @@ export class Engine implements AsyncDisposable {
     options?: { readonly inFlight?: number | undefined; readonly signal?: AbortSignal | undefined },
   ): AsyncGenerator<I extends Tensor ? Tensor : TensorRecord, void, undefined> {
     const { inFlight, signal } = readOptions(options, ['inFlight', 'signal'], 'stream')
+    if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
     if (inFlight !== undefined && !(Number.isInteger(inFlight) && (inFlight as number) > 0))
       throw expected('a number from 1', 'inFlight', inFlight)
     await this.ready
@@ -229,13 +238,15 @@ export class Engine implements AsyncDisposable {
    */
   async warmup(options?: { readonly iterations?: number | undefined; readonly signal?: AbortSignal | undefined }): Promise<void> {
     const { iterations = 4, signal } = readOptions(options, ['iterations', 'signal'], 'warmup')
-    if (!(Number.isInteger(iterations) && (iterations as number) > 0)) throw expected('a number from 1', 'iterations', iterations)
+    if (!(Number.isInteger(iterations) && (iterations as number) > 0 && (iterations as number) <= 10_000))
+      throw expected('a number from 1 to 10000', 'iterations', iterations)
     await this.ready
     const { inputs, backend } = this.#known()
     const limits = { signal: checkedSignal(signal) }
     for (const zeros of warmupInputs(inputs)) {
-      const count = (iterations as number) * (backend.concurrency ?? 1)
-      await Promise.all(Array.from({ length: count }, () => this.infer(zeros, limits)))
+      // in rounds, so that no queue is too short for it
+      for (let i = 0; i < (iterations as number); i++)
+        await Promise.all(Array.from({ length: backend.concurrency ?? 1 }, () => this.infer(zeros, limits)))
     }
   }
 
@@ -247,7 +258,7 @@ export class Engine implements AsyncDisposable {
   allocate(name: string, shape: readonly number[]): Tensor {
     this.#refuseIfOver()
     const { backend, inputs, outputs } = this.#known()
-    const info = inputs[name] ?? outputs[name]
+    const info = typeof name === 'string' ? (inputs[name] ?? outputs[name]) : undefined
     const names = [...Object.keys(inputs), ...Object.keys(outputs)]
     if (info === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'name', name)
     const dims = checkedShape(shape)
@@ -316,6 +327,11 @@ function onlyOnGpu(what: string): TensorRTError {
   return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU`)
 }
 
+function isIterable(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return Symbol.asyncIterator in value || Symbol.iterator in value
+}
+
 /** How an engine comes to its backend. */
 class Opener {
   readonly signal: AbortSignal | undefined
@@ -349,8 +365,7 @@ function checkedToken(token: unknown): string {
   return id
 }
 
-function formsOf({ outputs }: Backend): Forms {
-  const names = outputs.map(({ name }) => name)
+function formsOf(names: readonly string[]): Forms {
   const record = (results: Results): TensorRecord => {
     const outputs = Object.create(null) as TensorRecord
     names.forEach((name, i) => {

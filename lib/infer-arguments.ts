@@ -8,7 +8,7 @@ export type TensorRecord = Record<string, Tensor>
 /** What is known of a model's inputs or outputs, by name. */
 export type TensorInfos = Readonly<Record<string, TensorInfo>>
 
-/** A frozen copy, keyed by name, in the model's order. */
+/** A frozen copy, keyed by name. Its order need not be the model's: JavaScript puts names like "7" first. */
 export function infosByName(infos: readonly TensorInfo[]): TensorInfos {
   const record = Object.create(null) as Record<string, TensorInfo>
   for (const info of infos) {
@@ -65,9 +65,10 @@ export class InputChecker {
   /** The shapes that were accepted last. A tensor's shape never changes, so that the same array need not be looked at again. */
   #accepted: (readonly number[])[] = []
 
-  constructor(infos: TensorInfos) {
+  /** `names` in the model's order. */
+  constructor(infos: TensorInfos, names: readonly string[] = Object.keys(infos)) {
     this.#infos = infos
-    this.#list = Object.values(infos)
+    this.#list = names.map((name) => infos[name] as TensorInfo)
     this.#profiled = this.#list.some((info) => info.profiles.length > 0)
   }
 

@@ -57,11 +57,15 @@ function checkedTargets(into: unknown): ReadonlyMap<string, Tensor> | undefined 
 }
 
 /**
- * The options by position, for a model with these outputs and a call with these inputs.
+ * The options by position, for a model with these outputs (`names` in the model's order) and a call with these inputs.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
  */
-export function runOptions({ outputs, into }: GivenOptions, infos: TensorInfos, inputs: readonly Tensor[]): RunOptions {
-  const names = Object.keys(infos)
+export function runOptions(
+  { outputs, into }: GivenOptions,
+  infos: TensorInfos,
+  names: readonly string[],
+  inputs: readonly Tensor[],
+): RunOptions {
   if (outputs !== undefined && names.length > 53)
     throw new TensorRTError('ERR_TRT_UNSUPPORTED', 'The option outputs is for models of up to 53 outputs')
   for (const name of [...(outputs ?? []), ...(into?.keys() ?? [])]) {

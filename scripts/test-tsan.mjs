@@ -10,7 +10,7 @@ import { Failure, filesUnder, main, root } from './support.mjs'
 import { testCore } from './test-core.mjs'
 
 /** Those that start no processes: under this sanitizer Node can't. */
-const files = ['native/plan', 'lanes/infer', 'lanes/batching', 'lanes/sharing', 'lanes/telling', 'lanes/misuse']
+const files = ['native/plan', 'lanes/infer', 'lanes/batching', 'lanes/sharing']
 
 const suppressions = [
   // Node and V8 are not instrumented: their own locks are not seen.

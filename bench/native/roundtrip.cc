@@ -3,6 +3,7 @@
 #define NAPI_VERSION 9
 #include <node_api.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -13,6 +14,7 @@ namespace {
 std::mutex& mutex = *new std::mutex;
 std::condition_variable& changed = *new std::condition_variable;
 bool asked = false;
+std::chrono::microseconds busy{0};  // how long the thread works before it answers
 napi_threadsafe_function answer;
 
 void serve() {
@@ -20,7 +22,10 @@ void serve() {
   for (;;) {
     changed.wait(lock, [] { return asked; });
     asked = false;
+    const auto until = std::chrono::steady_clock::now() + busy;
+    const bool works = busy.count() > 0;
     lock.unlock();
+    while (works && std::chrono::steady_clock::now() < until) continue;
     napi_call_threadsafe_function(answer, nullptr, napi_tsfn_nonblocking);
     lock.lock();
   }
@@ -44,10 +49,16 @@ napi_value start(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
-// ask(): the callback is called once, later.
-napi_value ask(napi_env, napi_callback_info) {
+// ask(milliseconds): the callback is called once, when the thread has worked so long.
+napi_value ask(napi_env env, napi_callback_info info) {
+  std::size_t count = 1;
+  napi_value milliseconds;
+  int32_t value = 0;
+  napi_get_cb_info(env, info, &count, &milliseconds, nullptr, nullptr);
+  napi_get_value_int32(env, milliseconds, &value);
   const std::lock_guard lock(mutex);
   asked = true;
+  busy = std::chrono::milliseconds(value);
   changed.notify_one();
   return nullptr;
 }

@@ -1,7 +1,4 @@
 /** Engines on the fake device of test/fake, whose own work takes as long as it is told to. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openTensorRT } from '../../lib/backend/tensorrt.js'
 import type { Backend } from '../../lib/backend/backend.js'
 import type { NativeSessionOptions } from '../../lib/backend/native.js'
@@ -37,13 +34,4 @@ export function liveObjects({ driver, tensorrt }: FakeDevice): number {
     (sum, count) => sum + count,
     0,
   )
-}
-
-/** A file that is gone when the process ends. */
-export function temporaryFile(name: string, bytes: Uint8Array): string {
-  const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-bench-'))
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, name)
-  writeFileSync(path, bytes)
-  return path
 }

@@ -15,8 +15,8 @@ export function onnxruntimeVersion(): string {
 }
 
 export interface Peer {
-  run(): Promise<unknown>
-  release(): Promise<void>
+  readonly run: () => Promise<unknown>
+  readonly release: () => Promise<void>
 }
 
 /** Identity of so many floats, on one thread: the model itself takes no time. */
@@ -47,7 +47,7 @@ export async function onnxruntimeDetector(wantedMs: number): Promise<Peer & { re
 export class RoundTrip {
   readonly #addon = require(join(packageRoot(), 'build', 'bench', 'roundtrip.node')) as {
     start(callback: () => void): void
-    ask(): void
+    ask(milliseconds: number): void
     end(): void
   }
   #then: () => void = () => {}
@@ -61,11 +61,19 @@ export class RoundTrip {
     let left = count
     return new Promise((resolve) => {
       this.#then = () => {
-        if (--left > 0) this.#addon.ask()
+        if (--left > 0) this.#addon.ask(0)
         else resolve()
       }
-      this.#addon.ask()
+      this.#addon.ask(0)
     })
+  }
+
+  /** Both threads work at the same time, so that the system gives each a core of its own where one is free. */
+  async spread(ms: number): Promise<void> {
+    const answered = new Promise<void>((resolve) => (this.#then = resolve))
+    this.#addon.ask(ms)
+    for (const end = performance.now() + ms; performance.now() < end;);
+    await answered
   }
 
   end(): void {

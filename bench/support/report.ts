@@ -27,9 +27,9 @@ export interface Report {
   readonly rows: readonly Row[]
 }
 
-/** How a goal is stated: at most or at least so much, of the ratio or of the figure itself. */
+/** How a goal is stated: at most or at least so much, of ours / peer, of ours - peer or of ours itself. */
 export interface Goal {
-  readonly of: 'ratio' | 'ours'
+  readonly of: 'ratio' | 'difference' | 'ours'
   readonly sign: '<=' | '<' | '>=' | '='
   readonly value: number
 }
@@ -43,8 +43,8 @@ const holds: Record<Goal['sign'], (value: number, bound: number) => boolean> = {
 
 export function row(what: string, unit: string, ours: number, peer: number | null, goal: Goal, note: string): Row {
   const ratio = peer === null ? null : ours / peer
-  const judged = goal.of === 'ratio' ? (ratio ?? NaN) : ours
-  const text = `${goal.sign} ${goal.value} ${goal.of === 'ratio' ? 'x' : unit}`
+  const judged = { ratio: ratio ?? NaN, difference: ours - (peer ?? NaN), ours }[goal.of]
+  const text = `${goal.sign} ${goal.of === 'difference' ? 'peer + ' : ''}${goal.value} ${goal.of === 'ratio' ? 'x' : unit}`
   return { what, unit, ours, peer, ratio, goal: text, ok: holds[goal.sign](judged, goal.value), note }
 }
 

@@ -93,6 +93,6 @@ export interface Backend {
   memory?(): EngineMemory
   /** The name by which other threads of the process find the engine. */
   share?(): string
-  /** How many inferences it takes to keep all lanes busy. */
+  /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */
   readonly concurrency?: number
 }

@@ -51,12 +51,12 @@ class TensorRTBackend implements Backend {
   readonly concurrency: number
   readonly #engine: NativeEngine
 
-  constructor(engine: NativeEngine, { lanes, slots, batching }: LaneOptions) {
+  constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions) {
     this.#engine = engine
     this.inputs = engine.inputs
     this.outputs = engine.outputs
     this.description = `${engine.library} on GPU ${engine.device}`
-    this.concurrency = lanes * slots * (batching?.maxBatch ?? 1)
+    this.concurrency = Math.min(lanes * slots * (batching?.maxBatch ?? 1), maxQueue)
   }
 
   run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "../base/error.h"
+#include "../base/exit.h"
 
 namespace nt::cuda {
 namespace {
@@ -41,6 +42,7 @@ Driver::Driver() {
     const char* reason = dlerror();
     throw Error("ERR_TRT_NO_DRIVER", "No CUDA driver: " + std::string(reason == nullptr ? file : reason));
   }
+  armExit();
 #define CUDA_FUNCTION(name, symbol, parameters)                                                         \
   name = reinterpret_cast<Result(*) parameters>(dlsym(handle, symbol));                                 \
   if (name == nullptr) throw Error("ERR_TRT_NO_DRIVER", "The CUDA driver " + file + " has no " symbol); \

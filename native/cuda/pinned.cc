@@ -30,27 +30,33 @@ std::shared_ptr<PinnedBlock> PinnedPool::acquire(std::size_t bytes) {
   };
   {
     const std::lock_guard lock(mutex_);
-    usedBytes_ += size;
     if (const auto found = kept_.find(size); found != kept_.end() && !found->second.empty()) {
       PinnedBlock* block = found->second.back();
       found->second.pop_back();
       keptBytes_ -= size;
+      usedBytes_ += size;
       return own(block);
     }
   }
+  PinnedBlock* block = allocate(size);
+  {
+    const std::lock_guard lock(mutex_);
+    usedBytes_ += size;
+  }
+  return own(block);
+}
+
+PinnedBlock* PinnedPool::allocate(std::size_t size) {
   constexpr unsigned kPortable = 1;  // CU_MEMHOSTALLOC_PORTABLE
+  device_.makeCurrent();
   void* memory = nullptr;
   Result result = device_.driver().memHostAlloc(&memory, size, kPortable);
   if (result == kOutOfMemory) {
     trim();  // blocks of other sizes are kept for later, and this is now
     result = device_.driver().memHostAlloc(&memory, size, kPortable);
   }
-  if (result != kSuccess) {
-    const std::lock_guard lock(mutex_);
-    usedBytes_ -= size;
-  }
   device_.check(result, "cuMemHostAlloc");
-  return own(new PinnedBlock(static_cast<uint8_t*>(memory), size));
+  return new PinnedBlock(static_cast<uint8_t*>(memory), size);
 }
 
 void PinnedPool::giveBack(PinnedBlock* block) noexcept {

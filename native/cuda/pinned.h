@@ -35,7 +35,7 @@ class PinnedPool {
  public:
   static PinnedPool& of(const DeviceContext& device);
 
-  // At least `bytes`; given back, from any thread, when the last owner lets go. The calling thread's device is current.
+  // At least `bytes`; given back, from any thread, when the last owner lets go.
   std::shared_ptr<PinnedBlock> acquire(std::size_t bytes);
 
   // Bytes in use, and bytes kept for later.
@@ -46,6 +46,7 @@ class PinnedPool {
 
  private:
   explicit PinnedPool(const DeviceContext& device) : device_(device) {}
+  PinnedBlock* allocate(std::size_t size);
   void giveBack(PinnedBlock* block) noexcept;
   // Frees what is kept.
   void trim() noexcept;

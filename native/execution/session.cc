@@ -31,10 +31,8 @@ Session::Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink si
     : engine_(std::move(engine)),
       options_(consistent(std::move(options))),
       sink_(std::move(sink)),
-      queue_(options_.batching, options_.maxQueue, [this](std::size_t bytes) {
-        engine_->device().makeCurrent();
-        return cuda::PinnedPool::of(engine_->device()).acquire(bytes);
-      }) {
+      queue_(options_.batching, options_.maxQueue,
+             [this](std::size_t bytes) { return cuda::PinnedPool::of(engine_->device()).acquire(bytes); }) {
   if (options_.lane.merging) engine_->checkMergeable(options_.batching.maxBatch);
   if (options_.lane.profile >= std::max(engine_->profiles(), 1)) {
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a profile below " + std::to_string(engine_->profiles()) +
@@ -78,6 +76,7 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
   }
   if (failed) return;
   serve(worker);
+  rest();
   const std::lock_guard lock(worker.busy);
   worker.lane.reset();
   worker.deviceBytes = 0;
@@ -288,6 +287,21 @@ void Session::close() {
 void Session::drop() {
   queue_.close();
   queue_.drain();
+}
+
+void Session::halt(std::chrono::steady_clock::time_point deadline) {
+  halting_ = true;
+  drop();
+  std::unique_lock lock(haltMutex_);
+  haltChanged_.wait_until(lock, deadline, [this] { return halted_ == workers_.size(); });
+}
+
+// Where a lane's thread ends up: it goes on to free its lane, or stays for ever when the process ends.
+void Session::rest() {
+  std::unique_lock lock(haltMutex_);
+  ++halted_;
+  haltChanged_.notify_all();
+  while (halting_) haltChanged_.wait(lock);
 }
 
 Session::Memory Session::memory() const {

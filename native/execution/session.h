@@ -54,6 +54,9 @@ class Session {
   void close();
   // Refuses new work, and lets go of what is queued: no completion comes. To be followed by close().
   void drop();
+  // For the end of the process: lets go of what is queued, and waits until no lane is in the driver or TensorRT any
+  // more, or until the deadline. The lanes' threads stay where they are, and nothing is freed.
+  void halt(std::chrono::steady_clock::time_point deadline);
 
   Stats::Snapshot stats() const { return stats_.snapshot(); }
   std::size_t waiting() const { return queue_.waiting(); }
@@ -78,6 +81,7 @@ class Session {
   void startLanes();
   void main(Worker& worker, const std::shared_ptr<Start>& start);
   void serve(Worker& worker);
+  void rest();
   void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
   void finish(Worker& worker);
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
@@ -95,6 +99,11 @@ class Session {
   Stats stats_;
   std::atomic<std::size_t> running_{0};
   std::mutex closing_;
+
+  std::mutex haltMutex_;
+  std::condition_variable haltChanged_;
+  std::atomic<bool> halting_{false};
+  std::size_t halted_ = 0;  // lanes whose work has ended
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

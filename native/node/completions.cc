@@ -144,11 +144,19 @@ namespace {
 // connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle): once per environment, before any
 // engine is opened
 Napi::Value connect(const Napi::CallbackInfo& info) {
-  const auto environment = Environment::of(info.Env());
-  environment->connect(std::make_unique<CompletionPort>(info[0].As<Napi::Float64Array>(),
-                                                        info[1].As<Napi::Float64Array>(),
-                                                        info[2].As<Napi::ArrayBuffer>(), info[3].As<Napi::Function>()));
-  return info.Env().Undefined();
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const auto isRoomy = [&](std::size_t index) {
+      return info[index].IsTypedArray() && info[index].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array &&
+             info[index].As<Napi::TypedArray>().ElementLength() >= kHead + kPerOutput * CompletionPort::kMostTensors;
+    };
+    if (!isRoomy(0) || !isRoomy(1) || !info[2].IsArrayBuffer() || !info[3].IsFunction()) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected two large Float64Arrays, an ArrayBuffer and a function");
+    }
+    Environment::of(info.Env())
+        ->connect(std::make_unique<CompletionPort>(info[0].As<Napi::Float64Array>(), info[1].As<Napi::Float64Array>(),
+                                                   info[2].As<Napi::ArrayBuffer>(), info[3].As<Napi::Function>()));
+    return info.Env().Undefined();
+  });
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ class CompletionPort {
  public:
   enum Place : int { notWanted = 0, small = 1, buffer = 2, target = 3 };
 
+  // Inputs, or outputs, that the shared arrays have room for.
+  static constexpr std::size_t kMostTensors = 1000;
+
   // `dims` is where lib/ writes the shapes of the inputs before a call.
   CompletionPort(Napi::Float64Array dims, Napi::Float64Array meta, Napi::ArrayBuffer scratch, Napi::Function settle);
 

@@ -13,9 +13,6 @@ namespace {
 using execution::IoTensor;
 using execution::Session;
 
-// What the shared arrays of shapes and completions have room for.
-constexpr std::size_t kMostTensors = 1000;
-
 Napi::Object tensorValue(Napi::Env env, const IoTensor& tensor) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("name", tensor.name);
@@ -160,7 +157,11 @@ Napi::Value memory(const Napi::CallbackInfo& info) {
 // allocate(bytes): an ArrayBuffer in pinned memory
 Napi::Value allocate(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    const double bytes = info[0].As<Napi::Number>().DoubleValue();
+    constexpr double kMostSafe = 9007199254740991;  // Number.MAX_SAFE_INTEGER
+    const double bytes = info[0].IsNumber() ? info[0].As<Napi::Number>().DoubleValue() : -1;
+    if (!(bytes >= 0 && bytes <= kMostSafe)) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a number of bytes");
+    }
     return allocatePinned(info.Env(), handleOf(info).open().engine().device(), static_cast<std::size_t>(bytes));
   });
 }
@@ -193,12 +194,18 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
   const auto environment = Environment::of(env);
   const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(session), environment, {}, {}}, Dispose{});
   // all of it is gone when the environment is: finalizers, which come later, would free it beside the process's own end
-  handle->closer = environment->addCloser([handle = handle.get()] {
-    const auto open = std::exchange(handle->session, nullptr);
-    if (!open) return;
-    open->drop();
-    open->close();
-  });
+  const std::weak_ptr<Session> weak = handle->session;
+  handle->closer = environment->addCloser(
+      [handle = handle.get()] {
+        const auto open = std::exchange(handle->session, nullptr);
+        if (!open) return;
+        open->drop();
+        open->close();
+      },
+      [handle = handle.get(), weak](ExitDeadline deadline) {
+        // one that is being closed ends by itself
+        if (const auto open = handle->session ? weak.lock() : nullptr) open->halt(deadline);
+      });
   const execution::Engine& engine = handle->session->engine();
   const Napi::Object value = Napi::Object::New(env);
   value.Set("inputs", tensorsValue(env, engine.inputs()));
@@ -221,9 +228,9 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
   const execution::SessionOptions session = sessionOptionsOf(options);
   return environment->run(env, [environment, session, engineOf = std::move(engineOf)]() -> Environment::Finish {
     const auto engine = engineOf();
-    if (std::max(engine->inputs().size(), engine->outputs().size()) > kMostTensors) {
+    if (std::max(engine->inputs().size(), engine->outputs().size()) > CompletionPort::kMostTensors) {
       throw Error("ERR_TRT_UNSUPPORTED",
-                  "Expected at most " + std::to_string(kMostTensors) + " inputs and as many outputs");
+                  "Expected at most " + std::to_string(CompletionPort::kMostTensors) + " inputs and as many outputs");
     }
     const auto made = std::make_shared<Session>(
         engine, session, [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });

@@ -20,6 +20,7 @@ void Environment::attach(Napi::Env env) {
   env.SetInstanceData(new InstanceData{self});
   // runs before the thread-safe function's own end, since hooks run last in, first out
   env.AddCleanupHook([self] { self->shutDown(); });
+  self->exitTask_ = addExitTask([raw = self.get()](ExitDeadline deadline) { raw->halt(deadline); });
 }
 
 std::shared_ptr<Environment> Environment::of(Napi::Env env) { return env.GetInstanceData<InstanceData>()->environment; }
@@ -143,11 +144,19 @@ void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) 
     completions.swap(self->completions_);
     self->woken_ = false;
   }
-  if (!completions.empty()) self->deliver(env, std::move(completions));
-  for (Call& call : calls) {
+  // what one of them throws, such as a listener's error, is told once the others have been called too
+  std::exception_ptr failure;
+  const auto attempt = [&](const auto& body) {
     const Napi::HandleScope scope(env);
-    call(env);
-  }
+    try {
+      body();
+    } catch (const Napi::Error&) {
+      if (!failure) failure = std::current_exception();
+    }
+  };
+  if (!completions.empty()) attempt([&] { self->deliver(env, std::move(completions)); });
+  for (const Call& call : calls) attempt([&] { call(env); });
+  if (failure) std::rethrow_exception(failure);
 }
 
 int Environment::hold(const Napi::Function& function) {
@@ -163,9 +172,10 @@ void Environment::callHeld(Napi::Env env, int id, const std::vector<napi_value>&
 
 void Environment::release(int id) { held_.erase(id); }
 
-Environment::Closers::iterator Environment::addCloser(std::function<void()> close) {
+Environment::Closers::iterator Environment::addCloser(std::function<void()> close,
+                                                      std::function<void(ExitDeadline)> halt) {
   const std::lock_guard lock(tasksMutex_);
-  return closers_.insert(closers_.end(), std::move(close));
+  return closers_.insert(closers_.end(), {std::move(close), std::move(halt)});
 }
 
 void Environment::removeCloser(Closers::iterator closer) {
@@ -173,7 +183,24 @@ void Environment::removeCloser(Closers::iterator closer) {
   closers_.erase(closer);
 }
 
+void Environment::halt(ExitDeadline deadline) {
+  Closers closers;
+  {
+    const std::lock_guard lock(tasksMutex_);
+    for (const auto& cancel : cancels_) {
+      if (cancel) cancel();
+    }
+    closers = closers_;
+  }
+  for (const Closer& closer : closers) {
+    if (closer.halt) closer.halt(deadline);
+  }
+  std::unique_lock lock(tasksMutex_);
+  tasksChanged_.wait_until(lock, deadline, [this] { return cancels_.empty(); });
+}
+
 void Environment::shutDown() {
+  removeExitTask(exitTask_);
   std::vector<Call> calls;  // they may hold engines, which are not to end while the lock is held
   std::vector<execution::Completion> completions;
   {
@@ -193,7 +220,7 @@ void Environment::shutDown() {
     tasksChanged_.wait(lock, [this] { return cancels_.empty(); });
     closers = closers_;
   }
-  for (const auto& close : closers) close();
+  for (const Closer& closer : closers) closer.close();
   held_.clear();
   port_.reset();
   wakeUp_.Release();

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "../base/exit.h"
 #include "completions.h"
 
 namespace nt::node {
@@ -58,9 +59,14 @@ class Environment : public std::enable_shared_from_this<Environment> {
   void callHeld(Napi::Env env, int id, const std::vector<napi_value>& arguments);
   void release(int id);
 
-  // Something with threads that must be stopped before the environment is gone.
-  using Closers = std::list<std::function<void()>>;
-  Closers::iterator addCloser(std::function<void()> close);
+  // Something with threads that must be stopped before the environment is gone: `close` does that, and frees. `halt` is
+  // called instead when the process ends without the environment's hooks, and frees nothing.
+  struct Closer {
+    std::function<void()> close;
+    std::function<void(ExitDeadline)> halt;
+  };
+  using Closers = std::list<Closer>;
+  Closers::iterator addCloser(std::function<void()> close, std::function<void(ExitDeadline)> halt = {});
   void removeCloser(Closers::iterator closer);
 
  private:
@@ -71,6 +77,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   void wakeUp();
   void deliver(Napi::Env env, std::vector<execution::Completion> completions);
   void shutDown();
+  void halt(ExitDeadline deadline);
 
   WakeUp wakeUp_;
   std::unique_ptr<CompletionPort> port_;
@@ -87,6 +94,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   using Cancels = std::list<std::function<void()>>;
   Cancels cancels_;  // one for each task, empty where it cannot be cancelled
   Closers closers_;
+  int exitTask_ = 0;
 
   std::map<int, Napi::FunctionReference> held_;
   int nextHeld_ = 0;

@@ -12,6 +12,8 @@ namespace nt::node {
 namespace {
 
 constexpr std::size_t kMostArguments = 2048;
+constexpr double kMostSafe = 9007199254740991;  // Number.MAX_SAFE_INTEGER
+constexpr double kMostDimensions = 8;           // of TensorRT's Dims
 
 // The arguments of a call: numbers first, then one typed array for each input. Shapes come in `dims`, which lib/ writes
 // just before.
@@ -26,6 +28,7 @@ struct Arguments {
     napi_get_cb_info(env, info, &count, values.data(), nullptr, &data);
     if (count > values.size()) {
       values.resize(std::min(count, kMostArguments));
+      count = values.size();  // what there is room for
       napi_get_cb_info(env, info, &count, values.data(), nullptr, &data);
     }
     values.resize(std::min(count, values.size()));
@@ -40,7 +43,15 @@ struct Arguments {
     return value;
   }
 
-  // The memory of a typed array, or of an ArrayBuffer; nothing when it is detached.
+  uint64_t whole(std::size_t index) const {
+    const double value = number(index);
+    if (!(value >= 0 && value <= kMostSafe)) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a whole number for argument " + std::to_string(index));
+    }
+    return static_cast<uint64_t>(value);
+  }
+
+  // The memory of a typed array; nothing when it is detached.
   std::span<const uint8_t> bytes(std::size_t index) const {
     napi_typedarray_type type = napi_uint8_array;
     std::size_t length = 0;
@@ -68,14 +79,29 @@ napi_value call(napi_env env, napi_callback_info info, Body body) {
   }
 }
 
-// Rank and dimensions of each input, as lib/ wrote them into the shared array.
+CompletionPort& portOf(const EngineHandle& handle) {
+  CompletionPort* port = handle.environment->port();
+  if (port == nullptr) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected connect() before an inference");
+  return *port;
+}
+
+// Rank and dimensions of each input, as lib/ wrote them into the shared array. They are believed only as far as memory
+// goes: a call by somebody else finds there what an earlier one left.
 std::vector<execution::Given> givenOf(const Arguments& arguments, std::size_t first, const double* dims,
                                       std::size_t inputs) {
   std::vector<execution::Given> given(inputs);
   for (std::size_t i = 0; i < inputs; ++i) {
-    const auto rank = static_cast<std::size_t>(*dims++);
-    given[i].shape.assign(dims, dims + rank);
-    dims += rank;
+    const double rank = *dims++;
+    if (!(rank >= 0 && rank <= kMostDimensions)) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected the rank of input " + std::to_string(i));
+    }
+    for (double left = rank; left >= 1; --left) {
+      const double dim = *dims++;
+      if (!(dim >= 0 && dim <= kMostSafe)) {
+        throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected the dimensions of input " + std::to_string(i));
+      }
+      given[i].shape.push_back(static_cast<int64_t>(dim));
+    }
     given[i].bytes = arguments.bytes(first + i);
   }
   return given;
@@ -92,12 +118,11 @@ void lease(std::vector<execution::Given>& given, execution::Part& part) {
   }
 }
 
-execution::Part partOf(EngineHandle& handle, uint64_t request, double outputs) {
+// What is wanted, as argument `index` says, and where it goes, as setTarget() said for this one call.
+execution::Part partOf(const Arguments& arguments, std::size_t index) {
   execution::Part part;
-  part.request = request;
-  if (outputs >= 0) part.outputs = static_cast<uint64_t>(outputs);
-  part.targets = std::move(handle.targets);
-  handle.targets.clear();
+  part.targets = std::exchange(arguments.handle->targets, {});
+  if (arguments.number(index) != -1) part.outputs = arguments.whole(index);
   return part;
 }
 
@@ -105,9 +130,10 @@ execution::Part partOf(EngineHandle& handle, uint64_t request, double outputs) {
 napi_value submit(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
-    execution::Part part = partOf(handle, static_cast<uint64_t>(arguments.number(0)), arguments.number(1));
+    execution::Part part = partOf(arguments, 1);
+    part.request = arguments.whole(0);
     execution::Session& session = handle.open();
-    auto given = givenOf(arguments, 2, handle.environment->port()->dims(), session.engine().inputs().size());
+    auto given = givenOf(arguments, 2, portOf(handle).dims(), session.engine().inputs().size());
     lease(given, part);
     session.submit(given, std::move(part));
     handle.environment->begin(env);
@@ -120,9 +146,9 @@ napi_value submit(napi_env env, napi_callback_info info) {
 napi_value runSync(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
-    execution::Part part = partOf(handle, 0, arguments.number(0));
+    execution::Part part = partOf(arguments, 0);
     execution::Session& session = handle.open();
-    CompletionPort& port = *handle.environment->port();
+    CompletionPort& port = portOf(handle);
     auto given = givenOf(arguments, 1, port.dims(), session.engine().inputs().size());
     lease(given, part);
     execution::Completion completion = session.run(given, std::move(part));
@@ -134,7 +160,7 @@ napi_value runSync(napi_env env, napi_callback_info info) {
 napi_value cancel(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
-    const bool cancelled = handle.session && handle.session->cancel(static_cast<uint64_t>(arguments.number(0)));
+    const bool cancelled = handle.session && handle.session->cancel(arguments.whole(0));
     if (cancelled) handle.environment->end(env);
     napi_value result = nullptr;
     napi_get_boolean(env, cancelled, &result);
@@ -146,12 +172,10 @@ napi_value cancel(napi_env env, napi_callback_info info) {
 napi_value setTarget(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
-    const auto output = static_cast<std::size_t>(arguments.number(0));
+    // what an earlier call set for the same inference is not to be left for another when this one is refused
+    std::vector<execution::Target> targets = std::exchange(handle.targets, {});
+    const std::size_t output = arguments.whole(0);
     const std::size_t outputs = handle.open().engine().outputs().size();
-    // what this call sets, or an earlier one set for the same inference, is not to be left for another when this one is
-    // refused
-    std::vector<execution::Target> targets = std::move(handle.targets);
-    handle.targets.clear();
     const auto bytes = arguments.bytes(1);
     std::shared_ptr<void> owner = output < outputs ? leasePinned(bytes.data(), bytes.size()) : nullptr;
     targets.resize(outputs);

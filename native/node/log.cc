@@ -11,6 +11,9 @@ namespace {
 Napi::Value subscribeLog(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const auto environment = Environment::of(info.Env());
+    if (!info[0].IsNumber() || !info[1].IsFunction()) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a level and a function");
+    }
     const int level = info[0].As<Napi::Number>().Int32Value();
     const int listener = environment->hold(info[1].As<Napi::Function>());
     const int subscription =
@@ -21,7 +24,9 @@ Napi::Value subscribeLog(const Napi::CallbackInfo& info) {
         });
     // no line after the environment's end
     const auto closer = environment->addCloser([subscription] { tensorrt::unsubscribeLog(subscription); });
-    return Napi::Function::New(info.Env(), [environment, subscription, listener, closer](const Napi::CallbackInfo&) {
+    const auto over = std::make_shared<bool>(false);
+    return Napi::Function::New(info.Env(), [=](const Napi::CallbackInfo&) {
+      if (std::exchange(*over, true)) return;
       tensorrt::unsubscribeLog(subscription);
       environment->release(listener);
       environment->removeCloser(closer);

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 
+#include "../base/exit.h"
+
 namespace nt::tensorrt {
 namespace {
 
@@ -73,6 +75,7 @@ const Library& Library::open(const std::string& path) {
 Library::Library(const std::string& path) {
   handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle_ == nullptr) throw Error("ERR_TRT_NO_LIBRARY", "Cannot load " + path + ": " + loaderError());
+  armExit();
   auto* versionOf = reinterpret_cast<int (*)()>(symbol("getInferLibVersion"));
   createRuntime_ = reinterpret_cast<Create>(symbol("createInferRuntime_INTERNAL"));
   if (versionOf == nullptr || createRuntime_ == nullptr) {
@@ -144,6 +147,7 @@ ParserLibrary Library::openParser() const {
       reasons += (reasons.empty() ? "" : "; ") + loaderError();
       continue;
     }
+    armExit();
     auto* create = dlsym(handle, "createNvOnnxParser_INTERNAL");
     auto* versionOf = reinterpret_cast<int (*)()>(dlsym(handle, "getNvOnnxParserVersion"));
     if (create == nullptr || versionOf == nullptr) {

@@ -82,3 +82,17 @@ for (const [what, program, wanted] of rows) {
     }
   })
 }
+
+t.test('process.exit() lets what is on the device end, for two seconds at most', async (t) => {
+  const after = async (program: string): Promise<number> => {
+    const { stdout, code, stderr } = await runChild(`${program}; console.log(Date.now()); process.exit(3)`)
+    t.same({ code, stderr }, { code: 3, stderr: '' })
+    return Date.now() - Number(stdout)
+  }
+  const idle = await after('const e = await load(); await call(e)')
+  t.ok(idle < 1500, `idle: ${idle} ms`)
+  const blocked = await after('driver.set({ blockMs: 700 }); const e = await load(); for (let i = 0; i < 9; i++) call(e); await soon(20)')
+  t.ok(blocked >= 500 && blocked < 1500, `in an enqueue of 700 ms: ${blocked} ms`)
+  const never = await after("driver.set({ clock: 'manual', computeMs: 10 }); const e = await load(); call(e); await soon(20)")
+  t.ok(never >= 1900 && never < 4000, `a device that never answers: ${never} ms`)
+})

@@ -43,7 +43,7 @@ for (const family of families) {
             results[i] = bytesOf(await engine.infer(inputs[i] as Tensor))
           }
         }
-        await driven({ computeMs: 0.2 }, async () => void (await Promise.all(Array.from({ length: 8 }, worker))))
+        await driven({ computeMs: 0.2 }, () => Promise.all(Array.from({ length: 8 }, worker)))
         t.same(results, expected, `${lanes} lanes`)
         t.match(engine.stats, { completed: 64, failed: 0, waiting: 0, inFlight: 0, batches: 64 })
       }
@@ -306,8 +306,13 @@ for (const family of families) {
         t.equal(driver.stats().graphLaunches > launched, cudaGraph !== false)
       }
       await using engine = await load(family, rowsPlan())
-      for (const options of [{ iterations: 0 }, { iterations: 'x' }, { iteration: 1 }])
+      for (const options of [{ iterations: 0 }, { iterations: 'x' }, { iterations: 10_001 }, { iteration: 1 }])
         t.equal((await failureOf(() => engine.warmup(options as object))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      await using small = await load(family, rowsPlan(), { maxQueue: 1, lanes: 3, batching: { maxBatch: 8 } })
+      await small.warmup()
+      let streamed = 0
+      for await (const y of small.stream(Array.from({ length: 20 }, (_, i) => rows(i)))) streamed += y.shape[0] ?? 0
+      t.equal(streamed, 20, 'neither warmup nor stream overflows a small queue')
       await t.rejects(engine.warmup({ signal: AbortSignal.abort(new Error('no')) }), { message: 'no' })
     })
 

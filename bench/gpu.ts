@@ -1,0 +1,169 @@
+/** On a GPU: the engine's throughput at batch 1, 8 and 64 and the p50 of its calls against bench/native_loop.cc. `--headers DIR` (of TensorRT, of CUDA; twice). */
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parseArgs, promisify } from 'node:util'
+import { packageRoot } from '../lib/backend/native.js'
+import { Builder, capabilities, Engine, Tensor, type TensorRecord } from '../lib/index.js'
+import { realModels } from '../test/engine/models.js'
+import { interleaved, keepInFlight, median } from './support/measure.js'
+import { machine, note, print, type Report, row, type Row } from './support/report.js'
+
+const run = promisify(execFile)
+const rounds = 7
+/** Of one measurement. */
+const seconds = 1
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    /** Folders with NvInfer.h, and with cuda.h and cuda_runtime_api.h. */
+    headers: { type: 'string', multiple: true, default: [] },
+    /** A plan with a dynamic dimension 0 from 1 to 64; else PP-OCR's classifier of directions is built. */
+    plan: { type: 'string' },
+  },
+})
+
+interface Machine {
+  readonly gpu: string
+  readonly cuda: string
+  readonly driver: string
+  readonly library: string
+}
+
+/** What is there to measure on, or the reason why there is nothing. */
+async function findMachine(): Promise<Machine | string> {
+  const { gpus, tensorrt, driver } = await capabilities()
+  const [gpu] = gpus
+  const library = tensorrt.find(({ kind, canRun }) => kind === 'full' && canRun)
+  if (gpu === undefined) return `this bench needs an NVIDIA GPU, and this machine has none (${driver.error ?? 'no GPU was found'})`
+  if (library === undefined || driver.path === undefined) return 'this bench needs a full TensorRT: TENSORRT_PATH=DIR'
+  if (values.headers.length === 0)
+    return 'this bench compiles bench/native_loop.cc: --headers DIR with NvInfer.h, --headers DIR with cuda.h'
+  return { gpu: gpu.name, cuda: driver.cuda ?? '?', driver: driver.path, library: library.path }
+}
+
+async function compileLoop({ library, driver }: Machine): Promise<string> {
+  note('compiling bench/native_loop.cc …')
+  const loop = join(packageRoot(), 'build', 'bench', 'native_loop')
+  mkdirSync(dirname(loop), { recursive: true })
+  const include = values.headers.flatMap((folder) => ['-isystem', folder])
+  const source = join(packageRoot(), 'bench', 'native_loop.cc')
+  const options = ['-std=c++20', '-O2', '-Wno-deprecated-declarations', ...include, source, '-o', loop]
+  await run(process.env['CXX'] ?? 'g++', [...options, library, driver, `-Wl,-rpath,${dirname(library)}`])
+  return loop
+}
+
+/** A file that is gone when the process ends. */
+function temporaryFile(name: string, bytes: Uint8Array): string {
+  const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-bench-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const path = join(folder, name)
+  writeFileSync(path, bytes)
+  return path
+}
+
+async function planFile(): Promise<string> {
+  if (values.plan !== undefined) return values.plan
+  note("building PP-OCR's classifier …")
+  const shape = (rows: number): number[] => [rows, 3, 48, 192]
+  const shapes = { x: { min: shape(1), opt: shape(8), max: shape(64) } }
+  return temporaryFile('classifier.plan', (await new Builder().build(realModels.classifier, { shapes })).bytes)
+}
+
+interface Figures {
+  /** Batches. */
+  readonly perSecond: number
+  readonly p50Us: number
+}
+
+/** Zeros of so many rows, for each input. */
+function inputsOf(engine: Engine, rows: number): TensorRecord {
+  const shape = (dims: readonly number[], best: readonly number[] | undefined): number[] =>
+    dims.map((dim, i) => (dim >= 0 ? dim : i === 0 ? rows : (best?.[i] ?? 1)))
+  const zeros = Object.values(engine.inputs).map(
+    ({ name, dtype, shape: dims, profiles }) => [name, Tensor.zeros(dtype, shape(dims, profiles[0]?.opt))] as const,
+  )
+  return Object.fromEntries(zeros)
+}
+
+/** Inferences per second, with as many in flight as keep both slots busy. */
+async function throughput(engine: Engine, inputs: TensorRecord): Promise<number> {
+  let count = 0
+  const begun = performance.now()
+  const end = begun + seconds * 1000
+  await keepInFlight(4, 4, async () => {
+    while (performance.now() < end) {
+      await engine.infer(inputs)
+      count++
+    }
+  })
+  return (count / (performance.now() - begun)) * 1000
+}
+
+/** Microseconds, the median of one call after another. */
+async function p50(call: () => unknown): Promise<number> {
+  const times: number[] = []
+  for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
+    const begun = performance.now()
+    await call()
+    times.push(performance.now() - begun)
+  }
+  return median(times) * 1000
+}
+
+async function rowsAt(engine: Engine, native: () => Promise<Figures>, batch: number): Promise<Row[]> {
+  note(`batch ${batch} …`)
+  const inputs = inputsOf(engine, batch)
+  const nativeP50: number[] = []
+  const syncP50: number[] = []
+  const inferP50: number[] = []
+  const rate = await interleaved(rounds, {
+    ours: () => throughput(engine, inputs),
+    native: async () => {
+      const { perSecond, p50Us } = await native()
+      nativeP50.push(p50Us)
+      syncP50.push(await p50(() => engine.inferSync(inputs)))
+      inferP50.push(await p50(() => engine.infer(inputs)))
+      return perSecond
+    },
+  })
+  const about = `peer: bench/native_loop.cc; ${rounds} rounds of ${seconds} s`
+  const peer = median(nativeP50)
+  return [
+    row(`throughput, batch ${batch}`, 'batches/s', rate.ours, rate.native, { of: 'ratio', sign: '>=', value: 0.95 }, about),
+    row(`inferSync p50, batch ${batch}`, 'µs', median(syncP50), peer, { of: 'difference', sign: '<', value: 30 }, about),
+    row(`infer p50, batch ${batch}`, 'µs', median(inferP50), peer, { of: 'difference', sign: '<', value: 100 }, about),
+  ]
+}
+
+async function measure(on: Machine): Promise<Report> {
+  const [loop, plan] = [await compileLoop(on), await planFile()]
+  await using engine = await Engine.load(readFileSync(plan), { tensorrt: on.library })
+  const rows: Row[] = []
+  for (const batch of [1, 8, 64]) {
+    const native = async (): Promise<Figures> => JSON.parse((await run(loop, [plan, String(batch), String(seconds)])).stdout) as Figures
+    rows.push(...(await rowsAt(engine, native, batch)))
+  }
+  const versions = {
+    gpu: on.gpu,
+    driver: `CUDA ${on.cuda}`,
+    tensorrt: engine.description,
+    plan: values.plan ?? "PP-OCR's classifier, 3x48x192",
+  }
+  return { bench: 'gpu', date: new Date().toISOString(), machine: machine(versions), rows }
+}
+
+const found = await findMachine()
+if (typeof found === 'string') {
+  note(found)
+  process.exitCode = 1
+} else {
+  const report = await measure(found)
+  const folder = join(packageRoot(), 'bench', 'results')
+  mkdirSync(folder, { recursive: true })
+  const name = `gpu-${found.gpu.replaceAll(/\W+/g, '-')}-${report.date.slice(0, 10)}.json`
+  writeFileSync(join(folder, name), `${JSON.stringify(report, null, 2)}\n`)
+  print(report, values.json)
+}

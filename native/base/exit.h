@@ -1,0 +1,19 @@
+// What has to be done when the process ends without the hooks of its environments: process.exit(), an uncaught error.
+// Threads of ours must not be inside the driver or TensorRT when their libraries are torn down. Nothing is freed.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+namespace nt {
+
+using ExitDeadline = std::chrono::steady_clock::time_point;
+
+// `stop` is called then: it stops threads, and waits for them until the deadline at most. Must not throw.
+int addExitTask(std::function<void(ExitDeadline)> stop);
+void removeExitTask(int task);
+
+// After each library that is opened: handlers run last in, first out, and ours has to run before the library's own.
+void armExit();
+
+}  // namespace nt
