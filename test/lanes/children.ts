@@ -1,4 +1,5 @@
 // Programs that run in a process of their own, on the fakes.
+import { Worker } from 'node:worker_threads'
 import { type Ended, runNode } from '../engine/children.js'
 import { type Family, families, rowsPlan } from './rig.js'
 
@@ -19,6 +20,14 @@ export const prelude = ({ version, path }: Family = families[0]): string => `
   const soon = (ms = 30) => new Promise((resolve) => setTimeout(resolve, ms))
   const worker = (program) => new Worker(new URL('data:text/javascript,' + encodeURIComponent('const prelude = ""\\n' + prelude + program)))
 `
+
+/** A thread with the prelude and a program, without tap's hooks, which it would load for seconds. */
+export const startWorker = (program: string, family: Family, workerData?: unknown): Worker =>
+  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(family) + program)}`), {
+    workerData,
+    execArgv: [],
+    env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' },
+  })
 
 /** Runs a program with the prelude; in it `worker(program)` starts a thread with the same. */
 export async function runChild(program: string, family: Family = families[0], milliseconds = 15_000): Promise<Ended> {

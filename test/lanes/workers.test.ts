@@ -1,12 +1,8 @@
 // Engines in worker_threads: many at once, and threads that end at any moment.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { prelude } from './children.js'
-import { driver, families, type Family, leftovers, load, rows, rowsPlan, size, until, wanted } from './rig.js'
-
-const start = (program: string, family: Family): Worker =>
-  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(family) + program)}`))
+import { startWorker } from './children.js'
+import { driver, families, leftovers, load, rows, rowsPlan, size, until, wanted } from './rig.js'
 
 /** What a worker is at when it is told to go; it says so when it begins. */
 const moments: [what: string, program: string][] = [
@@ -36,7 +32,7 @@ for (const family of families) {
       `
       await using engine = await load(family, rowsPlan())
       const ends = Array.from({ length: 8 }, () => {
-        const worker = start(program, family)
+        const worker = startWorker(program, family)
         return new Promise((resolve) => worker.once('error', resolve).once('exit', resolve))
       })
       for (let i = 0; i < 20; i++) t.same((await engine.infer(rows(i))).data, wanted(rows(i).data))
@@ -48,7 +44,7 @@ for (const family of families) {
         await using engine = await load(family, rowsPlan())
         driver.set({ computeMs: 1 })
         for (let round = 0; round < size(2, 10); round++) {
-          const worker = start(program, family)
+          const worker = startWorker(program, family)
           await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
           const begun = performance.now()
           await sleep((round * 7) % 23)
