@@ -1,8 +1,10 @@
 #include "registry.h"
 
+#include <sys/random.h>
+
+#include <cstdio>
 #include <map>
 #include <mutex>
-#include <random>
 
 #include "../base/error.h"
 
@@ -19,12 +21,16 @@ Registry& registry() {
   return instance;
 }
 
+// Not std::random_device, which would need a newer glibc than everything else here.
 std::string randomName() {
-  std::random_device source;
+  uint8_t bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) {
+    throw Error("ERR_TRT_EXECUTION", "The system gives no random numbers");
+  }
   std::string name;
-  for (int i = 0; i < 4; ++i) {
-    char digits[9];
-    std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(source()));
+  for (const uint8_t byte : bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
     name += digits;
   }
   return name;

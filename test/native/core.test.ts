@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { buildFakes, root } from '../fake/build.js'
 
+t.setTimeout(600_000) // it compiles the fakes and the core first, on a machine that may be busy
 const run = promisify(execFile)
 const options = { maxBuffer: 1 << 26 }
 const fakes = await buildFakes()
