@@ -1,5 +1,5 @@
 import type { NativeSessionOptions } from './backend/native.js'
-import type { Shapes } from './builder.js'
+import type { Shapes } from './building/shapes.js'
 import { expected } from './errors.js'
 import type { OpenOptions } from './open-backend.js'
 import { checkedSignal, readOptions } from './options.js'

@@ -6,18 +6,24 @@ import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
 import type { DType } from '../tensor.js'
 import type { EngineMemory, EngineStats, ProfileShapes, TensorInfo } from './backend.js'
 
-/** An optimization profile as the addon takes it: names and shapes, checked by lib/builder.ts. */
+/** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
 export type NativeProfile = readonly ({ readonly name: string } & ProfileShapes)[]
 
-export interface NativeBuildRequest {
-  readonly model?: Uint8Array
-  readonly path?: string
-  readonly profiles: readonly NativeProfile[]
+/** How to build, checked by lib/building/options.ts; plain data, so that it goes to another process as it is. */
+export interface NativeBuildOptions {
+  /** The path of a library or of its folder; empty: the first that can build here. */
+  readonly tensorrt: string
+  readonly device: number
   readonly workspace?: number
   readonly optimizationLevel?: number
   readonly tf32?: 0 | 1
-  readonly tensorrt?: string
-  readonly device?: number
+}
+
+/** What to build: the model's bytes, or the path of its file. */
+export interface NativeBuildRequest extends NativeBuildOptions {
+  readonly model?: Uint8Array
+  readonly path?: string
+  readonly profiles: readonly NativeProfile[]
 }
 
 export interface NativeTensorFacts {

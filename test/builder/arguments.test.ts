@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkedBytes } from '../../lib/builder.js'
+import { checkedBytes } from '../../lib/building/options.js'
 import { Builder } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { oneNode } from './models.js'

@@ -1,0 +1,66 @@
+import { fromNative, loadAddon, native, type NativeBuildRequest, type NativeBuildResult } from '../backend/native.js'
+
+/** Where a build is. TensorRT's phases nest; `parent` is empty for the outermost. */
+export interface BuildProgress {
+  readonly phase: string
+  readonly parent: string
+  /** Steps done, from 0. */
+  readonly step: number
+  readonly steps: number
+}
+
+export type ProgressListener = (progress: BuildProgress) => void
+
+/** A build under way. */
+export interface RunningBuild {
+  /** What came of it; rejected at once when it is cut short. */
+  readonly result: Promise<NativeBuildResult>
+  /** Fulfilled when nothing of it is under way any more, which is later when it was cut short. */
+  readonly ended: Promise<void>
+}
+
+/** Builds on a thread of this process; what the listener throws ends the build and rejects it. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM */
+export function buildInProcess(
+  request: NativeBuildRequest,
+  onProgress: ProgressListener | undefined,
+  signal: AbortSignal | undefined,
+): RunningBuild {
+  let over = false
+  let stop: (reason: unknown) => void = () => {}
+  const stopped = new Promise<never>((_, reject) => {
+    stop = (reason) => {
+      over = true
+      build.cancel()
+      reject(reason)
+    }
+  })
+  const report = (phase: string, parent: string, step: number, steps: number): void => {
+    if (over) return
+    try {
+      onProgress?.({ phase, parent, step, steps })
+    } catch (error) {
+      stop(error)
+    }
+  }
+  const onAbort = (): void => stop(signal?.reason)
+  const build = start(request, report)
+  signal?.addEventListener('abort', onAbort, { once: true })
+  const built = native(() => build.promise)
+  const ended = built.then(
+    () => {},
+    () => {},
+  )
+  const result = Promise.race([built, stopped]).finally(() => {
+    over = true
+    signal?.removeEventListener('abort', onAbort)
+  })
+  return { result, ended }
+}
+
+function start(...args: Parameters<ReturnType<typeof loadAddon>['build']>): ReturnType<ReturnType<typeof loadAddon>['build']> {
+  try {
+    return loadAddon().build(...args)
+  } catch (error) {
+    throw fromNative(error)
+  }
+}

@@ -1,0 +1,41 @@
+import type { ProfileShapes } from '../backend/backend.js'
+import type { NativeProfile } from '../backend/native.js'
+import { expected, TensorRTError } from '../errors.js'
+import { readOptions } from '../options.js'
+import { checkedShape } from '../tensor.js'
+
+/** The shapes of one input: one shape for all three, or a range. */
+export type InputShapes = readonly number[] | ProfileShapes
+
+/** The shapes of an optimization profile, by input. Needed for every input that the model leaves dynamic. */
+export type Shapes = Readonly<Record<string, InputShapes>>
+
+/** Profiles as native code takes them. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE */
+export function checkedProfiles(shapes: unknown): NativeProfile[] {
+  if (shapes === undefined) return []
+  if (typeof shapes !== 'object' || shapes === null)
+    throw expected('an object of shapes by input, or an array of such objects,', 'shapes', shapes)
+  const profiles = Array.isArray(shapes) ? (shapes as unknown[]) : [shapes]
+  return profiles.map((profile) => {
+    if (typeof profile !== 'object' || profile === null) throw expected('an object of shapes by input', 'shapes', profile)
+    return Object.entries(profile).map(([name, value]) => ({ name, ...checkedRange(value, name) }))
+  })
+}
+
+function checkedRange(value: unknown, input: string): ProfileShapes {
+  if (Array.isArray(value)) {
+    const shape = checkedShape(value, `the shape of '${input}'`)
+    return { min: shape, opt: shape, max: shape }
+  }
+  if (typeof value !== 'object' || value === null) throw expected('a shape, or { min, opt, max },', `the shapes of '${input}'`, value)
+  const { min, opt, max } = readOptions(value, ['min', 'opt', 'max'], `the shapes of '${input}'`)
+  for (const [key, shape] of Object.entries({ min, opt, max })) {
+    if (shape === undefined)
+      throw new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input '${input}' has no ${key} shape: give min, opt and max`)
+  }
+  return {
+    min: checkedShape(min, `min of '${input}'`),
+    opt: checkedShape(opt, `opt of '${input}'`),
+    max: checkedShape(max, `max of '${input}'`),
+  }
+}
