@@ -31,6 +31,7 @@ export function buildInProcess(
     stop = (reason) => {
       over = true
       build.cancel()
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the user's own reason, whatever it is
       reject(reason)
     }
   })
