@@ -5,7 +5,7 @@ import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './model-source.js'
 import { checkedSignal, readOptions } from './options.js'
-import { Plan } from './plan.js'
+import { type BuildInfo, builtPlan, type Plan } from './plan.js'
 
 export interface BuildOptions {
   /** One optimization profile, or several. */
@@ -41,7 +41,7 @@ export class Builder implements AsyncDisposable {
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE,
    * ERR_TRT_BUILD, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
    */
-  async build(model: ModelSource, options?: BuildOptions): Promise<Plan> {
+  async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
     const signal = checkedSignal(given.signal)
     if (given.onProgress !== undefined && typeof given.onProgress !== 'function')
@@ -54,8 +54,7 @@ export class Builder implements AsyncDisposable {
     const { result, ended } = buildInProcess(request, given.onProgress as ProgressListener | undefined, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    const { plan, ...info } = await result
-    return new Plan(new Uint8Array(plan), Object.freeze(info))
+    return builtPlan(await result, profiles)
   }
 
   /** Refuses new builds, and waits until nothing of the others is under way, those that were aborted too. Twice without harm. */
