@@ -1,8 +1,11 @@
 import type { NativeSessionOptions } from './backend/native.js'
+import type { BuildProgress } from './building/in-process.js'
+import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import type { Shapes } from './building/shapes.js'
+import { checkedCache, type EngineCacheOptions } from './cache/options.js'
 import { expected } from './errors.js'
-import type { OpenOptions } from './open-backend.js'
-import { checkedSignal, readOptions } from './options.js'
+import type { EngineBuilderOptions, OpenOptions } from './open-backend.js'
+import { checkedSignal, plainCopy, readOptions } from './options.js'
 
 /** Requests that come close together are run as one batch. Every input and output needs a dynamic dimension 0. */
 export interface BatchingOptions {
@@ -43,33 +46,62 @@ export interface EngineOptions extends LaneOptions {
   readonly tensorrt?: string | undefined
   /** For ONNX with dynamic inputs on TensorRT: the shapes to build for, by input. A plan has its own. */
   readonly shapes?: Shapes | readonly Shapes[] | undefined
+  /** For ONNX on TensorRT: how to build it; `device` and `tensorrt` are those of the engine. */
+  readonly builder?: EngineBuilderOptions | undefined
+  /**
+   * For ONNX on TensorRT: where the plan is kept, so that it is built once. `true`, the default, or a folder, or a folder and the most bytes in it: see
+   * {@link EngineCache}. `false`: it is built each time.
+   */
+  readonly cache?: boolean | string | EngineCacheOptions | undefined
+  /** For ONNX on TensorRT: called on this thread as the build goes on, where there is one. What it throws ends the loading. */
+  readonly onProgress?: ((progress: BuildProgress) => void) | undefined
   /** Aborts the loading. */
   readonly signal?: AbortSignal | undefined
 }
 
 const backends = ['auto', 'tensorrt', 'cpu'] as const
 const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'] as const
+const buildNames = ['builder', 'cache', 'onProgress'] as const
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedEngineOptions(options: unknown): OpenOptions & { readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...laneNames], 'Engine')
+  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...buildNames, ...laneNames], 'Engine')
   const backend = backends.find((name) => name === (given.backend ?? 'auto'))
   const { tensorrt, shapes, device = 0 } = given
   if (backend === undefined) throw expected(`one of ${backends.join(', ')}`, 'backend', given.backend)
   if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
   if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
-  const named = laneNames.find((name) => given[name] !== undefined)
+  const named = [...buildNames, ...laneNames].find((name) => given[name] !== undefined)
   if (backend === 'cpu' && named !== undefined) throw expected('no option of a GPU', "backend 'cpu'", named)
   return {
     backend,
     device,
     lanes: checkedLanes(given),
     signal: checkedSignal(given.signal),
+    cache: checkedCache(given.cache),
+    ...checkedBuild(given),
     ...(tensorrt !== undefined && { tensorrt }),
     ...(shapes !== undefined && { shapes: shapes as NonNullable<EngineOptions['shapes']> }),
   }
+}
+
+function checkedBuild({ builder, onProgress }: { builder?: unknown; onProgress?: unknown }): Pick<OpenOptions, 'builder' | 'onProgress'> {
+  if (onProgress !== undefined && typeof onProgress !== 'function') throw expected('a function', 'onProgress', onProgress)
+  return {
+    ...(builder !== undefined && { builder: checkedBuilder(builder) }),
+    ...(onProgress !== undefined && { onProgress: onProgress as NonNullable<EngineOptions['onProgress']> }),
+  }
+}
+
+function checkedBuilder(builder: unknown): EngineBuilderOptions {
+  const copy = plainCopy(builder)
+  checkedBuilderOptions(copy)
+  const { tensorrt, device } = copy as BuilderOptions
+  if (tensorrt !== undefined) throw expected('nothing, since it is an option of the engine itself,', 'builder.tensorrt', tensorrt)
+  if (device !== undefined) throw expected('nothing, since it is an option of the engine itself,', 'builder.device', device)
+  return copy as EngineBuilderOptions
 }
 
 /** The options of attach(), which has an engine already. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

@@ -1,6 +1,8 @@
 import type { Backend } from './backend/backend.js'
-import type { BuildOptions } from './builder.js'
 import type { NativeSessionOptions } from './backend/native.js'
+import type { BuildOptions } from './builder.js'
+import type { BuilderOptions } from './building/options.js'
+import type { CachePlace } from './cache/options.js'
 import { TensorRTError } from './errors.js'
 import type { Model, PlanToOpen } from './model-source.js'
 import type { Plan } from './plan.js'
@@ -13,7 +15,14 @@ export interface OpenOptions {
   readonly lanes: NativeSessionOptions
   readonly tensorrt?: string
   readonly shapes?: NonNullable<BuildOptions['shapes']>
+  readonly builder?: EngineBuilderOptions
+  readonly onProgress?: NonNullable<BuildOptions['onProgress']>
+  /** Where plans are kept; nothing: nowhere. */
+  readonly cache: CachePlace | undefined
 }
+
+/** How an engine is built from ONNX; TensorRT and the GPU are those that run it. */
+export type EngineBuilderOptions = Omit<BuilderOptions, 'tensorrt' | 'device'>
 
 /**
  * Opens a model on the backend that was asked for. The backends are imported only here, when one is wanted: neither needs what the other needs.
@@ -31,10 +40,11 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
   return openPlan({ name: 'The plan', bytes, info }, options, signal)
 }
 
-function refuseForPlan(label: string, { backend, shapes }: OpenOptions): void {
+function refuseForPlan(label: string, { backend, shapes, builder }: OpenOptions): void {
   const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is a TensorRT plan: ${why}`)
   if (backend === 'cpu') throw refuse("only TensorRT runs it. For backend 'cpu' give the ONNX model that it was built from")
   if (shapes !== undefined) throw refuse('its shapes were decided when it was built. Leave out the option shapes')
+  if (builder !== undefined) throw refuse('it is built already. Leave out the option builder')
 }
 
 async function chooseBackend({ device, tensorrt }: OpenOptions): Promise<'tensorrt' | 'cpu'> {
@@ -52,12 +62,17 @@ async function openPlan({ name, bytes, info }: PlanToOpen, options: OpenOptions,
   throw signal.reason
 }
 
-async function buildForEngine(
-  model: Uint8Array | string,
-  { device, tensorrt, shapes }: OpenOptions,
-  signal: AbortSignal,
-): Promise<Plan> {
-  const { Builder } = await import('./builder.js')
-  const builder = new Builder({ device, ...(tensorrt !== undefined && { tensorrt }) })
-  return builder.build(model, { signal, ...(shapes !== undefined && { shapes }) })
+/** Its end is the end of the build too, aborted or not. */
+async function buildForEngine(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Plan> {
+  const { device, tensorrt, shapes, onProgress, cache: place } = options
+  const given = { ...options.builder, device, ...(tensorrt !== undefined && { tensorrt }) }
+  const how = { signal, ...(shapes !== undefined && { shapes }), ...(onProgress !== undefined && { onProgress }) }
+  if (place === undefined) {
+    const { Builder } = await import('./builder.js')
+    await using builder = new Builder(given)
+    return await builder.build(model, how)
+  }
+  const { EngineCache } = await import('./cache/engine-cache.js')
+  await using cache = new EngineCache(place)
+  return (await cache.plan(model, { ...how, builder: given })).plan
 }

@@ -14,6 +14,15 @@ export function readOptions<K extends string>(options: unknown, known: readonly 
   return values
 }
 
+/** A copy of plain data, so that what was checked is what is used later: objects and arrays are copied, anything else (a URL, a function) is taken as it is. */
+export function plainCopy(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainCopy)
+  if (typeof value !== 'object' || value === null) return value
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainCopy(inner)]))
+}
+
 function unknownOption(name: string, known: readonly string[], owner: string): TensorRTError {
   const list = known.join(', ')
   const message = `Unknown option ${JSON.stringify(name)} for ${owner}: did you mean ${nearest(name, known)}? It knows ${list}`

@@ -98,6 +98,15 @@ export interface NativeSystemReport {
   readonly searchError?: string
 }
 
+/** Who would build a plan here, and for which GPU; none where TensorRT-RTX builds without. */
+export interface NativeBuilderChoice {
+  readonly path: string
+  readonly kind: LibraryKind
+  readonly version: string
+  readonly name: string
+  readonly gpu?: NativeDevice
+}
+
 /** How a session of an engine works; complete, since native code does not guess. */
 export interface NativeSessionOptions {
   readonly lanes: number
@@ -151,6 +160,7 @@ export interface NativeAddon {
   methodTable(): { interface: string; method: string; parameters: string; slots: Slots<'index'> }[]
   enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
   inspectSystem(explicitPath: string): Promise<NativeSystemReport>
+  chooseBuilder(options: { readonly tensorrt: string; readonly device: number }): Promise<NativeBuilderChoice>
   build(
     request: NativeBuildRequest,
     onProgress?: (phase: string, parent: string, step: number, steps: number) => void,

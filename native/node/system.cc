@@ -1,6 +1,9 @@
 // What this machine has: driver, GPUs, TensorRT libraries.
+#include <optional>
+
 #include "../base/text.h"
 #include "../cuda/driver.h"
+#include "../tensorrt/choose.h"
 #include "../tensorrt/find.h"
 #include "../tensorrt/library.h"
 #include "environment.h"
@@ -122,9 +125,44 @@ Napi::Value inspectSystem(const Napi::CallbackInfo& info) {
   });
 }
 
+// The GPU to build for. TensorRT-RTX builds without one.
+std::optional<cuda::DeviceFacts> gpuFor(const tensorrt::Library& library, int device) {
+  try {
+    return cuda::listDevices(cuda::Driver::withDevice(device)).at(static_cast<std::size_t>(device));
+  } catch (const Error& error) {
+    const bool isAbsent = error.code() == "ERR_TRT_NO_DRIVER" || error.code() == "ERR_TRT_NO_GPU";
+    if (!isAbsent || !library.buildsWithoutGpu()) throw;
+    return std::nullopt;
+  }
+}
+
+Napi::Value choiceValue(Napi::Env env, const tensorrt::Library& library, const std::optional<cuda::DeviceFacts>& gpu) {
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("path", library.path());
+  value.Set("kind", tensorrt::kindName(library.kind()));
+  value.Set("version", library.version().text());
+  value.Set("name", library.name());
+  if (gpu) value.Set("gpu", deviceValue(env, *gpu));
+  return value;
+}
+
+// chooseBuilder({ tensorrt, device }): Promise<choice>: who would build, as build() chooses.
+Napi::Value chooseBuilder(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Napi::Object options = objectArgument(info, 0, "options");
+    const std::string path = stringOf(options, "tensorrt");
+    const int device = static_cast<int>(integerOf(options, "device", 0));
+    return Environment::of(info.Env())->run(info.Env(), [path, device]() -> Environment::Finish {
+      const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device);
+      return [&library, gpu = gpuFor(library, device)](Napi::Env env) { return choiceValue(env, library, gpu); };
+    });
+  });
+}
+
 }  // namespace
 
 void exportSystem(Napi::Env env, Napi::Object exports) {
+  exports.Set("chooseBuilder", Napi::Function::New(env, chooseBuilder));
   exports.Set("inspectSystem", Napi::Function::New(env, inspectSystem));
 }
 

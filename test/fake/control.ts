@@ -65,6 +65,8 @@ export interface DriverSettings {
   inline: number
   memory: number
   driverVersion: number
+  /** What devices are called, before their number; 'Fake GPU' unless set. */
+  deviceName: string
   advance: number
   /** Every device is lost, with this CUresult. */
   lost: number

@@ -73,7 +73,8 @@ FAKE_API CUresult cuDeviceGetName(char* name, int length, CUdevice index) {
   ENTER(cuDeviceGetName);
   NEED_INIT();
   if (!device(index)) return kInvalidDevice;
-  std::snprintf(name, length, "Fake GPU %d", index);
+  Lock lock(state().mutex);
+  std::snprintf(name, static_cast<std::size_t>(length), "%s %d", state().settings.deviceName.c_str(), index);
   return kOk;
 }
 

@@ -117,6 +117,7 @@ struct Settings {
   bool inlineWhenIdle = false;
   std::size_t memory = std::size_t{8} << 30;
   int driverVersion = 13000;
+  std::string deviceName = "Fake GPU";
 };
 
 struct Counters {

@@ -68,6 +68,8 @@ bool set(const std::string& key, const std::string& value) {
     s.settings.memory = static_cast<std::size_t>(number);
   } else if (key == "driverVersion") {
     s.settings.driverVersion = static_cast<int>(number);
+  } else if (key == "deviceName") {
+    s.settings.deviceName = value;
   } else if (key == "clock") {
     s.settings.clock = value == "manual" ? Clock::kManual : value == "virtual" ? Clock::kVirtual : Clock::kReal;
     s.manual.notify_all();
@@ -92,7 +94,8 @@ void fromEnvironment() {
   } variables[] = {{"FAKE_CUDA_DEVICES", "devices"},      {"FAKE_CUDA_COPY_MS", "copyMs"},
                    {"FAKE_CUDA_COMPUTE_MS", "computeMs"}, {"FAKE_CUDA_BLOCK_MS", "blockMs"},
                    {"FAKE_CUDA_CLOCK", "clock"},          {"FAKE_CUDA_MEMORY", "memory"},
-                   {"FAKE_CUDA_INLINE", "inline"},        {"FAKE_CUDA_DRIVER_VERSION", "driverVersion"}};
+                   {"FAKE_CUDA_INLINE", "inline"},        {"FAKE_CUDA_DRIVER_VERSION", "driverVersion"},
+                   {"FAKE_CUDA_DEVICE_NAME", "deviceName"}};
   for (const auto& [variable, key] : variables)
     if (const char* value = std::getenv(variable)) set(key, value);
   if (const char* rules = std::getenv("FAKE_CUDA_FAIL")) addRules(rules);

@@ -1,0 +1,112 @@
+import { createHash, type Hash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { TensorRTError } from '../errors.js'
+import { ExternalFileScanner } from '../onnx/external-scan.js'
+
+/** What a model is made of, and what its files were when that was found out. */
+export interface ModelDigest {
+  /** The SHA-256 of the ONNX. */
+  readonly model: string
+  /** Those of the files that it keeps tensors in, in the order of their names. */
+  readonly external: readonly string[]
+  readonly files: readonly FileState[]
+}
+
+/** Of a file: another one there, or a write to it, changes something of this. */
+interface FileState {
+  readonly path: string
+  readonly state: string
+}
+
+/** As many bytes are hashed at once: some half a millisecond of the event loop. */
+const pieceSize = 2 ** 20
+
+/**
+ * Hashes a model: the bytes of its ONNX, and all of every file that it keeps tensors in, whichever part of it is used.
+ * @throws TensorRTError ERR_TRT_FILE, ERR_TRT_ONNX_PARSE
+ */
+export async function digestModel(model: string | Uint8Array, signal: AbortSignal | undefined): Promise<ModelDigest> {
+  const scanner = new ExternalFileScanner()
+  const hash = createHash('sha256')
+  const take = (piece: Uint8Array): void => {
+    hash.update(piece)
+    scanner.push(piece)
+  }
+  const files = typeof model === 'string' ? [await passFile(model, take, signal)] : []
+  if (typeof model !== 'string') await passBytes(model, take, signal)
+  const { files: names, damage } = scanner.end()
+  const label = typeof model === 'string' ? model : `the model of ${model.length} bytes`
+  if (damage !== undefined) throw new TensorRTError('ERR_TRT_ONNX_PARSE', `Cannot parse ${label} as ONNX: ${damage}`)
+  const external: string[] = []
+  for (const name of names) {
+    const digest = createHash('sha256')
+    files.push(await passExternal(model, name, digest, signal))
+    external.push(digest.digest('hex'))
+  }
+  return { model: hash.digest('hex'), external, files }
+}
+
+/** @throws TensorRTError ERR_TRT_FILE where a file is not what was hashed any more: then nobody knows what a build of it was made from */
+export async function refuseChanged(files: readonly FileState[]): Promise<void> {
+  for (const { path, state } of files) {
+    if ((await stateOf(path)) === state) continue
+    throw new TensorRTError('ERR_TRT_FILE', `${path} was changed while an engine was built from it: load it again`, { details: { path } })
+  }
+}
+
+async function passExternal(model: string | Uint8Array, name: string, hash: Hash, signal: AbortSignal | undefined): Promise<FileState> {
+  if (typeof model !== 'string') {
+    const message = `The model of ${model.length} bytes keeps tensors in a file, ${JSON.stringify(name)}, which is found from the model's path only: give that`
+    throw new TensorRTError('ERR_TRT_FILE', message, { details: { file: name } })
+  }
+  if (name === '') throw new TensorRTError('ERR_TRT_ONNX_PARSE', `Cannot parse ${model} as ONNX: a tensor is in a file without a name`)
+  return passFile(resolve(dirname(model), name), (piece) => hash.update(piece), signal)
+}
+
+async function passFile(path: string, take: (piece: Uint8Array) => void, signal: AbortSignal | undefined): Promise<FileState> {
+  return reading(path, async () => {
+    // a pipe or a device might never answer
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    try {
+      const facts = await file.stat({ bigint: true })
+      if (!facts.isFile()) throw new TensorRTError('ERR_TRT_FILE', `${path} is not a file`, { details: { path } })
+      const buffer = new Uint8Array(pieceSize)
+      for (;;) {
+        signal?.throwIfAborted()
+        const { bytesRead } = await file.read(buffer, 0, pieceSize)
+        if (bytesRead === 0) return { path, state: describeState(facts) }
+        take(buffer.subarray(0, bytesRead))
+      }
+    } finally {
+      await file.close()
+    }
+  })
+}
+
+async function passBytes(bytes: Uint8Array, take: (piece: Uint8Array) => void, signal: AbortSignal | undefined): Promise<void> {
+  for (let at = 0; at < bytes.length; at += pieceSize) {
+    if (at > 0) await setImmediate()
+    signal?.throwIfAborted()
+    take(bytes.subarray(at, at + pieceSize))
+  }
+}
+
+async function stateOf(path: string): Promise<string> {
+  return reading(path, async () => describeState(await stat(path, { bigint: true })))
+}
+
+function describeState({ dev, ino, size, mtimeNs }: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
+  return [dev, ino, size, mtimeNs].join(' ')
+}
+
+async function reading<T>(path: string, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body()
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: ${error.message}`, { cause: error, details: { path } })
+  }
+}

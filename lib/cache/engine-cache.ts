@@ -1,0 +1,238 @@
+import { channel } from 'node:diagnostics_channel'
+import { access, constants, mkdir } from 'node:fs/promises'
+import { loadAddon, native, type NativeBuilderChoice, type NativeBuildOptions, type NativeProfile } from '../backend/native.js'
+import { Builder, type BuildOptions } from '../builder.js'
+import type { BuildProgress } from '../building/in-process.js'
+import { type BuilderOptions, checkedBuilderOptions } from '../building/options.js'
+import { checkedProfiles, type Shapes } from '../building/shapes.js'
+import { within } from '../deadline.js'
+import { expected, TensorRTError } from '../errors.js'
+import { withFileLock } from '../file-lock.js'
+import { checkedSource, type ModelSource } from '../model-source.js'
+import { checkedSignal, plainCopy, readOptions } from '../options.js'
+import type { Plan } from '../plan.js'
+import { digestModel, type ModelDigest, refuseChanged } from './digest.js'
+import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
+import { store } from './eviction.js'
+import { keyOf } from './key.js'
+import { type CachePlace, checkedCacheOptions, type EngineCacheOptions } from './options.js'
+import { SharedWork } from './shared-work.js'
+
+export interface CachedBuildOptions extends BuildOptions {
+  /** How to build where no plan is there yet; all of it that decides what the plan is belongs to the key. */
+  readonly builder?: BuilderOptions | undefined
+}
+
+export interface CachedPlan {
+  /** The same object for all callers who waited for one build: its bytes are not to be changed. */
+  readonly plan: Plan
+  /** False for the one call that the plan was built for. */
+  readonly hit: boolean
+}
+
+/** What is published on the channel `node-tensorrt:cache` of node:diagnostics_channel when a plan was found or built. */
+export interface CacheMessage {
+  readonly key: string
+  readonly hit: boolean
+  /** The file; absent where the plan is too large to be kept. */
+  readonly path?: string
+  /** Milliseconds from the call on. */
+  readonly ms: number
+}
+
+const messages = channel('node-tensorrt:cache')
+
+/** The builds and readings under way in this thread, by folder and key. */
+const shared = new SharedWork<Obtained, BuildProgress>()
+
+interface Obtained {
+  readonly plan: Plan
+  readonly isBuilt: boolean
+  readonly path?: string
+}
+
+/** What was asked for, checked. */
+interface Request {
+  readonly source: string | Uint8Array
+  readonly builder: BuilderOptions
+  readonly options: NativeBuildOptions
+  readonly profiles: readonly NativeProfile[]
+  readonly signal: AbortSignal | undefined
+  readonly onProgress: ((progress: BuildProgress) => void) | undefined
+}
+
+/** A request, and what its plan will be. */
+interface Known extends Request {
+  readonly digest: ModelDigest
+  readonly choice: NativeBuilderChoice
+  readonly key: string
+}
+
+/**
+ * Plans on disk, each built once: by whoever asks first, in this process or another, while the others wait. `Engine.load('model.onnx')` uses one.
+ *
+ * ```ts
+ * await using cache = new EngineCache({ folder: '/var/cache/engines', maxBytes: '20GiB' })
+ * const { plan, hit } = await cache.plan('model.onnx', { builder: { workspace: '1GiB' } })
+ * ```
+ *
+ * A plan is known by the model's bytes (with those of the files that it keeps tensors in), the options and shapes, the TensorRT that builds, the GPU (not with
+ * TensorRT-RTX, whose plans belong to none) and the system: not by the model's path. One that was damaged since is built again, with a warning of the process
+ * (code TRT_CACHE_DAMAGED). A plan that has more than `maxBytes` alone is given to who asked, and not kept (TRT_CACHE_TOO_SMALL).
+ */
+export class EngineCache implements AsyncDisposable {
+  readonly folder: string
+  readonly maxBytes: number
+  readonly #running = new Set<Promise<void>>()
+  #closed = false
+
+  /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+  constructor(options?: EngineCacheOptions) {
+    const { folder, maxBytes } = checkedCacheOptions(options)
+    this.folder = folder
+    this.maxBytes = maxBytes
+  }
+
+  /**
+   * The plan of a model: from the cache, or built for it. Abort rejects at once; a build that others wait for goes on.
+   * @throws TensorRTError (as a rejection) as {@link Builder.build}, and ERR_TRT_FILE where the cache cannot be used
+   */
+  async plan(model: ModelSource, options?: CachedBuildOptions): Promise<CachedPlan> {
+    const begun = performance.now()
+    const request = checkedRequest(model, options)
+    if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The engine cache is closed')
+    request.signal?.throwIfAborted()
+    const knowing = this.#track(know(request))
+    const known = await within({ signal: request.signal }, () => knowing)
+    const place = { folder: this.folder, maxBytes: this.maxBytes }
+    const { result, ended } = shared.join(`${this.folder}\0${known.key}`, request, (signal, report) => obtain(place, known, signal, report))
+    void this.#track(ended)
+    const { value, isFirst } = await result
+    const hit = !(value.isBuilt && isFirst)
+    const message: CacheMessage = { key: known.key, hit, ms: performance.now() - begun, ...(value.path !== undefined && { path: value.path }) }
+    messages.publish(message)
+    return { plan: value.plan, hit }
+  }
+
+  /** What is kept, the entry that was not used for longest first. @throws TensorRTError ERR_TRT_FILE */
+  async entries(): Promise<CacheEntry[]> {
+    return inFolder(this.folder, () => listEntries(this.folder))
+  }
+
+  /** Removes all entries but those that somebody is building or reading right now. @throws TensorRTError ERR_TRT_FILE */
+  async clear(): Promise<void> {
+    await inFolder(this.folder, async () => {
+      for (const entry of await listEntries(this.folder)) await removeIfFree(entry, this.folder)
+    })
+  }
+
+  /** Refuses new calls, and waits until nothing of the others is under way, those that were aborted too. What is on disk stays. Twice without harm. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.all(this.#running)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #track<T>(work: Promise<T>): Promise<T> {
+    const ended = work.then(
+      () => {},
+      () => {},
+    )
+    this.#running.add(ended)
+    try {
+      return await work
+    } finally {
+      this.#running.delete(ended)
+    }
+  }
+}
+
+function checkedRequest(model: unknown, options: unknown): Request {
+  const given = readOptions(options, ['builder', 'shapes', 'onProgress', 'signal'], 'EngineCache.plan')
+  const { onProgress } = given
+  if (onProgress !== undefined && typeof onProgress !== 'function') throw expected('a function', 'onProgress', onProgress)
+  const builder = plainCopy(given.builder ?? {}) as BuilderOptions
+  return {
+    source: checkedSource(model),
+    builder,
+    options: checkedBuilderOptions(builder),
+    profiles: checkedProfiles(given.shapes),
+    signal: checkedSignal(given.signal),
+    onProgress: onProgress as Request['onProgress'],
+  }
+}
+
+async function know(request: Request): Promise<Known> {
+  const { source, options, profiles, signal } = request
+  const [digest, choice] = await Promise.all([digestModel(source, signal), chooseBuilder(options)])
+  return { ...request, digest, choice, key: keyOf({ digest, options, profiles, builder: choice }) }
+}
+
+async function chooseBuilder({ tensorrt, device }: NativeBuildOptions): Promise<NativeBuilderChoice> {
+  return native(async () => loadAddon().chooseBuilder({ tensorrt, device }))
+}
+
+async function obtain(place: CachePlace, known: Known, signal: AbortSignal, report: (progress: BuildProgress) => void): Promise<Obtained> {
+  const path = entryPath(place.folder, known.key)
+  const there = await readEntry(path, signal)
+  if (there.plan !== undefined) return found(path, there.plan)
+  await inFolder(place.folder, () => prepare(place.folder))
+  return withFileLock(path, { signal }, async () => {
+    // while this waited for its turn another may have built it
+    const now = await readEntry(path, signal)
+    if (now.plan !== undefined) return found(path, now.plan)
+    if (now.damage !== undefined) await discard(path, now.damage)
+    const plan = await build(known, signal, report)
+    await refuseChanged(known.digest.files)
+    if (plan.bytes.length > place.maxBytes) {
+      warn('TRT_CACHE_TOO_SMALL', `The plan of ${plan.bytes.length} bytes is not kept: the engine cache ${place.folder} may have ${place.maxBytes}`)
+      return { plan, isBuilt: true }
+    }
+    await inFolder(place.folder, () => store(place, path, plan, signal))
+    return { plan, isBuilt: true, path }
+  })
+}
+
+async function found(path: string, plan: Plan): Promise<Obtained> {
+  await touch(path)
+  return { plan, isBuilt: false, path }
+}
+
+/** With the library that the key speaks of, and no other; ends when nothing of it is under way any more, aborted or not. */
+async function build(known: Known, signal: AbortSignal, onProgress: (progress: BuildProgress) => void): Promise<Plan> {
+  await using builder = new Builder({ ...known.builder, tensorrt: known.choice.path })
+  const shapes = known.profiles.map((profile): Shapes => Object.fromEntries(profile.map(({ name, min, opt, max }) => [name, { min, opt, max }])))
+  return await builder.build(known.source, { signal, onProgress, ...(shapes.length > 0 && { shapes }) })
+}
+
+async function discard(path: string, damage: TensorRTError): Promise<void> {
+  warn('TRT_CACHE_DAMAGED', `The engine in the cache is built again: ${damage.message}`)
+  await removeEntry(path)
+}
+
+function warn(code: string, message: string): void {
+  process.emitWarning(message, { type: 'TensorRTWarning', code })
+}
+
+async function prepare(folder: string): Promise<void> {
+  // plans are code: nobody else is to put any here
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+}
+
+/** Runs what needs the cache's folder; where that cannot be used, the error says how to name another. */
+async function inFolder<T>(folder: string, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body()
+  } catch (error) {
+    if (!(error instanceof Error) || !(error instanceof TensorRTError ? error.code === 'ERR_TRT_FILE' : 'syscall' in error)) throw error
+    const remedy = "Name another folder with the option cache of Engine, folder of EngineCache or $NODE_TENSORRT_CACHE, or do without: { cache: false }"
+    throw new TensorRTError('ERR_TRT_FILE', `The engine cache ${folder} cannot be used: ${error.message}. ${remedy}`, {
+      cause: error,
+      details: { folder },
+    })
+  }
+}

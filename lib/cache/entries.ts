@@ -1,0 +1,95 @@
+import { readdir, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { TensorRTError } from '../errors.js'
+import { withFileLock } from '../file-lock.js'
+import { Plan } from '../plan.js'
+
+/** A plan that is kept. */
+export interface CacheEntry {
+  readonly key: string
+  readonly path: string
+  readonly bytes: number
+  /** When it was built or last loaded. */
+  readonly usedAt: Date
+}
+
+const planName = /^([0-9a-f]{64})\.plan$/
+
+export function entryPath(folder: string, key: string): string {
+  return join(folder, `${key}.plan`)
+}
+
+/** What became of reading an entry: the plan, or why there is none. */
+export type Reading = { readonly plan: Plan } | { readonly plan: undefined; readonly damage: TensorRTError | undefined }
+
+/** Reads an entry: all of it, and held against its SHA-256. @throws TensorRTError ERR_TRT_FILE where it is there and cannot be read */
+export async function readEntry(path: string, signal: AbortSignal): Promise<Reading> {
+  try {
+    const plan = await Plan.load(path, { signal })
+    if ('inputs' in plan.info) return { plan }
+    return { plan: undefined, damage: new TensorRTError('ERR_TRT_PLAN', `${path} has no sidecar`) }
+  } catch (error) {
+    if (!(error instanceof TensorRTError)) throw error
+    if (error.code === 'ERR_TRT_PLAN') return { plan: undefined, damage: error }
+    if (isAbsent(error.cause)) return { plan: undefined, damage: undefined }
+    throw error
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+}
+
+/** Makes an entry the last that is evicted. A cache that may only be read has no such order. */
+export async function touch(path: string): Promise<void> {
+  const now = new Date()
+  await utimes(path, now, now).catch(() => {})
+}
+
+/** All entries of a folder, the one that was not used for longest first; none where there is no such folder. */
+export async function listEntries(folder: string): Promise<CacheEntry[]> {
+  const entries: CacheEntry[] = []
+  for (const name of await namesIn(folder)) {
+    const key = planName.exec(name)?.[1]
+    if (key === undefined) continue
+    const path = join(folder, name)
+    // gone meanwhile: somebody evicted it
+    const facts = await stat(path).catch(() => undefined)
+    if (facts !== undefined) entries.push({ key, path, bytes: facts.size, usedAt: facts.mtime })
+  }
+  return entries.sort((a, b) => a.usedAt.getTime() - b.usedAt.getTime() || (a.key < b.key ? -1 : 1))
+}
+
+export async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (isAbsent(error)) return []
+    throw error
+  }
+}
+
+/** Removes what there is of an entry but its lock; the plan goes first, so that none is ever there without its sidecar. For who holds the lock. */
+export async function removeEntry(path: string): Promise<void> {
+  await rm(path, { force: true })
+  await rm(`${path}.json`, { force: true })
+}
+
+/** How long to wait for the lock of an entry that is to go: one that is in use is taken at once or not at all. */
+const patienceMs = 100
+
+/** Removes an entry and its locks, unless somebody is building or reading it: then it stays, and the answer is false. */
+export async function removeIfFree({ path, key }: CacheEntry, folder: string): Promise<boolean> {
+  try {
+    await withFileLock(path, { timeoutMs: patienceMs }, async () => {
+      await removeEntry(path)
+      await rm(join(folder, `.${key}.plan.lock`), { force: true })
+      // last: whoever waits for it sees that it is gone, and makes another
+      await rm(`${path}.lock`, { force: true })
+    })
+    return true
+  } catch (error) {
+    if (error instanceof TensorRTError && error.code === 'ERR_TRT_TIMEOUT') return false
+    throw error
+  }
+}

@@ -1,0 +1,136 @@
+// What the tests of the engine cache share: folders, models, and programs that use a cache in threads and processes of their own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Worker } from 'node:worker_threads'
+import type { Test } from 'tap'
+import { Plan, Tensor } from '../../lib/index.js'
+import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+
+export async function temporaryFolder(t: Pick<Test, 'teardown'>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'trt-cache-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** y = x + w, with a weight w of so many numbers, of which the first is `first`; `external`: in a file of that name. */
+export function addModel(first = 1, length = 4, external?: string): Uint8Array {
+  const graph = new GraphBuilder({ name: 'add' })
+  const x = graph.input('x', 'float32', [1, length])
+  const weight = Tensor.from(new Float32Array(length).fill(1).fill(first, 0, 1), [1, length])
+  graph.output(graph.node('Add', [x, graph.constant('w', weight)]), 'float32', [1, length])
+  const model = graph.toModel()
+  const stored = model.graph?.initializer[0]
+  if (external === undefined || stored === undefined) return writeModel(model)
+  delete (stored as { rawData?: Uint8Array }).rawData
+  stored.dataLocation = 1
+  stored.externalData = [{ $typeName: 'onnx.StringStringEntryProto', key: 'location', value: external }]
+  return writeModel(model)
+}
+
+/** The files of a cache's folder by what they are. */
+export async function filesIn(folder: string): Promise<{ plans: string[]; sidecars: string[]; temporaries: string[]; others: string[] }> {
+  const names = (await readdir(folder)).sort()
+  const plans = names.filter((name) => /^[0-9a-f]{64}\.plan$/.test(name))
+  const sidecars = names.filter((name) => /^[0-9a-f]{64}\.plan\.json$/.test(name))
+  const temporaries = names.filter((name) => name.endsWith('.tmp'))
+  const others = names.filter((name) => ![...plans, ...sidecars, ...temporaries].includes(name) && !name.endsWith('.lock'))
+  return { plans, sidecars, temporaries, others }
+}
+
+/** Reads every plan of a folder as a stranger would, and fails where one is not whole; how many there are. */
+export async function refuseDamage(folder: string): Promise<number> {
+  const { plans, others } = await filesIn(folder)
+  if (others.length > 0) throw new Error(`unknown files: ${others.join(', ')}`)
+  for (const name of plans) {
+    const report = await Plan.inspect(join(folder, name))
+    if (report.source !== 'sidecar') throw new Error(`${name} has no sidecar`)
+  }
+  return plans.length
+}
+
+const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+
+/** Without the rig itself, whose tap would start its own machinery in the child. */
+const prelude = (folder: string): string => `
+  import { once } from 'node:events'
+  import { parentPort } from 'node:worker_threads'
+  import { EngineCache } from ${url('../../lib/index.js')}
+  import { controlFakes } from ${url('../fake/control.js')}
+  import { oneNode } from ${url('../builder/models.js')}
+  const fakes = JSON.parse(process.env.FAKES)
+  const { trt10 } = controlFakes(fakes)
+  const builder = { tensorrt: fakes.trt10 }
+  const cache = new EngineCache({ folder: ${JSON.stringify(folder)} })
+  const say = (value) => parentPort ? parentPort.postMessage(value) : process.stdout.write(JSON.stringify(value) + '\\n')
+  const told = () => parentPort ? once(parentPort, 'message') : once(process.stdin, 'data')
+`
+
+const env = (more: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...more })
+
+/** A thread or process that runs a program, in which there are `cache`, `builder`, `oneNode`, `trt10`, `say` and `told`. */
+export interface Other {
+  /** What it says next; rejects when it ends first. */
+  next(): Promise<unknown>
+  tell(): void
+  /** At once, and by force. */
+  kill(): Promise<void>
+}
+
+export function startNode(folder: string, program: string, more: NodeJS.ProcessEnv = {}): Other {
+  const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', prelude(folder) + program], {
+    env: env(more),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const heard = new Heard()
+  if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => heard.add(JSON.parse(line)))
+  child.once('close', (code, signal) => heard.end(new Error(`ended with ${code ?? signal ?? 'nothing'}`)))
+  return {
+    next: () => heard.next(),
+    tell: () => void child.stdin?.end('go\n'),
+    kill: async () => {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+export function startWorker(folder: string, program: string, more: NodeJS.ProcessEnv = {}): Other {
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(folder) + program)}`), {
+    execArgv: [],
+    env: env(more),
+  })
+  const heard = new Heard()
+  worker.on('message', (value) => heard.add(value)).once('error', (error: Error) => heard.end(error))
+  return {
+    next: () => heard.next(),
+    tell: () => worker.postMessage('go'),
+    kill: async () => void (await worker.terminate()),
+  }
+}
+
+class Heard {
+  readonly #values: unknown[] = []
+  readonly #waiting: { resolve: (value: unknown) => void; reject: (error: Error) => void }[] = []
+  #end: Error | undefined
+
+  add(value: unknown): void {
+    const waiting = this.#waiting.shift()
+    if (waiting) waiting.resolve(value)
+    else this.#values.push(value)
+  }
+
+  end(error: Error): void {
+    this.#end = error
+    for (const { reject } of this.#waiting.splice(0)) reject(error)
+  }
+
+  next(): Promise<unknown> {
+    if (this.#values.length > 0) return Promise.resolve(this.#values.shift())
+    if (this.#end) return Promise.reject(this.#end)
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
+  }
+}
