@@ -1,5 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
-import { access, constants, mkdir } from 'node:fs/promises'
+import { access, constants, mkdir, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { loadAddon, native, type NativeBuilderChoice, type NativeBuildOptions, type NativeProfile } from '../backend/native.js'
 import { Builder, type BuildOptions } from '../builder.js'
 import type { BuildProgress } from '../building/in-process.js'
@@ -218,9 +219,27 @@ function warn(code: string, message: string): void {
 }
 
 async function prepare(folder: string): Promise<void> {
-  // plans are code: nobody else is to put any here
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
+  if (!(await stat(folder)).isDirectory()) throw new TensorRTError('ERR_TRT_FILE', 'it is not a folder')
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+}
+
+/** With its parents; mkdir's own option `recursive` never ends where a folder is there and takes none, as /proc does. */
+async function makeFolder(folder: string): Promise<void> {
+  const make = async (): Promise<string | undefined> => {
+    try {
+      // plans are code: nobody else is to put any here
+      await mkdir(folder, { mode: 0o700 })
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'ENOENT') return code
+      if (code !== 'EEXIST') throw error
+    }
+    return undefined
+  }
+  if ((await make()) === undefined) return
+  await makeFolder(dirname(folder))
+  if ((await make()) !== undefined) throw new TensorRTError('ERR_TRT_FILE', `no folder can be made in ${dirname(folder)}`)
 }
 
 /** Runs what needs the cache's folder; where that cannot be used, the error says how to name another. */

@@ -1,0 +1,235 @@
+// What is kept, for how long, and what becomes of damage; on the fakes.
+import diagnostics from 'node:diagnostics_channel'
+import { chmod, mkdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { type CacheMessage, type CachedPlan, EngineCache, Plan } from '../../lib/index.js'
+import { withFileLock } from '../../lib/file-lock.js'
+import { useFakes } from '../native/fakes.js'
+import { failureOf } from '../support/errors.js'
+import { addModel, filesIn, refuseDamage, temporaryFolder } from './rig.js'
+
+const { fakes, trt10 } = await useFakes()
+const builder = { tensorrt: fakes.trt10 }
+const builds = (): number => trt10.runtime.stats().builds.length
+const ask = (cache: EngineCache, first: number): Promise<CachedPlan> => cache.plan(addModel(first, 1000), { builder })
+
+/** What the process was warned of while the body ran. */
+async function warningsOf(body: () => Promise<unknown>): Promise<(Error & { code?: string })[]> {
+  const warnings: Error[] = []
+  const listener = (warning: Error): unknown => warnings.push(warning)
+  process.on('warning', listener)
+  try {
+    await body()
+    await sleep(5)
+  } finally {
+    process.off('warning', listener)
+  }
+  return warnings.filter(({ name }) => name === 'TensorRTWarning')
+}
+
+t.test('a plan comes back as it was built, and a channel tells of it', async (t) => {
+  const folder = join(await temporaryFolder(t), 'deep', 'cache')
+  const told: CacheMessage[] = []
+  const listener = (message: unknown): unknown => told.push(message as CacheMessage)
+  diagnostics.subscribe('node-tensorrt:cache', listener)
+  t.teardown(() => diagnostics.unsubscribe('node-tensorrt:cache', listener))
+  await using cache = new EngineCache({ folder })
+  t.same(await cache.entries(), [], 'no folder is no entries')
+  const built = await ask(cache, 1)
+  const loaded = await ask(new EngineCache({ folder }), 1)
+  t.same([built.hit, loaded.hit], [false, true])
+  t.ok(Buffer.from(built.plan.bytes).equals(loaded.plan.bytes))
+  t.same(JSON.parse(JSON.stringify(loaded.plan.info)), JSON.parse(JSON.stringify(built.plan.info)), 'with all that is known of it')
+  const [entry] = await cache.entries()
+  t.same({ ...entry, usedAt: 0 }, { key: told[0]?.key, path: join(folder, `${told[0]?.key ?? ''}.plan`), bytes: built.plan.bytes.length, usedAt: 0 })
+  t.same(
+    told.map(({ key, hit, path, ms }) => [key, hit, path, ms > 0 && ms < 10_000]),
+    [false, true].map((hit) => [entry?.key, hit, entry?.path, true]),
+  )
+  t.equal(((await Plan.load(entry?.path ?? '')).info.inputs ?? []).length, 1, 'an entry is a plan like any other')
+})
+
+t.test('a damaged entry is found, removed and built again, with a warning', async (t) => {
+  const folder = await temporaryFolder(t)
+  const cache = new EngineCache({ folder })
+  const { plan } = await ask(cache, 1)
+  const [entry] = await cache.entries()
+  const path = entry?.path ?? ''
+  const flip = async (at: number): Promise<void> => {
+    const bytes = await readFile(path)
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    await writeFile(path, bytes)
+  }
+  const damages: [string, () => Promise<unknown>][] = [
+    ['a bit of its middle', () => flip(plan.bytes.length >> 1)],
+    ['the last bit', () => flip(plan.bytes.length - 1)],
+    ['truncated', () => truncate(path, plan.bytes.length - 1)],
+    ['empty', () => truncate(path, 0)],
+    ['something else', () => writeFile(path, 'something else')],
+    ['no sidecar', () => rm(`${path}.json`)],
+    ['a damaged sidecar', () => truncate(`${path}.json`, 20)],
+    ['a sidecar of another plan', async () => writeFile(`${path}.json`, (await readFile(`${path}.json`, 'utf8')).replace(/[0-9a-f]{64}/, 'f'.repeat(64)))],
+  ]
+  for (const [what, damage] of damages) {
+    await damage()
+    const before = builds()
+    const warnings = await warningsOf(async () => {
+      const again = await ask(cache, 1)
+      t.equal(again.hit, false, what)
+      t.ok(Buffer.from(again.plan.bytes).equals(plan.bytes))
+    })
+    t.equal(builds(), before + 1)
+    t.match(warnings, [{ code: 'TRT_CACHE_DAMAGED', message: /built again: .*\.plan/ }], what)
+    t.equal((await ask(cache, 1)).hit, true, 'whole again')
+  }
+  await rm(path)
+  t.same(await warningsOf(async () => t.equal((await ask(cache, 1)).hit, false)), [], 'a removed one is just not there')
+  t.equal(await refuseDamage(folder), 1)
+})
+
+t.test('the least recently used go first, and no more than have to', async (t) => {
+  const folder = await temporaryFolder(t)
+  const size = (await ask(new EngineCache({ folder }), 0)).plan.bytes.length
+  await rm(folder, { recursive: true })
+  const cache = new EngineCache({ folder, maxBytes: size * 3 + 100 })
+  const there = async (): Promise<boolean[]> => {
+    const keys = new Set((await cache.entries()).map(({ key }) => key))
+    return keyOf.map((key) => keys.has(key))
+  }
+  const keyOf: string[] = []
+  diagnostics.subscribe('node-tensorrt:cache', remember)
+  t.teardown(() => diagnostics.unsubscribe('node-tensorrt:cache', remember))
+  function remember(message: unknown): void {
+    const { key, hit } = message as CacheMessage
+    if (!hit) keyOf.push(key)
+  }
+  /** As if everything had happened a second earlier than it did. */
+  const age = async (): Promise<void> => {
+    for (const { path, usedAt } of await cache.entries()) await utimes(path, usedAt, new Date(usedAt.getTime() - 1000))
+  }
+  for (const first of [1, 2, 3]) {
+    await ask(cache, first)
+    await age()
+  }
+  t.same(await there(), [true, true, true])
+  t.equal((await ask(cache, 1)).hit, true)
+  await age()
+  await ask(cache, 4)
+  t.same(await there(), [true, false, true, true], 'the second was not used since')
+  await age()
+  await ask(cache, 5)
+  t.same(await there(), [true, false, false, true, true])
+  const { plans, sidecars, temporaries } = await filesIn(folder)
+  t.same([plans.length, sidecars.length, temporaries.length], [3, 3, 0], 'nothing of the others is left')
+
+  await t.test('but not what is in use', async (t) => {
+    await age()
+    const [oldest] = await cache.entries()
+    await withFileLock(oldest?.path ?? '', {}, () => ask(cache, 6))
+    const left = await cache.entries()
+    t.ok(left.some(({ key }) => key === oldest?.key), 'somebody builds or reads it')
+    t.equal(left.length, 3)
+  })
+
+  await t.test('a plan larger than all of it is given, and not kept', async (t) => {
+    const before = (await cache.entries()).map(({ key }) => key)
+    for (const _ of [1, 2]) {
+      const warnings = await warningsOf(async () => {
+        const { plan, hit } = await cache.plan(addModel(1, 10_000), { builder })
+        t.ok(!hit && plan.bytes.length > cache.maxBytes)
+      })
+      t.match(warnings, [{ code: 'TRT_CACHE_TOO_SMALL', message: /\d+ bytes is not kept: the engine cache .* may have \d+/ }])
+    }
+    t.same((await cache.entries()).map(({ key }) => key), before)
+  })
+
+  await t.test('several caches that evict at once do no harm', async (t) => {
+    const caches = Array.from({ length: 4 }, () => new EngineCache({ folder, maxBytes: size * 3 + 100 }))
+    await Promise.all(caches.flatMap((each, i) => Array.from({ length: 5 }, (_, j) => ask(each, 100 + i * 5 + j))))
+    t.equal(await refuseDamage(folder), 3)
+  })
+
+  await cache.clear()
+  t.same(await cache.entries(), [])
+  const after = await filesIn(folder)
+  t.same(after, { plans: [], sidecars: [], temporaries: [], others: [] })
+})
+
+t.test('what a saver that died left there is swept', async (t) => {
+  const folder = await temporaryFolder(t)
+  const cache = new EngineCache({ folder })
+  await ask(cache, 1)
+  const [name = ''] = (await filesIn(folder)).plans
+  await writeFile(join(folder, `.${name}.01234567.tmp`), 'half')
+  await writeFile(join(folder, `.${'a'.repeat(64)}.plan.01234567.tmp`), 'half')
+  await writeFile(join(folder, `${'b'.repeat(64)}.plan.json`), '{}')
+  await writeFile(join(folder, 'notes.txt'), 'not ours')
+  await ask(cache, 2)
+  const { plans, sidecars, temporaries, others } = await filesIn(folder)
+  t.same([plans.length, sidecars.length, temporaries, others], [2, 2, [], ['notes.txt']])
+})
+
+t.test('a folder that cannot be used is an error that names the way out', async (t) => {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'file'), '')
+  const before = builds()
+  for (const place of [join(folder, 'file'), join(folder, 'file', 'below'), '/proc/cache', '/sys/cache']) {
+    const failure = await failureOf(() => ask(new EngineCache({ folder: place }), 1))
+    t.match(failure, { code: 'ERR_TRT_FILE', message: /^The engine cache .* cannot be used: .*(option cache|cache: false).*/ }, place)
+    t.match(failure.message, place)
+  }
+  t.equal(builds(), before, 'nothing was built in vain')
+  if (process.getuid?.() === 0) return t.comment('nothing is forbidden to root')
+  await mkdir(join(folder, 'readonly'))
+  await ask(new EngineCache({ folder: join(folder, 'readonly') }), 1)
+  await chmod(join(folder, 'readonly'), 0o500)
+  t.equal((await ask(new EngineCache({ folder: join(folder, 'readonly') }), 1)).hit, true, 'what is there can be loaded')
+  t.equal((await failureOf(() => ask(new EngineCache({ folder: join(folder, 'readonly') }), 2))).code, 'ERR_TRT_FILE')
+})
+
+t.test('where it is unless somebody says so', async (t) => {
+  const { NODE_TENSORRT_CACHE: named, XDG_CACHE_HOME: xdg } = process.env
+  t.teardown(() => {
+    process.env['NODE_TENSORRT_CACHE'] = named
+    if (xdg !== undefined) process.env['XDG_CACHE_HOME'] = xdg
+    else delete process.env['XDG_CACHE_HOME']
+  })
+  process.env['NODE_TENSORRT_CACHE'] = '/from/environment'
+  process.env['XDG_CACHE_HOME'] = '/xdg'
+  t.equal(new EngineCache({ folder: '/given' }).folder, '/given')
+  t.equal(new EngineCache().folder, '/from/environment')
+  process.env['NODE_TENSORRT_CACHE'] = ''
+  t.equal(new EngineCache().folder, '/xdg/node-tensorrt/engines')
+  process.env['XDG_CACHE_HOME'] = 'relative'
+  t.equal(new EngineCache().folder, join(homedir(), '.cache/node-tensorrt/engines'))
+  t.equal(new EngineCache().maxBytes, 10 * 1024 ** 3)
+  t.equal(new EngineCache({ maxBytes: '2GiB' }).maxBytes, 2 * 1024 ** 3)
+})
+
+t.test('misuse', async (t) => {
+  const code = 'ERR_TRT_INVALID_ARGUMENT'
+  t.throws(() => new EngineCache({ folder: '' }), { code, message: /path of a folder for folder/ })
+  t.throws(() => new EngineCache({ maxBytes: 0 }), { code, message: /maxBytes/ })
+  t.throws(() => new EngineCache({ maxbytes: 1 } as never), { code, message: /did you mean maxBytes/ })
+  const cache = new EngineCache({ folder: await temporaryFolder(t) })
+  const rows: [unknown[], RegExp][] = [
+    [[1], /source but received number 1/],
+    [[addModel(), { builder: { workspce: 1 } }], /did you mean workspace/],
+    [[addModel(), { builder: 1 }], /an object for the options of Builder/],
+    [[addModel(), { shape: {} }], /did you mean shapes/],
+    [[addModel(), { onProgress: 1 }], /a function for onProgress/],
+    [[addModel(), { signal: 1 }], /an AbortSignal for signal/],
+  ]
+  for (const [args, message] of rows) t.match(await failureOf(() => cache.plan(...(args as [never]))), { code, message })
+  t.match(await failureOf(() => cache.plan('/no/such.onnx', { builder })), { code: 'ERR_TRT_FILE', message: /no\/such\.onnx/ })
+  t.match(await failureOf(() => cache.plan('/dev/zero', { builder })), { code: 'ERR_TRT_FILE', message: /not a file/ })
+  t.match(await failureOf(() => cache.plan(addModel().subarray(0, 60), { builder })), { code: 'ERR_TRT_ONNX_PARSE' })
+  t.match(await failureOf(() => cache.plan(addModel(1, 4, 'weights.bin'), { builder })), { code: 'ERR_TRT_FILE', message: /"weights.bin".*give that/ })
+  t.same(await cache.entries(), [], 'a failure is not kept')
+  await cache.close()
+  await cache.close()
+  t.match(await failureOf(() => cache.plan(addModel(), { builder })), { code: 'ERR_TRT_CLOSED' })
+})
