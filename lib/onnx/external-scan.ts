@@ -22,7 +22,7 @@ export class ExternalFileScanner {
   }
 
   /**
-   * Once everything passed by: the files as the model names them (paths from its folder), in alphabetical order, and why they may not be all: what is wrong with
+   * Once everything passed by: the files as the model names them (paths from its folder; empty where it names none), in alphabetical order, and why they may not be all: what is wrong with
    * the ONNX, if anything is.
    */
   end(): { readonly files: string[]; readonly damage: string | undefined } {
@@ -69,7 +69,7 @@ export class ExternalFileScanner {
     while (this.#innermost.end === this.#next) {
       const { kind, texts, locations, isExternal } = this.#open.pop() as Message
       if (kind === 'entry' && texts[1] === 'location') this.#innermost.locations.push(texts[2] ?? '')
-      if (kind === 'tensor' && isExternal) for (const file of locations) this.#files.add(file)
+      if (kind === 'tensor' && isExternal) for (const file of locations.length > 0 ? locations : ['']) this.#files.add(file)
     }
   }
 }

@@ -1,6 +1,6 @@
-import type { FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto } from './onnx_pb.js'
+import type { AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto } from './onnx_pb.js'
 
-/** All nodes of a model: of its graph, of the graphs inside of nodes (If, Loop, Scan), of its functions and of its training part. */
+/** All nodes of a model: of its graph, of the graphs inside of nodes (If, Loop, Scan), of its functions and their defaults, and of its training part. */
 export function* nodesOf(model: ModelProto): Generator<NodeProto> {
   for (const block of blocksOf(model)) yield* block.node
 }
@@ -12,8 +12,7 @@ export function* tensorsOf(model: ModelProto): Generator<TensorProto> {
       yield* block.initializer
       yield* sparseParts(block.sparseInitializer)
     }
-    const defaults = block.$typeName === 'onnx.FunctionProto' ? block.attributeProto : []
-    for (const attribute of [...defaults, ...block.node.flatMap((node) => node.attribute)]) {
+    for (const attribute of attributesOf(block)) {
       if (attribute.t) yield attribute.t
       yield* attribute.tensors
       yield* sparseParts(attribute.sparseTensor ? [attribute.sparseTensor, ...attribute.sparseTensors] : attribute.sparseTensors)
@@ -30,11 +29,15 @@ function* blocksOf(model: ModelProto): Generator<Block> {
 
 function* withInner(block: Block): Generator<Block> {
   yield block
-  for (const node of block.node) {
-    for (const { g, graphs } of node.attribute) {
-      for (const graph of g ? [g, ...graphs] : graphs) yield* withInner(graph)
-    }
+  for (const { g, graphs } of attributesOf(block)) {
+    for (const graph of g ? [g, ...graphs] : graphs) yield* withInner(graph)
   }
+}
+
+/** Of its nodes, and of a function the defaults too. */
+function* attributesOf(block: Block): Generator<AttributeProto> {
+  if (block.$typeName === 'onnx.FunctionProto') yield* block.attributeProto
+  for (const node of block.node) yield* node.attribute
 }
 
 function* sparseParts(tensors: readonly SparseTensorProto[]): Generator<TensorProto> {

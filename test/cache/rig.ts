@@ -6,28 +6,14 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
-import { Plan, Tensor } from '../../lib/index.js'
-import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { Plan } from '../../lib/index.js'
+
+export { addModel } from './models.js'
 
 export async function temporaryFolder(t: Pick<Test, 'teardown'>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'trt-cache-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   return folder
-}
-
-/** y = x + w, with a weight w of so many numbers, of which the first is `first`; `external`: in a file of that name. */
-export function addModel(first = 1, length = 4, external?: string): Uint8Array {
-  const graph = new GraphBuilder({ name: 'add' })
-  const x = graph.input('x', 'float32', [1, length])
-  const weight = Tensor.from(new Float32Array(length).fill(1).fill(first, 0, 1), [1, length])
-  graph.output(graph.node('Add', [x, graph.constant('w', weight)]), 'float32', [1, length])
-  const model = graph.toModel()
-  const stored = model.graph?.initializer[0]
-  if (external === undefined || stored === undefined) return writeModel(model)
-  delete (stored as { rawData?: Uint8Array }).rawData
-  stored.dataLocation = 1
-  stored.externalData = [{ $typeName: 'onnx.StringStringEntryProto', key: 'location', value: external }]
-  return writeModel(model)
 }
 
 /** The files of a cache's folder by what they are. */
@@ -59,6 +45,7 @@ const prelude = (folder: string): string => `
   import { parentPort } from 'node:worker_threads'
   import { EngineCache } from ${url('../../lib/index.js')}
   import { controlFakes } from ${url('../fake/control.js')}
+  import { addModel } from ${url('./models.js')}
   import { oneNode } from ${url('../builder/models.js')}
   const fakes = JSON.parse(process.env.FAKES)
   const { trt10 } = controlFakes(fakes)
@@ -70,7 +57,7 @@ const prelude = (folder: string): string => `
 
 const env = (more: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...more })
 
-/** A thread or process that runs a program, in which there are `cache`, `builder`, `oneNode`, `trt10`, `say` and `told`. */
+/** A thread or process that runs a program, in which there are `cache`, `builder`, `addModel`, `oneNode`, `trt10`, `say` and `told`. */
 export interface Other {
   /** What it says next; rejects when it ends first. */
   next(): Promise<unknown>

@@ -1,0 +1,101 @@
+// The cache with the real builder of TensorRT-RTX, on the CPU: EngineCache needs no GPU.
+import { readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { Builder, EngineCache } from '../../lib/index.js'
+import { realModels } from '../builder/models.js'
+import { failureOf } from '../support/errors.js'
+import { skipWithoutRtx } from '../support/tensorrt.js'
+import { addModel, refuseDamage, temporaryFolder } from './rig.js'
+
+t.test('real models', { skip: skipWithoutRtx }, async (t) => {
+  const folder = await temporaryFolder(t)
+  await using cache = new EngineCache({ folder })
+  for (const { name, source, shapes } of realModels.slice(1)) {
+    await t.test(name, async (t) => {
+      const model = await source()
+      const built = await cache.plan(model, { shapes })
+      const begun = performance.now()
+      const loaded = await cache.plan(model, { shapes })
+      const ms = performance.now() - begun
+      t.same([built.hit, loaded.hit], [false, true])
+      t.ok(Buffer.from(built.plan.bytes).equals(loaded.plan.bytes))
+      t.match(loaded.plan.info.library, /^TensorRT-RTX 1\.7\./)
+      t.ok(ms < (built.plan.info.buildMs ?? 0), `${Math.round(ms)} ms rather than ${Math.round(built.plan.info.buildMs ?? 0)}`)
+    })
+  }
+  t.equal(await refuseDamage(folder), realModels.length - 1)
+})
+
+t.test('weights in other files', { skip: skipWithoutRtx }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const at = (...names: string[]): string => join(folder, ...names)
+  await using cache = new EngineCache({ folder: at('cache') })
+  const weights = (...values: number[]): Promise<void> => writeFile(at('weights.bin'), Float32Array.from(values))
+  await writeFile(at('model.onnx'), addModel(1, 4, 'weights.bin'))
+  await weights(1, 2, 3, 4)
+  t.equal((await cache.plan(at('model.onnx'))).hit, false)
+  t.equal((await cache.plan(at('model.onnx'))).hit, true)
+  await weights(1, 2, 3, 5)
+  const other = await cache.plan(at('model.onnx'))
+  t.equal(other.hit, false, 'another number')
+  const direct = await new Builder().build(at('model.onnx'))
+  t.equal(other.plan.bytes.length, direct.bytes.length)
+
+  await t.test('through links, as the caches of model hubs have them', async (t) => {
+    await mkdir(at('snapshot'))
+    await symlink(at('model.onnx'), at('snapshot', 'model.onnx'))
+    t.match(await failureOf(() => cache.plan(at('snapshot', 'model.onnx'))), { code: 'ERR_TRT_FILE', message: /snapshot\/weights\.bin/ }, 'it is looked for beside the link')
+    await symlink(at('weights.bin'), at('snapshot', 'weights.bin'))
+    t.equal((await cache.plan(at('snapshot', 'model.onnx'))).hit, true)
+  })
+
+  await t.test('missing', async (t) => {
+    await rename(at('weights.bin'), at('gone.bin'))
+    t.match(await failureOf(() => cache.plan(at('model.onnx'))), { code: 'ERR_TRT_FILE', message: /Cannot read .*weights\.bin/ })
+    t.match(await failureOf(async () => cache.plan(await readFile(at('model.onnx')))), { code: 'ERR_TRT_FILE', message: /give that/ })
+  })
+})
+
+t.test('a model that changes while it is built is an error, and nothing is kept', { skip: skipWithoutRtx }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const path = join(folder, 'model.onnx')
+  await writeFile(path, addModel(1, 1000))
+  await using cache = new EngineCache({ folder: join(folder, 'cache') })
+  let changing: Promise<void> | undefined
+  const failure = await failureOf(() => cache.plan(path, { onProgress: () => void (changing ??= writeFile(path, addModel(2, 1001))) }))
+  await changing
+  t.match(failure, { code: 'ERR_TRT_FILE', message: /model\.onnx was changed while an engine was built from it/ })
+  t.same(await cache.entries(), [])
+  t.equal((await cache.plan(path)).hit, false)
+  await rm(path)
+  t.equal((await readdir(join(folder, 'cache'))).filter((name) => name.endsWith('.plan')).length, 1)
+})
+
+t.test('hashing a large model does not hold up the event loop', { skip: skipWithoutRtx }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const size = process.env['TRT_TEST_LONG'] === '1' ? 500 : 100
+  const path = join(folder, 'model.onnx')
+  await writeFile(path, addModel(1, 4, 'weights.bin'))
+  const weights = Buffer.alloc(size * 2 ** 20, 1)
+  await writeFile(join(folder, 'weights.bin'), weights)
+  const { digestModel } = await import('../../lib/cache/digest.js')
+  let [last, longest] = [performance.now(), 0]
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last)
+    last = performance.now()
+  }, 1)
+  const begun = performance.now()
+  const { external } = await digestModel(path, undefined)
+  const ms = performance.now() - begun
+  clearInterval(timer)
+  const { createHash } = await import('node:crypto')
+  t.same(external, [createHash('sha256').update(weights).digest('hex')])
+  t.comment(`${size} MB in ${Math.round(ms)} ms, the longest turn ${longest.toFixed(1)} ms`)
+  t.ok(longest < ms / 4, `${longest} of ${ms} ms`)
+  const abort = new AbortController()
+  const aborted = digestModel(path, abort.signal)
+  abort.abort(new Error('enough'))
+  await t.rejects(aborted, { message: 'enough' })
+})

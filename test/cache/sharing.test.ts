@@ -1,0 +1,224 @@
+// One build for all who ask: callers of a thread, threads, processes; and those who give up. On the fakes.
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { type BuildProgress, type CachedBuildOptions, type CachedPlan, EngineCache } from '../../lib/index.js'
+import { oneNode } from '../builder/models.js'
+import { useFakes } from '../native/fakes.js'
+import { addModel, refuseDamage, startNode, startWorker, temporaryFolder } from './rig.js'
+
+const { fakes, trt10 } = await useFakes()
+process.env['FAKES'] = JSON.stringify(fakes)
+const { runtime } = trt10
+const builds = (): number => runtime.stats().builds.length
+const ask = (cache: EngineCache, more: CachedBuildOptions = {}): Promise<CachedPlan> =>
+  cache.plan(oneNode('Relu'), { builder: { tensorrt: fakes.trt10 }, ...more })
+
+/** Runs while a build takes so many steps, of which the fake has nine, of so many milliseconds. */
+async function slowly(milliseconds: number, body: () => Promise<void>): Promise<void> {
+  runtime.set({ buildStepMs: milliseconds })
+  try {
+    await body()
+  } finally {
+    runtime.set({ buildStepMs: 0 })
+  }
+}
+
+/** Waits until TensorRT builds. */
+async function untilBuilding(before: number): Promise<void> {
+  while (builds() === before) await sleep(2)
+}
+
+/** The reason of a rejection, and how long it took. */
+async function rejection(promise: Promise<unknown>): Promise<{ reason: unknown; ms: number }> {
+  const begun = performance.now()
+  const reason = await promise.then(
+    () => 'no rejection',
+    (error: unknown) => error,
+  )
+  return { reason, ms: performance.now() - begun }
+}
+
+t.test('callers of one thread', async (t) => {
+  const folder = await temporaryFolder(t)
+  await using cache = new EngineCache({ folder })
+  await using other = new EngineCache({ folder })
+  const before = builds()
+  const steps: BuildProgress[][] = [[], []]
+  const results = await Promise.all([
+    ask(cache, { onProgress: (step) => steps[0]?.push(step) }),
+    ask(other, { onProgress: (step) => steps[1]?.push(step) }),
+    ask(cache),
+  ])
+  t.same(results.map(({ hit }) => hit).sort(), [false, true, true])
+  t.equal(builds(), before + 1)
+  t.ok((steps[0]?.length ?? 0) > 5)
+  t.same(steps[0], steps[1], 'all hear of its progress')
+})
+
+t.test('ten processes', async (t) => {
+  const folder = await temporaryFolder(t)
+  const program = `
+    say('ready')
+    await told()
+    const { hit, plan } = await cache.plan(oneNode('Relu'), { builder })
+    say({ hit, builds: trt10.runtime.stats().builds.length, sha256: plan.sha256 })
+  `
+  const others = Array.from({ length: 10 }, () => startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '20' }))
+  t.teardown(() => Promise.all(others.map((other) => other.kill())))
+  for (const other of others) await other.next()
+  for (const other of others) other.tell()
+  const answers = (await Promise.all(others.map((other) => other.next()))) as { hit: boolean; builds: number; sha256: string }[]
+  t.equal(answers.filter(({ hit }) => !hit).length, 1)
+  t.equal(
+    answers.reduce((sum, { builds }) => sum + builds, 0),
+    1,
+    'one build in all of them',
+  )
+  t.equal(new Set(answers.map(({ sha256 }) => sha256)).size, 1)
+  t.equal(await refuseDamage(folder), 1)
+})
+
+t.test('eight threads', async (t) => {
+  const folder = await temporaryFolder(t)
+  const program = `
+    say('ready')
+    await told()
+    say((await cache.plan(oneNode('Relu'), { builder })).hit)
+  `
+  const before = builds()
+  await slowly(20, async () => {
+    const others = Array.from({ length: 8 }, () => startWorker(folder, program))
+    for (const other of others) await other.next()
+    for (const other of others) other.tell()
+    t.same((await Promise.all(others.map((other) => other.next()))).sort(), [false, ...Array.from({ length: 7 }, () => true)])
+    await Promise.all(others.map((other) => other.kill()))
+  })
+  t.equal(builds(), before + 1)
+  t.equal(await refuseDamage(folder), 1)
+})
+
+t.test('who gives up leaves the build to the others', async (t) => {
+  await using cache = new EngineCache({ folder: await temporaryFolder(t) })
+  const before = builds()
+  await slowly(30, async () => {
+    const abort = new AbortController()
+    const first = rejection(ask(cache, { signal: abort.signal }))
+    await untilBuilding(before)
+    const second = ask(cache)
+    const third = rejection(
+      ask(cache, {
+        onProgress: () => {
+          throw new Error('from the listener')
+        },
+      }),
+    )
+    t.match((await third).reason, { message: 'from the listener' })
+    const at = performance.now()
+    abort.abort(new Error('enough'))
+    t.match((await first).reason, { message: 'enough' })
+    t.ok(performance.now() - at < 50, `${performance.now() - at} ms`)
+    t.equal((await second).hit, false, 'it is the one that the plan was built for')
+  })
+  t.equal(builds(), before + 1)
+  t.equal((await ask(cache)).hit, true)
+})
+
+t.test('when the last gives up, the build ends', async (t) => {
+  const folder = await temporaryFolder(t)
+  const cache = new EngineCache({ folder })
+  const before = builds()
+  await slowly(200, async () => {
+    const aborts = [new AbortController(), new AbortController()]
+    const asked = aborts.map(({ signal }) => rejection(ask(cache, { signal })))
+    await untilBuilding(before)
+    aborts[0]?.abort(new Error('first'))
+    aborts[1]?.abort(new Error('last'))
+    t.same(
+      (await Promise.all(asked)).map(({ reason }) => (reason as Error).message),
+      ['first', 'last'],
+    )
+    t.equal(runtime.stats().live.builders, 1, 'TensorRT is still at its step')
+    const begun = performance.now()
+    await cache.close()
+    t.equal(runtime.stats().live.builders, 0, 'close() waits for that')
+    t.ok(performance.now() - begun < 1000, 'and not for all nine')
+  })
+  await using again = new EngineCache({ folder })
+  t.same(await again.entries(), [])
+
+  await t.test('and who asks then begins anew, after it', async (t) => {
+    await slowly(100, async () => {
+      const abort = new AbortController()
+      const gone = rejection(ask(again, { signal: abort.signal }))
+      await untilBuilding(before + 1)
+      abort.abort()
+      runtime.set({ buildStepMs: 0 })
+      const { hit } = await ask(again)
+      t.equal(hit, false)
+      t.match((await gone).reason, { name: 'AbortError' })
+    })
+    t.equal(builds(), before + 3)
+  })
+})
+
+t.test('a signal that is aborted already', async (t) => {
+  await using cache = new EngineCache({ folder: await temporaryFolder(t) })
+  const before = builds()
+  const { reason } = await rejection(ask(cache, { signal: AbortSignal.abort(new Error('before')) }))
+  t.match(reason, { message: 'before' })
+  t.equal(builds(), before)
+})
+
+t.test('waiting for another process', async (t) => {
+  const folder = await temporaryFolder(t)
+  const rounds = 6
+  const program = `
+    say('ready')
+    for (let i = 0; i < ${rounds}; i++) {
+      let told = false
+      await cache.plan(addModel(i), { builder, onProgress: () => { if (!told) say('building'); told = true } })
+      say(Date.now())
+    }
+  `
+  await using cache = new EngineCache({ folder })
+  const get = (first: number, signal?: AbortSignal): Promise<CachedPlan> =>
+    cache.plan(addModel(first), { builder: { tensorrt: fakes.trt10 }, signal })
+  const before = builds()
+  const other = startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '40' })
+  t.teardown(() => other.kill())
+  t.equal(await other.next(), 'ready')
+  const delays: number[] = []
+  for (let i = 0; i < rounds; i++) {
+    t.equal(await other.next(), 'building')
+    const abort = new AbortController()
+    const given = rejection(get(i, abort.signal))
+    const waiting = get(i).then(({ hit }) => ({ hit, at: Date.now() }))
+    await sleep(50)
+    const at = performance.now()
+    abort.abort(new Error('enough'))
+    t.match((await given).reason, { message: 'enough' })
+    t.ok(performance.now() - at < 50, `gave up within ${performance.now() - at} ms`)
+    const ended = (await other.next()) as number
+    const { hit, at: got } = await waiting
+    t.equal(hit, true)
+    delays.push(got - ended)
+  }
+  // the best of them, since a machine may be busy with something else
+  t.ok(Math.min(...delays) < 50, `it is there ${delays.join(', ')} ms after the other had it`)
+  t.equal(builds(), before, 'nothing was built here')
+})
+
+t.test('when the process that builds dies, the next one builds', async (t) => {
+  const folder = await temporaryFolder(t)
+  await using cache = new EngineCache({ folder })
+  const program = "await cache.plan(oneNode('Relu'), { builder, onProgress: () => say('building') })"
+  const other = startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '1000' })
+  t.equal(await other.next(), 'building')
+  const before = builds()
+  const waiting = ask(cache)
+  await sleep(100)
+  t.equal(builds(), before, 'not before')
+  await other.kill()
+  t.equal((await waiting).hit, false)
+  t.equal(builds(), before + 1)
+})
