@@ -270,6 +270,7 @@ t.test('neither saving nor reading a large plan holds up the event loop', { skip
     }, 1)
     await call()
     clearInterval(timer)
-    t.ok(longest < 50 && ticks > 10, `${name}: at most ${longest.toFixed(1)} ms between ${ticks} ticks of a timer`)
+    // 200 chunks: in one piece it would be a tick or two; how long a gap is, a busy machine decides too
+    t.ok(ticks > 50, `${name}: ${ticks} ticks of a timer, at most ${longest.toFixed(1)} ms apart`)
   }
 })
