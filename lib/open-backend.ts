@@ -52,11 +52,7 @@ async function openPlan({ name, bytes, info }: PlanToOpen, options: OpenOptions,
   throw signal.reason
 }
 
-async function buildForEngine(
-  model: Uint8Array | string,
-  { device, tensorrt, shapes }: OpenOptions,
-  signal: AbortSignal,
-): Promise<Plan> {
+async function buildForEngine(model: Uint8Array | string, { device, tensorrt, shapes }: OpenOptions, signal: AbortSignal): Promise<Plan> {
   const { Builder } = await import('./builder.js')
   const builder = new Builder({ device, ...(tensorrt !== undefined && { tensorrt }) })
   return builder.build(model, { signal, ...(shapes !== undefined && { shapes }) })

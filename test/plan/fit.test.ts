@@ -42,7 +42,11 @@ for (const { name, path: tensorrt, version, older } of families) {
       const built = `${path} was built by ${name} for NVIDIA A10 (${gpu.computeCapability}) on ${process.platform}-${process.arch}`
       await edited({ gpu: { name: 'NVIDIA A10', computeCapability: gpu.computeCapability } })
       t.match(await refused(), { code: 'ERR_TRT_PLAN', message: built + here, details: { plan: `NVIDIA A10 (${gpu.computeCapability})` } })
-      t.match(await failureOf(async () => opens(await Plan.load(path))), { code: 'ERR_TRT_PLAN', message: /^The plan was built by/ }, 'by way of a Plan too')
+      t.match(
+        await failureOf(async () => opens(await Plan.load(path))),
+        { code: 'ERR_TRT_PLAN', message: /^The plan was built by/ },
+        'by way of a Plan too',
+      )
       await edited({ gpu: { name: gpu.name, computeCapability: '12.0' } })
       t.match(await refused(), { code: 'ERR_TRT_PLAN', message: `${gpu.name} (12.0)` })
     })
@@ -68,11 +72,19 @@ for (const { name, path: tensorrt, version, older } of families) {
       const other = join(path, '..', 'other.plan')
       const bytes = identityPlan([1, 4], { version: older })
       await writeFile(other, bytes)
-      t.match(await failureOf(() => opens(other)), { code: 'ERR_TRT_PLAN', message: /cannot load the plan.*Version tag does not match/, log: [/./] }, 'of a bare one TensorRT itself decides')
+      t.match(
+        await failureOf(() => opens(other)),
+        { code: 'ERR_TRT_PLAN', message: /cannot load the plan.*Version tag does not match/, log: [/./] },
+        'of a bare one TensorRT itself decides',
+      )
       await (await Plan.load(other)).save(other)
       await editInfo(other, { builtBy: 'node-tensorrt 0.0.1' })
       const failure = await failureOf(() => opens(other))
-      t.match(failure, { code: 'ERR_TRT_PLAN', message: `${other} was built by TensorRT ${older.join('.')}, but this machine has only ${name} at ${tensorrt}`, log: [] })
+      t.match(failure, {
+        code: 'ERR_TRT_PLAN',
+        message: `${other} was built by TensorRT ${older.join('.')}, but this machine has only ${name} at ${tensorrt}`,
+        log: [],
+      })
       t.same(failure.details, { plan: `TensorRT ${older.join('.')}`, found: `${name} at ${join(tensorrt, `libnvinfer.so.${version[0]}`)}` })
       await editInfo(other, { settings: { versionCompatible: true } })
       t.match(await failureOf(() => opens(other)), { message: /cannot load the plan.*Version tag/ }, 'and of a version-compatible one')

@@ -62,7 +62,7 @@ if (mode === 'forever') {
     const failure = await large?.save(target).catch((error: unknown) => error)
     const { code = 'saved', cause } = (failure ?? {}) as { code?: string; cause?: { code?: string } }
     const { sha256 } = await Plan.load(target)
-    rounds.push({ code, cause: cause?.code, sha256, files: (await fs.readdir(path)).sort() })
+    rounds.push({ free, code, cause: cause?.code, sha256, files: (await fs.readdir(path)).sort() })
   }
   stdout.write(JSON.stringify(rounds))
 }
