@@ -45,9 +45,13 @@ export function refuseShort(label: string, size: number, header: PlanHeader): vo
   const whole = header.size === undefined ? `at least ${headerSize} bytes` : `${header.size} bytes`
   const least = header.size ?? headerSize
   if (size >= least) return
-  throw new TensorRTError('ERR_TRT_PLAN', `${label} is truncated: a plan built by ${libraryOf(header)} of ${whole}, of which ${size} are there`, {
-    details: { size, expected: least, likely: 'truncated' },
-  })
+  throw new TensorRTError(
+    'ERR_TRT_PLAN',
+    `${label} is truncated: a plan built by ${libraryOf(header)} of ${whole}, of which ${size} are there`,
+    {
+      details: { size, expected: least, likely: 'truncated' },
+    },
+  )
 }
 
 /** @throws TensorRTError ERR_TRT_PLAN where the bytes are no plan, or fewer than its header says */

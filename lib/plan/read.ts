@@ -59,7 +59,8 @@ async function readOnce(path: string, options: ReadOptions): Promise<ReadPlan | 
     const header = readPlanHeader(head)
     // after the plan was opened: whatever stands at the path is listed at any moment, see write.ts
     const sidecar = await readSidecar(path, header === undefined)
-    if (sidecar === undefined) return header === undefined ? { head } : await readBare(path, { file, size: Number(facts.size), header }, options)
+    if (sidecar === undefined)
+      return header === undefined ? { head } : await readBare(path, { file, size: Number(facts.size), header }, options)
     const content = await readContent(file, Number(facts.size), { ...options, hash: true })
     const entry = sidecar.plans.get(content.sha256)
     if (entry !== undefined) return { ...content, info: Object.freeze(entry.info), entry }
@@ -157,12 +158,19 @@ function notListed(path: string, plan: Content & { readonly header: PlanHeader |
   const [likely, why] = listed.some((entry) => entry.size === size)
     ? ['damaged', 'is damaged']
     : header?.size === size
-      ? ['foreign', 'is another plan than the one that its sidecar describes, though a whole one: it was put there without a sidecar of its own']
+      ? [
+          'foreign',
+          'is another plan than the one that its sidecar describes, though a whole one: it was put there without a sidecar of its own',
+        ]
       : size < most
         ? ['truncated', 'is truncated']
         : ['damaged', 'is damaged, or no plan']
   const remedy = likely === 'foreign' ? `. If it is the one that you want, remove ${sidecar.path}` : ''
-  return new TensorRTError('ERR_TRT_PLAN', `${path} ${why}: ${sidecar.path} lists ${expectation}, and there are ${size} bytes with SHA-256 ${sha256}${remedy}`, {
-    details: { path, sidecar: sidecar.path, size, sha256, listed, likely },
-  })
+  return new TensorRTError(
+    'ERR_TRT_PLAN',
+    `${path} ${why}: ${sidecar.path} lists ${expectation}, and there are ${size} bytes with SHA-256 ${sha256}${remedy}`,
+    {
+      details: { path, sidecar: sidecar.path, size, sha256, listed, likely },
+    },
+  )
 }

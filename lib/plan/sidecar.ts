@@ -39,7 +39,9 @@ export function parseSidecar(text: string, path: string): Sidecar {
   const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_PLAN', `${path} ${why}`, { details: { sidecar: path } })
   const content = parsed(text, refuse)
   if (!isRecord(content) || content['format'] !== format)
-    throw refuse(`is not what this package writes beside a plan: expected "format": "${format}". Move it away, or save the plan again elsewhere`)
+    throw refuse(
+      `is not what this package writes beside a plan: expected "format": "${format}". Move it away, or save the plan again elsewhere`,
+    )
   const { version, plans } = content
   if (!isWhole(version) || version < 1) throw refuse(`is damaged: expected a number for version but found ${describe(version)}`)
   if (version > formatVersion)
@@ -73,7 +75,11 @@ function wrongInEntry(entry: unknown): string | undefined {
     ['"full" or "rtx" for kind', info['kind'], info['kind'] === 'full' || info['kind'] === 'rtx'],
     ['text for version', info['version'], info['version'] === undefined || isText(info['version'])],
     ['os and arch for system', system, system === undefined || (isRecord(system) && isText(system['os']) && isText(system['arch']))],
-    ['name and computeCapability for gpu', gpu, gpu === undefined || (isRecord(gpu) && isText(gpu['name']) && isText(gpu['computeCapability']))],
+    [
+      'name and computeCapability for gpu',
+      gpu,
+      gpu === undefined || (isRecord(gpu) && isText(gpu['name']) && isText(gpu['computeCapability'])),
+    ],
   ]
   const wrong = checks.find(([, , fits]) => !fits)
   return wrong && `expected ${wrong[0]} but found ${describe(wrong[1])}`

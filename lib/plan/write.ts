@@ -74,7 +74,9 @@ async function readBefore(target: string, signal: AbortSignal | undefined): Prom
   const path = sidecarPath(target)
   const text = await readText(path)
   if (text !== undefined && !text.includes(format))
-    throw new TensorRTError('ERR_TRT_FILE', `${path} is where the plan's sidecar goes, and it is something else: move it away first`, { details: { path } })
+    throw new TensorRTError('ERR_TRT_FILE', `${path} is where the plan's sidecar goes, and it is something else: move it away first`, {
+      details: { path },
+    })
   const size = await sizeOf(target)
   if (size === undefined) return { text, plans: new Map() }
   if (text === undefined) return { text, plans: await bareEntry(target, signal) }
@@ -155,5 +157,6 @@ function* planChunks({ bytes, sha256 }: PlanToWrite, signal: AbortSignal | undef
     hash.update(chunk)
     yield chunk
   }
-  if (hash.digest('hex') !== sha256) throw new TensorRTError('ERR_TRT_PLAN', 'The bytes of the plan were changed since it was made', { details: { sha256 } })
+  if (hash.digest('hex') !== sha256)
+    throw new TensorRTError('ERR_TRT_PLAN', 'The bytes of the plan were changed since it was made', { details: { sha256 } })
 }

@@ -1,10 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Builder, Plan, type BuildInfo } from '../../lib/index.js'
+import type { Plan } from '../../lib/index.js'
+import { Builder, type BuildInfo } from '../../lib/index.js'
 import { oneNode } from '../builder/models.js'
 
 /** A folder of one test, and the path of a plan in it. */
-export const inFolder = (t: { readonly testdir: (content?: Record<string, string>) => string }, name = 'model.plan'): string => join(t.testdir({}), name)
+export const inFolder = (t: { readonly testdir: (content?: Record<string, string>) => string }, name = 'model.plan'): string =>
+  join(t.testdir({}), name)
 
 /** A small real plan; another for another width. */
 export const smallPlan = (width = 4): Promise<Plan<BuildInfo>> => new Builder().build(oneNode('Relu', [1, width]))

@@ -30,7 +30,11 @@ t.test('a real plan comes back as it was, with all that is known of it', { skip:
     t.ok(Math.abs(Date.parse(savedAt ?? '') - Date.now()) < 60_000)
     const { kind, system, gpu, profiles } = plan.info
     t.same({ kind, system, gpu }, { kind: 'rtx', system: { os: process.platform, arch: process.arch }, gpu: undefined })
-    t.same(Object.keys(shapes), profiles[0]?.map(({ name }) => name), 'the profile is there')
+    t.same(
+      Object.keys(shapes),
+      profiles[0]?.map(({ name }) => name),
+      'the profile is there',
+    )
     t.same(Object.keys((await readSidecar(path)).plans), [plan.sha256], 'one entry stays')
   }
 })
@@ -51,7 +55,8 @@ t.test('a bare plan says what its header says', { skip: skipWithoutRtx }, async 
     t.match(await failureOf(() => Plan.inspect(part)), { code: 'ERR_TRT_PLAN' })
     const failure = await failureOf(() => Engine.load(path))
     t.match(failure, { code: length < 4 ? 'ERR_TRT_MODEL_FORMAT' : 'ERR_TRT_PLAN' })
-    if (length >= 28) t.match(failure.message, `truncated: a plan built by TensorRT-RTX 1.7.1 of ${bytes.length} bytes, of which ${length} are there`)
+    if (length >= 28)
+      t.match(failure.message, `truncated: a plan built by TensorRT-RTX 1.7.1 of ${bytes.length} bytes, of which ${length} are there`)
   }
   await (await Plan.load(await writeTo(path, bytes))).save(path)
   t.same((await Plan.inspect(path)).source, 'sidecar', 'a bare one can be given a sidecar')
@@ -89,7 +94,11 @@ t.test('damage, truncation and exchange are found, and told apart', { skip: skip
   const other = await new Builder().build(oneNode('Relu', ['N', 4]), { shapes: { x: [2, 4] } })
   await writeFile(path, other.bytes)
   const foreign = await failureOf(() => Plan.load(path))
-  t.match(foreign, { code: 'ERR_TRT_PLAN', details: { likely: 'foreign', size: other.bytes.length, sha256: other.sha256 }, message: /remove .*model\.plan\.json/ })
+  t.match(foreign, {
+    code: 'ERR_TRT_PLAN',
+    details: { likely: 'foreign', size: other.bytes.length, sha256: other.sha256 },
+    message: /remove .*model\.plan\.json/,
+  })
   t.match(foreign.message, plan.sha256, 'both sides')
   await writeFile(path, Buffer.concat([plan.bytes, Buffer.from('more')]))
   t.match(await failureOf(() => Plan.load(path)), { code: 'ERR_TRT_PLAN', details: { likely: 'damaged' } })
@@ -114,9 +123,17 @@ t.test('a sidecar that cannot be used is an error, not a plan without one', { sk
     ['no hash', JSON.stringify({ ...whole, plans: { abc: entry } }), /expected a SHA-256 but found string "abc"/],
     ['no info', JSON.stringify({ ...whole, plans: { [plan.sha256]: { size: 1 } } }), /expected an object with info/],
     ['a size of text', JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, size: '1' } } }), /expected a number for size/],
-    ['another kind', JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, kind: 'odd' } } } }), /"full" or "rtx" for kind/],
+    [
+      'another kind',
+      JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, kind: 'odd' } } } }),
+      /"full" or "rtx" for kind/,
+    ],
     ['half a GPU', JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, gpu: { name: 'x' } } } } }), /for gpu/],
-    ['half a system', JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, system: { os: 7 } } } } }), /for system/],
+    [
+      'half a system',
+      JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, system: { os: 7 } } } } }),
+      /for system/,
+    ],
     ['no plan at all', JSON.stringify({ ...whole, plans: {} }), /lists no plan/],
   ]
   for (const [name, text, message] of cases) {
@@ -207,8 +224,18 @@ t.test('aborting', { skip: skipWithoutRtx }, async (t) => {
   const [one, two] = [await smallPlan(), await smallPlan(8)]
   await one.save(path)
   const aborted = { signal: AbortSignal.abort(new Error('enough')) }
-  for (const call of [() => two.save(path, aborted), () => Plan.load(path, aborted), () => Plan.inspect(path, aborted), () => Plan.inspect(two.bytes, aborted)])
-    await t.rejects(async () => void (await call()), { message: 'enough' })
+  for (const call of [
+    () => two.save(path, aborted),
+    () => Plan.load(path, aborted),
+    () => Plan.inspect(path, aborted),
+    () => Plan.inspect(two.bytes, aborted),
+  ])
+    await t.rejects(
+      async () => {
+        await call()
+      },
+      { message: 'enough' },
+    )
   for (let turn = 0; turn < 30; turn++) {
     const abort = new AbortController()
     const saving = two.save(path, { signal: abort.signal })
@@ -216,7 +243,7 @@ t.test('aborting', { skip: skipWithoutRtx }, async (t) => {
     abort.abort(new Error('enough'))
     const done = await saving.then(
       () => true,
-      (error: Error) => (t.equal(error.message, 'enough'), false),
+      (error: unknown) => (t.match(error, { message: 'enough' }), false),
     )
     t.equal((await Plan.load(path)).sha256, done ? two.sha256 : one.sha256)
     t.same((await readdir(dirname(path))).sort(), ['.model.plan.lock', 'model.plan', 'model.plan.json'])
@@ -227,7 +254,13 @@ t.test('aborting', { skip: skipWithoutRtx }, async (t) => {
 t.test('what a dead saver left is cleared away, and nothing else', { skip: skipWithoutRtx }, async (t) => {
   const path = inFolder(t)
   const folder = dirname(path)
-  const strangers = ['.model.plan.0123456.tmp', '.model.plan.01234567.tmpx', '.model.plan.json.01234567.tmp', '.other.plan.01234567.tmp', 'model.plan.01234567.tmp']
+  const strangers = [
+    '.model.plan.0123456.tmp',
+    '.model.plan.01234567.tmpx',
+    '.model.plan.json.01234567.tmp',
+    '.other.plan.01234567.tmp',
+    'model.plan.01234567.tmp',
+  ]
   for (const name of ['.model.plan.01234567.tmp', '.model.plan.fedcba98.tmp', ...strangers]) await writeFile(join(folder, name), 'part')
   await (await smallPlan()).save(path)
   t.same((await readdir(folder)).sort(), [...strangers, '.model.plan.lock', 'model.plan', 'model.plan.json'].sort())
@@ -270,6 +303,7 @@ t.test('neither saving nor reading a large plan holds up the event loop', { skip
     }, 1)
     await call()
     clearInterval(timer)
-    t.ok(longest < 50 && ticks > 10, `${name}: at most ${longest.toFixed(1)} ms between ${ticks} ticks of a timer`)
+    // 200 chunks: in one piece it would be a tick or two; how long a gap is, a busy machine decides too
+    t.ok(ticks > 50, `${name}: ${ticks} ticks of a timer, at most ${longest.toFixed(1)} ms apart`)
   }
 })
