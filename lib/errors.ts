@@ -17,6 +17,7 @@ export const errorCodes = {
   ERR_TRT_MODEL_FORMAT: 'the bytes are neither ONNX nor a TensorRT plan',
   ERR_TRT_ONNX_PARSE: 'the ONNX model cannot be parsed',
   ERR_TRT_UNSUPPORTED_OPERATOR: 'TensorRT has no implementation of an operator of the model',
+  ERR_TRT_PRECISION: 'the precision that was asked for cannot be had from this model with this TensorRT',
   ERR_TRT_BUILD: 'TensorRT could not build an engine',
   ERR_TRT_PLAN: 'the plan is truncated, damaged or made for another TensorRT or GPU',
   ERR_TRT_EXECUTION: 'TensorRT or the backend failed while running the model',

@@ -8,10 +8,11 @@
 
 #include "../tensorrt/interfaces.h"
 #include "../tensorrt/progress.h"
+#include "options.h"
 
 namespace nt::building {
 
-// The shapes that one optimization profile allows for one input.
+// The shapes that one optimization profile allows for one input; of a shape tensor, the values.
 struct ShapeRange {
   std::vector<int64_t> min, opt, max;
 };
@@ -24,12 +25,7 @@ struct Request {
   std::vector<uint8_t> model;
   std::string path;
   std::vector<ProfileShapes> profiles;
-  // bytes; 0 leaves TensorRT's default
-  std::size_t workspace = 0;
-  // -1 leaves TensorRT's default
-  int32_t optimizationLevel = -1;
-  // TensorFloat-32 for FP32 layers, which TensorRT allows unless told otherwise
-  bool tf32 = true;
+  Options options;
 };
 
 struct TensorFacts {
@@ -44,9 +40,7 @@ struct Result {
   std::vector<TensorFacts> outputs;
   int32_t layers = 0;
   // as the library itself reports them
-  std::size_t workspace = 0;
-  int32_t optimizationLevel = 0;
-  bool tf32 = true;
+  Options settings;
   double parseMs = 0;
   double buildMs = 0;
 };

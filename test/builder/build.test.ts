@@ -30,11 +30,11 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
 })
 
 t.test('options reach TensorRT, as it reports itself', { skip: skipWithoutRtx }, async (t) => {
-  t.equal((await new Builder().build(oneNode('Relu'))).info.tf32, true, "TensorRT's default")
+  t.equal((await new Builder().build(oneNode('Relu'))).info.settings.tf32, true, "TensorRT's default")
   const { info } = await new Builder({ workspace: '256MiB', optimizationLevel: 1, tf32: false }).build(oneNode('Relu'))
-  t.equal(info.tf32, false)
-  t.equal(info.workspace, 256 * 2 ** 20)
-  t.equal(info.optimizationLevel, 1)
+  t.equal(info.settings.tf32, false)
+  t.equal(info.settings.workspace, 256 * 2 ** 20)
+  t.equal(info.settings.optimizationLevel, 1)
   t.match(info.library, /^TensorRT-RTX 1\.7\./)
 })
 
