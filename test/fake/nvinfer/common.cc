@@ -161,6 +161,17 @@ void misused(const char* what) {
   ++library().misuse[what];
 }
 
+bool knows(const char* enumeration, int value) {
+  int minor;
+  {
+    std::lock_guard lock(library().mutex);
+    minor = library().version.minor;
+  }
+  for (const auto& each : enumerators)
+    if (!std::strcmp(each.enumeration, enumeration) && each.value == value && each.since <= minor) return true;
+  return misused("unknownEnumerator"), false;
+}
+
 Method* method(const char* name) {
   std::lock_guard lock(methods().mutex);
   auto* made = new Method{name};

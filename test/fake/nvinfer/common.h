@@ -70,6 +70,10 @@ struct Counted {
   ~Counted() { --library().live[kind]; }
 };
 
+// Whether the version that the library poses as has the enumerator; else that is misuse, which the real one may not even
+// notice.
+bool knows(const char* enumeration, int value);
+
 void log(ILogger* logger, Severity severity, const std::string& text);
 inline void logError(ILogger* logger, const std::string& text) { log(logger, Severity::kERROR, text); }
 std::string shapeText(const Dims& dims);
