@@ -142,6 +142,12 @@ export interface NativeEngine {
   close(): Promise<void>
 }
 
+/** The lock of a file, held until it is released or collected. */
+export interface NativeFileLock {
+  /** Twice without harm. */
+  release(): void
+}
+
 type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'since', number>>>>
 
 /** What native/node/ exports. */
@@ -153,6 +159,8 @@ export interface NativeAddon {
     request: NativeBuildRequest,
     onProgress?: (phase: string, parent: string, step: number, steps: number) => void,
   ): { readonly promise: Promise<NativeBuildResult>; cancel(): void }
+  /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
+  lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   openEngine(
     plan: Uint8Array,
     options: NativeSessionOptions & { readonly tensorrt: string; readonly device: number },

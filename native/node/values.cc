@@ -77,4 +77,9 @@ Napi::Object objectArgument(const Napi::CallbackInfo& info, std::size_t index, c
   return info[index].As<Napi::Object>();
 }
 
+std::string textArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  if (info.Length() <= index || !info[index].IsString()) throwExpected("a string", name);
+  return info[index].As<Napi::String>().Utf8Value();
+}
+
 }  // namespace nt::node

@@ -24,5 +24,6 @@ Napi::Array shapeValue(Napi::Env env, const std::vector<int64_t>& shape);
 Napi::ArrayBuffer externalBuffer(Napi::Env env, void* data, std::size_t size, std::shared_ptr<void> owner);
 
 Napi::Object objectArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
+std::string textArgument(const Napi::CallbackInfo& info, std::size_t index, const char* name);
 
 }  // namespace nt::node
