@@ -38,6 +38,7 @@ export interface NativeBuildOptions {
   readonly tensorrt: string
   readonly device: number
   readonly options: NativeOptions
+  readonly timingCache?: { readonly path: string; readonly errorOnMiss: 0 | 1; readonly editable: 0 | 1 }
 }
 
 /** What to build: the model's bytes, or the path of its file. */
@@ -66,6 +67,8 @@ export interface NativeBuildResult {
   readonly layers: number
   /** As the library itself reported them; lib/building/settings.ts gives them to users. */
   readonly settings: NativeOptions
+  /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
+  readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
   readonly parseMs: number
   readonly buildMs: number
 }

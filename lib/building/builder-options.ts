@@ -1,4 +1,5 @@
 import type { DType } from '../tensor.js'
+import type { TimingCacheOptions } from './timing-cache.js'
 
 export type Precision = 'fp32' | 'fp16' | 'bf16' | 'int8' | 'fp8' | 'int4'
 
@@ -23,7 +24,7 @@ export type RuntimePlatform = 'same' | 'windows-amd64'
  * "10.6" below: TensorRT 10 from 10.6 on; every option is there in TensorRT 11 and TensorRT-RTX unless it says otherwise.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_builder_config.html
  */
-export interface BuilderOptions {
+export interface BuilderOptions extends TimingCacheOptions {
   /** The path of a TensorRT library, or of the folder that has it; else $TENSORRT_PATH, else the first that can build here. */
   readonly tensorrt?: string
   /** The number of the GPU to build for; 0 unless given. TensorRT-RTX needs none. */

@@ -4,6 +4,7 @@ import { expected, TensorRTError } from '../errors.js'
 import { readOptions } from '../options.js'
 import { type DType, dtypes } from '../tensor.js'
 import type { BuilderOptions } from './builder-options.js'
+import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'
 
 export type * from './builder-options.js'
 
@@ -48,6 +49,7 @@ const checks = {
 
 const known = [
   ...(['tensorrt', 'device', 'inputFormats', 'outputFormats', 'layerPrecisions', 'layerOutputTypes'] as const),
+  ...timingCacheOptions,
   ...(Object.keys(checks) as (keyof typeof checks)[]),
 ]
 
@@ -71,7 +73,7 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions {
     layerOutputTypes: checkedLayerTypes(given.layerOutputTypes, 'layerOutputTypes', true),
   }
   checkTogether(native)
-  return { tensorrt: tensorrtPath(tensorrt), device, options: native }
+  return { tensorrt: tensorrtPath(tensorrt), device, options: native, ...checkedTimingCache(given) }
 }
 
 /** Options that make sense only with, or never with, others: TensorRT would pass over most of these without a word. */

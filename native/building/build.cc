@@ -43,6 +43,9 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
              const std::atomic<bool>& cancelled) {
   const Options& options = request.options;
   const bool stronglyTyped = isStronglyTyped(library, options);
+  // made before the builder, which must not outlive its timing cache
+  std::optional<TimingCacheFile> timings;
+  if (!request.timingCache.path.empty()) timings.emplace(library, request.timingCache, cancelled);
   tensorrt::Builder builder(library);
   loadPlugins(builder, options);
   const auto network = builder.createNetwork(stronglyTyped);
@@ -78,6 +81,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   readConfiguration(*config, parser, result.settings);
   readPrecision(*config, *network, stronglyTyped, result.settings);
   readFormats(*network, options, result.settings);
+  if (timings) timings->attach(*config);
 
   if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
   const auto buildStart = Clock::now();
@@ -87,6 +91,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
     if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
     throw Error("ERR_TRT_BUILD", library.name() + " could not build an engine from the model");
   }
+  if (timings) result.timingCache = timings->save(*config);
   return result;
 }
 

@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../tensorrt/interfaces.h"
 #include "../tensorrt/progress.h"
 #include "options.h"
+#include "timing_cache.h"
 
 namespace nt::building {
 
@@ -26,6 +28,7 @@ struct Request {
   std::string path;
   std::vector<ProfileShapes> profiles;
   Options options;
+  TimingCacheRequest timingCache;
 };
 
 struct TensorFacts {
@@ -41,6 +44,7 @@ struct Result {
   int32_t layers = 0;
   // as the library itself reports them
   Options settings;
+  std::optional<TimingCacheFacts> timingCache;  // where one was asked for
   double parseMs = 0;
   double buildMs = 0;
 };

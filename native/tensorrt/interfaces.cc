@@ -84,6 +84,16 @@ std::unique_ptr<HostMemory> Builder::buildSerializedNetwork(NetworkDefinition& n
   return object == nullptr ? nullptr : std::make_unique<HostMemory>(library(), object);
 }
 
+std::unique_ptr<TimingCache> BuilderConfig::createTimingCache(const void* data, std::size_t size) {
+  void* object = call<Method::VBuilderConfig_createTimingCache>(data, size);
+  return object == nullptr ? nullptr : std::make_unique<TimingCache>(library(), object);
+}
+
+std::unique_ptr<HostMemory> TimingCache::serialize() const {
+  void* object = call<Method::VTimingCache_serialize>();
+  return object == nullptr ? nullptr : std::make_unique<HostMemory>(library(), object);
+}
+
 std::string ParserError::description() const { return orEmpty(call<Method::IParserError_desc>()); }
 std::string ParserError::nodeName() const { return orEmpty(call<Method::IParserError_nodeName>()); }
 std::string ParserError::nodeOperator() const { return orEmpty(call<Method::IParserError_nodeOperator>()); }

@@ -110,6 +110,18 @@ class OptimizationProfile : public Reference {  // owned by the builder
   bool isValid() const { return call<Method::VOptimizationProfile_isValid>(); }
 };
 
+// What builders measured. It must outlive all builders that use it.
+class TimingCache : public Owned {
+ public:
+  using Owned::Owned;
+  // null on failure
+  std::unique_ptr<HostMemory> serialize() const;
+  // Takes the entries that are missing here. False where the other cache is of another TensorRT or GPU.
+  bool combine(const TimingCache& other) {
+    return call<Method::VTimingCache_combine>(static_cast<const void*>(other.get()), false);
+  }
+};
+
 class BuilderConfig : public Owned {
  public:
   using Owned::Owned;
@@ -155,6 +167,13 @@ class BuilderConfig : public Owned {
   std::vector<std::string> pluginsToSerialize() const;
   bool setComputeCapabilities(const std::vector<int32_t>& capabilities);
   std::vector<int32_t> computeCapabilities() const;
+  // From what serialize() gave, or a new one from nothing; null where the bytes are damaged.
+  std::unique_ptr<TimingCache> createTimingCache(const void* data, std::size_t size);
+  // False where the cache is of another TensorRT or GPU.
+  bool setTimingCache(const TimingCache& cache) {
+    return call<Method::VBuilderConfig_setTimingCache>(static_cast<const void*>(cache.get()), false) &&
+           call<Method::VBuilderConfig_getTimingCache>() != nullptr;
+  }
   // `monitor` must outlive the build.
   void setProgressMonitor(void* monitor) { call<Method::VBuilderConfig_setProgressMonitor>(monitor); }
 };

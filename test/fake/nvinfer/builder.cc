@@ -29,6 +29,7 @@ struct Builder final : apiv::VBuilder, Counted {
   IBuilder* self = nullptr;
   IErrorRecorder* recorder = nullptr;
   int threads = 1;
+  std::shared_ptr<int> alive = std::make_shared<int>();
   std::vector<std::unique_ptr<Public<IOptimizationProfile>>> profiles;  // owned by the builder, as in the real one
   PluginRegistry registry;
   explicit Builder(ILogger* l) : Counted(kBuilders), logger(l), registry(l) {}
@@ -44,7 +45,10 @@ struct Builder final : apiv::VBuilder, Counted {
   int32_t getNbDLACores() noexcept { return 0; }
   IBuilderConfig* createBuilderConfig() noexcept {
     METHOD("VBuilder.createBuilderConfig");
-    return fail_ ? nullptr : new Public<IBuilderConfig>(new Config(logger), "VBuilderConfig");
+    if (fail_) return nullptr;
+    auto* config = new Config(logger);
+    config->builder = alive;
+    return new Public<IBuilderConfig>(config, "VBuilderConfig");
   }
   INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
     METHOD("VBuilder.createNetworkV2");
@@ -203,7 +207,14 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     Tensor& t = *implementation<ITensor, Tensor>(each);
     program.ports.push_back({t.name, false, static_cast<Type>(t.type), all.count(t.name) ? all[t.name] : t.shape});
   }
-  log(logger, Severity::kINFO, "Local timing cache in use. Profiling results in this builder pass will not be stored.");
+  TimingCache* cache = Config::timingCache(config.cache);
+  log(logger, Severity::kINFO,
+      cache ? "Global timing cache in use. Profiling results in this builder pass will be stored."
+            : "Local timing cache in use. Profiling results in this builder pass will not be stored.");
+  if (const auto wrong = chooseTactics(program, "flags:" + std::to_string(config.tacticFlags()), cache,
+                                       config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS));
+      !wrong.empty())
+    return refuse(wrong);
   if (!progress(config.monitor, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
   return hostMemory(wrapPlan(printProgram(program), version.major, version.minor, version.patch, 0));
 }

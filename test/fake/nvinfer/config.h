@@ -1,10 +1,11 @@
-// Builder configuration, optimization profile, timing cache: they remember what they were told, for tests to read.
+// Builder configuration, optimization profile: they remember what they were told, for tests to read.
 #pragma once
 #include <cstring>
 #include <set>
 #include <sstream>
 
 #include "engine.h"
+#include "timing.h"
 
 namespace fake {
 
@@ -82,19 +83,6 @@ struct OptimizationProfile final : apiv::VOptimizationProfile {
   }
 };
 
-struct TimingCache final : apiv::VTimingCache, Counted {
-  std::string bytes;
-  explicit TimingCache(std::string content) : Counted(kTimingCaches), bytes(std::move(content)) {}
-  IHostMemory* serialize() noexcept {
-    METHOD("VTimingCache.serialize");
-    return fail_ ? nullptr : hostMemory(bytes);
-  }
-  bool combine(ITimingCache const& other, bool) noexcept {
-    return bytes += implementation<ITimingCache const, TimingCache>(&other)->bytes, true;
-  }
-  bool reset() noexcept { return bytes = "ftrt-cache\n", true; }
-};
-
 #define REMEMBER(TYPE, NAME, START)                     \
   TYPE NAME##_ = START;                                 \
   void set##NAME(TYPE value) noexcept {                 \
@@ -148,6 +136,7 @@ struct Config final : apiv::VBuilderConfig, Counted {
   IInt8Calibrator* calibrator = nullptr;
   IOptimizationProfile const* calibration = nullptr;
   cudaStream_t stream = nullptr;
+  std::shared_ptr<void> builder;  // lives as long as the builder that made this, at least
 
   explicit Config(ILogger* l) : Counted(kConfigs), logger(l) {}
   void record(const std::string& name, long long value) { recorded[name] = std::to_string(value); }
@@ -222,6 +211,11 @@ struct Config final : apiv::VBuilderConfig, Counted {
     return flags >> static_cast<int>(f) & 1;
   }
   bool has(BuilderFlag f) const { return flags >> static_cast<int>(f) & 1; }
+  // Those that change what is measured.
+  BuilderFlags tacticFlags() const {
+    return flags & ~(1u << static_cast<int>(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS) |
+                     1u << static_cast<int>(BuilderFlag::kEDITABLE_TIMING_CACHE));
+  }
   void reset() noexcept { recorded.clear(), profiles.clear(), flags = 0; }
   void setInt8Calibrator(IInt8Calibrator* c) noexcept { calibrator = c, record("setInt8Calibrator", c != nullptr); }
   IInt8Calibrator* getInt8Calibrator() noexcept { return calibrator; }
@@ -238,16 +232,25 @@ struct Config final : apiv::VBuilderConfig, Counted {
   IOptimizationProfile const* getCalibrationProfile() noexcept { return calibration; }
   ITimingCache* createTimingCache(void const* blob, std::size_t size) noexcept {
     METHOD("VBuilderConfig.createTimingCache");
-    const std::string content(static_cast<const char*>(blob), blob ? size : 0);
-    if (fail_ || (!content.empty() && content.compare(0, 10, "ftrt-cache"))) {
-      logError(logger, "IBuilderConfig::createTimingCache: Error Code 4: Internal Error (the cache does not fit)");
+    auto made = std::make_unique<TimingCache>(logger);
+    if (fail_ || (size > 0 && !made->read(std::string(static_cast<const char*>(blob), size)))) {
+      logError(logger, "IBuilderConfig::createTimingCache: Error Code 4: Internal Error (the timing cache is damaged)");
       return nullptr;
     }
-    return new Public<ITimingCache>(new TimingCache(content.empty() ? "ftrt-cache\n" : content), "VTimingCache");
+    return new Public<ITimingCache>(made.release(), "VTimingCache");
   }
-  bool setTimingCache(ITimingCache const& c, bool) noexcept {
+  bool setTimingCache(ITimingCache const& c, bool ignoreMismatch) noexcept {
     METHOD("VBuilderConfig.setTimingCache");
-    return fail_ ? false : (cache = &c, recorded["setTimingCache"] = "1", true);
+    TimingCache* given = timingCache(&c);
+    if (const auto wrong = TimingCache(logger).against(*given, ignoreMismatch); fail_ || !wrong.empty())
+      return logError(logger, "IBuilderConfig::setTimingCache: Error Code 4: Internal Error (" + wrong + ")"), false;
+    given->users.push_back(builder);
+    cache = &c;
+    record("setTimingCache", ignoreMismatch ? 2 : 1);
+    return true;
+  }
+  static TimingCache* timingCache(ITimingCache const* c) {
+    return c ? implementation<ITimingCache const, TimingCache>(c) : nullptr;
   }
   ITimingCache const* getTimingCache() noexcept { return cache; }
   void setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept {
