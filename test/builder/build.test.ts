@@ -160,6 +160,17 @@ t.test('weights in a file beside the model are found when it is given as a path'
   t.match(await failureOf(() => new Builder().build(join(folder, 'model.onnx'))), { code: 'ERR_TRT_ONNX_PARSE' })
 })
 
+t.test('TensorRT-RTX, which measures nothing, refuses a timing cache', { skip: skipWithoutRtx }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'trt-timing-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const timingCache = join(folder, 'timing.cache')
+  t.match(await failureOf(() => new Builder({ timingCache }).build(oneNode('Relu'))), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /TensorRT-RTX 1\.7\.1 has no use for a timing cache.*needs? TensorRT 10 or 11/,
+  })
+  t.same(await readdir(folder), [])
+})
+
 t.test('a plan is saved whole or not at all', { skip: skipWithoutRtx }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'trt-plan-'))
   t.teardown(() => rm(folder, { recursive: true }))

@@ -78,12 +78,14 @@ for (const { version, older, path, control, missBit, editableBit } of families) 
 
     await test('processes that build at once leave one cache with all', async (t) => {
       const cache = await file(t)
-      const widths = [3, 4, 5, 6]
-      const children = widths.map((width) => startBuilding(cache, path, { from: width, to: width + 1, times: 3 }))
-      t.same(await Promise.all(children.map(ended)), widths.map(() => 0)) // prettier-ignore
-      t.equal((await layersIn(cache)).length, widths.length * chainLayers)
-      for (const width of widths) await builder(cache).build(chain(width))
-      t.same(control.stats().timing, { hits: widths.length * chainLayers, misses: 0 })
+      const [processes, each] = [4, 8]
+      const children = Array.from({ length: processes }, (_, i) =>
+        startBuilding(cache, path, { from: 1 + i * each, to: 1 + (i + 1) * each, times: 2 }),
+      )
+      t.same(await Promise.all(children.map(ended)), Array(processes).fill(0))
+      t.equal((await layersIn(cache)).length, processes * each * chainLayers)
+      for (let width = 1; width <= processes * each; width++) await builder(cache).build(chain(width))
+      t.same(control.stats().timing, { hits: processes * each * chainLayers, misses: 0 })
     })
 
     await test('killed at any moment, the file is the old or the new one, whole', async (t) => {
@@ -181,6 +183,7 @@ for (const { version, older, path, control, missBit, editableBit } of families) 
       const aborted = builder(cache).build(chain(5), { signal: abort.signal })
       await sleep(100)
       t.notOk(settled, 'it waits for the lock')
+      t.same(control.stats().builds, [], 'before it builds anything')
       const at = performance.now()
       abort.abort(new Error('enough'))
       await t.rejects(aborted, { message: 'enough' })
@@ -190,11 +193,11 @@ for (const { version, older, path, control, missBit, editableBit } of families) 
       await waiting
       t.equal((await layersIn(cache)).length, chainLayers, 'only one of them was built')
       control.set({ buildStepMs: 10 })
-      let during: Promise<string> | undefined
-      await builder(cache).build(chain(4), {
-        onProgress: () => void (during ??= withFileLock(cache, { timeoutMs: 1000 }, () => Promise.resolve('free'))),
-      })
-      t.equal(await during, 'free', 'during the build others may have it')
+      let during: Promise<number> | undefined
+      const hold = (): Promise<number> => sleep(500).then(() => performance.now())
+      await builder(cache).build(chain(4), { onProgress: () => void (during ??= withFileLock(cache, { timeoutMs: 400 }, hold)) })
+      const built = performance.now()
+      t.ok(built >= ((await during) ?? Infinity), 'during the build another had it, and was waited for')
     })
 
     await test('files that cannot be', async (t) => {
