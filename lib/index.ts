@@ -2,7 +2,7 @@ export type { EngineMemory, EngineStats, Percentiles, ProfileShapes, TensorInfo 
 export type { InferMessage } from './backend/completions.js'
 export { Builder, type BuildOptions } from './builder.js'
 export type { BuildProgress } from './building/in-process.js'
-export type { BuilderOptions } from './building/options.js'
+export type * from './building/builder-options.js'
 export type { InputShapes, Shapes } from './building/shapes.js'
 export { capabilities, type Capabilities, type CapabilitiesOptions, type Gpu, type Missing, type TensorRTLibrary } from './capabilities.js'
 export { Engine, type EngineToken } from './engine.js'

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { NativeBuildResult } from './backend/native.js'
+import type { BuildSettings } from './building/builder-options.js'
 import { expected, TensorRTError } from './errors.js'
 
 /** How a plan came about. */
-export type PlanInfo = Readonly<Omit<NativeBuildResult, 'plan'>>
+export type PlanInfo = Readonly<Omit<NativeBuildResult, 'plan' | 'settings'> & { readonly settings: BuildSettings }>
 
 /** A serialized engine. It belongs to the TensorRT version, and unless RTX built it the GPU model, that built it. */
 export class Plan {

@@ -1,0 +1,63 @@
+// Programs that take the lock in threads and processes of their own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+
+const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' }
+const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+
+const prelude = (file: string): string => `
+  import { readFile, writeFile } from 'node:fs/promises'
+  import { setTimeout as sleep } from 'node:timers/promises'
+  import { withFileLock } from ${url('../../lib/file-lock.js')}
+  const file = ${JSON.stringify(file)}
+`
+
+/** Adds 1 to the number in the file, so slowly that two at once would lose one. */
+export const increments = (times: number): string => `
+  for (let i = 0; i < ${times}; i++) await withFileLock(file, {}, async () => {
+    const value = Number(await readFile(file, 'utf8'))
+    await sleep(1)
+    await writeFile(file, String(value + 1))
+  })
+`
+
+/** Takes the lock, runs `also`, says so, and keeps it. */
+export const holding = (also = ''): string => `
+  await withFileLock(file, {}, async () => {
+    ${also}
+    process.stdout.write('held\\n')
+    await sleep(60_000)
+  })
+`
+
+export const startWorker = (program: string, file: string): Worker =>
+  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(file) + program)}`), { execArgv: [], env, stdout: true })
+
+export const startNode = (program: string, file: string, flags: readonly string[] = []): ChildProcess =>
+  spawn(process.execPath, [...flags, '--input-type=module', '-e', prelude(file) + program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+
+/** python3 with `fd` open on the lock's own file. */
+export const startPython = (program: string, file: string): ChildProcess =>
+  spawn('python3', ['-c', `import fcntl, sys, time\nfd = open(sys.argv[1] + '.lock', 'w+')\n${program}`, file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+
+/** The first text that it prints. */
+export const said = (child: ChildProcess | Worker): Promise<string> =>
+  new Promise((resolve, reject) => {
+    child.stdout?.once('data', (data) => resolve(String(data).trim()))
+    child.once('error', reject).once('exit', (code: number | null) => reject(new Error(`ended with ${String(code)}, having said nothing`)))
+  })
+
+export const ended = (child: ChildProcess | Worker): Promise<unknown> =>
+  new Promise((resolve, reject) => void child.once('error', reject).once('exit', resolve))
+
+/** A path in a folder of the test's own, which goes with it. */
+export async function scratchFile(t: { teardown(fn: () => unknown): void }, name = 'file'): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'trt-lock-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  return join(folder, name)
+}
