@@ -1,6 +1,7 @@
 import type { NativeBuildOptions } from './backend/native.js'
 import { buildInProcess, type BuildProgress, type ProgressListener } from './building/in-process.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
+import { settingsOf } from './building/settings.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './model-source.js'
@@ -39,7 +40,7 @@ export class Builder implements AsyncDisposable {
   /**
    * Builds a plan from ONNX: a path (weights in files beside it are found from there) or bytes, which are copied here.
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE,
-   * ERR_TRT_BUILD, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
+   * ERR_TRT_PRECISION, ERR_TRT_DTYPE, ERR_TRT_BUILD, ERR_TRT_TIMING_CACHE, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
    */
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')

@@ -2,7 +2,7 @@ export type { EngineMemory, EngineStats, Percentiles, ProfileShapes, TensorInfo 
 export type { InferMessage } from './backend/completions.js'
 export { Builder, type BuildOptions } from './builder.js'
 export type { BuildProgress } from './building/in-process.js'
-export type { BuilderOptions } from './building/options.js'
+export type * from './building/builder-options.js'
 export type { InputShapes, Shapes } from './building/shapes.js'
 export { type CachedBuildOptions, type CachedPlan, type CacheMessage, EngineCache } from './cache/engine-cache.js'
 export type { CacheEntry } from './cache/entries.js'

@@ -1,6 +1,6 @@
 // @ts-check
 // What the scripts share: the root, a quiet way to run a command, and a lock between processes.
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -141,3 +141,10 @@ export const filesUnder = (/** @type {string} */ folder) =>
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     : []
+
+/** Where the compiler has a library of its own, such as a sanitizer's runtime. */
+export function compilerLibrary(/** @type {string} */ name) {
+  const path = execFileSync('c++', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim()
+  if (!path.startsWith('/')) throw new Failure(`the compiler has no ${name}; g++ of Debian brings it`)
+  return path
+}

@@ -2,11 +2,10 @@
 // npm run test:asan: the tests that use the fakes (dist/test/{fake,native,engine,lanes}), on an addon with the address and undefined behaviour sanitizers.
 // Node itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for here:
 // that does the core without Node, which runs first (test-core.mjs).
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { addonPath, buildAddon, buildAll } from './build.mjs'
-import { Failure, filesUnder, main, root } from './support.mjs'
+import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
 import { testCore } from './test-core.mjs'
 import { runTap } from './tap.mjs'
 
@@ -42,16 +41,10 @@ function environment() {
   return {
     NODE_TENSORRT_ADDON: addonPath('address'),
     // libstdc++ too: the runtime looks up what it intercepts there when it starts.
-    LD_PRELOAD: ['libasan.so', 'libstdc++.so.6'].map(library).join(' '),
+    LD_PRELOAD: ['libasan.so', 'libstdc++.so.6'].map(compilerLibrary).join(' '),
     ASAN_OPTIONS: `detect_leaks=0:handle_segv=1:allocator_may_return_null=1:${log}`,
     UBSAN_OPTIONS: `print_stacktrace=1:halt_on_error=1:${log}`,
     // V8's cache of compiled code and the preloaded runtime don't go together.
     NODE_DISABLE_COMPILE_CACHE: '1',
   }
-}
-
-function library(/** @type {string} */ name) {
-  const path = execFileSync('c++', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim()
-  if (!path.startsWith('/')) throw new Failure(`the compiler has no ${name}; g++ of Debian brings it`)
-  return path
 }

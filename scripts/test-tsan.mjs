@@ -1,12 +1,12 @@
 // @ts-check
 // npm run test:tsan: the execution core with the thread sanitizer, first without Node, then as the addon in Node. Node itself is not instrumented: what it
 // does by itself is suppressed, by name and with the reason.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { addonPath, buildAddon, buildAll } from './build.mjs'
-import { Failure, filesUnder, main, root } from './support.mjs'
+import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
 import { testCore } from './test-core.mjs'
 
 /** Those that start no processes: under this sanitizer Node can't. */
@@ -37,7 +37,7 @@ await main(async () => {
   for (const file of files) {
     const path = join(root, 'dist', 'test', `${file}.test.js`)
     if (!existsSync(path)) throw new Failure(`there is no ${path}`)
-    const { stdout, status } = spawnSync(execPath, [path], { env, encoding: 'utf8', maxBuffer: 1 << 28, timeout: 300_000 })
+    const { stdout, status } = spawnSync(execPath, [path], { env, encoding: 'utf8', maxBuffer: 1 << 28, timeout: 600_000 })
     const totals = /^# \{ total: \d+, pass: (\d+)(?:, fail: (\d+))?.*\}$/m.exec(stdout)
     const fine = status === 0 && totals !== null && totals[2] === undefined
     passed += Number(totals?.[1] ?? 0)
@@ -59,13 +59,9 @@ function environment() {
     ...process.env,
     NODE_TENSORRT_ADDON: addonPath('thread'),
     NODE_TENSORRT_FAKES: join(root, 'build', 'fake-thread'),
-    LD_PRELOAD: ['libtsan.so', 'libstdc++.so.6'].map(library).join(' '),
+    LD_PRELOAD: ['libtsan.so', 'libstdc++.so.6'].map(compilerLibrary).join(' '),
     // as in test-core.mjs; the history is what a report's second stack comes from
-    TSAN_OPTIONS: `intercept_tls_get_addr=0:history_size=4:suppressions=${list}:log_path=${join(reports, 'report')}`,
+    TSAN_OPTIONS: `intercept_tls_get_addr=0:allocator_may_return_null=1:history_size=4:suppressions=${list}:log_path=${join(reports, 'report')}`,
     NODE_DISABLE_COMPILE_CACHE: '1',
   }
-}
-
-function library(/** @type {string} */ name) {
-  return execFileSync('c++', [`-print-file-name=${name}`], { encoding: 'utf8' }).trim()
 }

@@ -9,14 +9,36 @@ import type { EngineMemory, EngineStats, ProfileShapes, TensorInfo } from './bac
 /** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
 export type NativeProfile = readonly ({ readonly name: string } & ProfileShapes)[]
 
+export type NativeOptionValue = boolean | number | string | readonly string[]
+
+/** The type (empty: the model's) and layouts (none: all) of an input or output. */
+export interface NativeFormat {
+  readonly name: string
+  readonly dtype: string
+  readonly formats: readonly string[]
+}
+
+export interface NativeLayerTypes {
+  readonly name: string
+  readonly types: readonly string[]
+}
+
+/** What a build is to be like, and in the same form what TensorRT reports of it. */
+export interface NativeOptions {
+  readonly values: Readonly<Record<string, NativeOptionValue>>
+  readonly inputFormats: readonly NativeFormat[]
+  readonly outputFormats: readonly NativeFormat[]
+  readonly layerPrecisions: readonly NativeLayerTypes[]
+  readonly layerOutputTypes: readonly NativeLayerTypes[]
+}
+
 /** How to build, checked by lib/building/options.ts; plain data, so that it goes to another process as it is. */
 export interface NativeBuildOptions {
   /** The path of a library or of its folder; empty: the first that can build here. */
   readonly tensorrt: string
   readonly device: number
-  readonly workspace?: number
-  readonly optimizationLevel?: number
-  readonly tf32?: 0 | 1
+  readonly options: NativeOptions
+  readonly timingCache?: { readonly path: string; readonly errorOnMiss: 0 | 1; readonly editable: 0 | 1 }
 }
 
 /** What to build: the model's bytes, or the path of its file. */
@@ -43,10 +65,10 @@ export interface NativeBuildResult {
   readonly outputs: readonly NativeTensorFacts[]
   /** Layers of the parsed network, before TensorRT fused any. */
   readonly layers: number
-  /** Bytes of workspace, level of optimization and TF32, as the library itself reported them. */
-  readonly workspace: number
-  readonly optimizationLevel: number
-  readonly tf32: boolean
+  /** As the library itself reported them; lib/building/settings.ts gives them to users. */
+  readonly settings: NativeOptions
+  /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
+  readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
   readonly parseMs: number
   readonly buildMs: number
   /** The GPU that it was built for; absent where TensorRT-RTX built without one. */

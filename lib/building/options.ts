@@ -1,55 +1,214 @@
-import type { NativeBuildOptions } from '../backend/native.js'
+import type { NativeBuildOptions, NativeFormat, NativeLayerTypes, NativeOptions, NativeOptionValue } from '../backend/native.js'
 import { tensorrtPath } from '../backend/native.js'
-import { expected } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 import { readOptions } from '../options.js'
+import { type DType, dtypes } from '../tensor.js'
+import type { BuilderOptions } from './builder-options.js'
+import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'
 
-export interface BuilderOptions {
-  /** The path of a TensorRT library, or of the folder that has it; else $TENSORRT_PATH, else the first that can build here. */
-  readonly tensorrt?: string
-  /** The number of the GPU to build for; 0 unless given. TensorRT-RTX needs none. */
-  readonly device?: number
-  /**
-   * The most device memory that a layer's temporary data may take: bytes, or "512MiB", "2GiB"; TensorRT's own default unless given.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_builder_config.html setMemoryPoolLimit(kWORKSPACE)
-   */
-  readonly workspace?: number | string
-  /**
-   * 0 (fastest build) to 5 (longest search); TensorRT's own default, 3, unless given.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_builder_config.html setBuilderOptimizationLevel
-   */
-  readonly optimizationLevel?: number
-  /**
-   * Whether FP32 layers may use TensorFloat-32 (10 bits of mantissa) on the GPU's tensor cores; TensorRT's default is true.
-   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html BuilderFlag::kTF32
-   */
-  readonly tf32?: boolean
-}
+export type * from './builder-options.js'
+
+type Check = (value: unknown, name: string) => NativeOptionValue
+
+const formatNames = ['chw', 'chw2', 'chw4', 'chw16', 'chw32', 'hwc', 'hwc8', 'hwc16', 'dhwc', 'dhwc8', 'cdhw32']
+
+/** Options that are one value each: what they may be. Native code knows them by the same names (native/building/configure.cc, precision.cc). */
+const checks = {
+  workspace: checkedBytes,
+  tacticSharedMemory: checkedBytes,
+  tacticDram: checkedBytes,
+  precision: checkedPrecision,
+  stronglyTyped: checkedBoolean,
+  tf32: checkedBoolean,
+  sparsity: checkedBoolean,
+  strictNans: checkedBoolean,
+  distributiveIndependence: checkedBoolean,
+  precisionConstraints: oneOf('obey', 'prefer'),
+  optimizationLevel: integer(0, 5),
+  averageTiming: integer(1, 1e6),
+  maxTactics: integer(1, 1e6),
+  auxiliaryStreams: integer(0, 1e3),
+  tacticSources: namesOf('cublas', 'cublasLt', 'cudnn', 'edgeMaskConvolutions', 'jitConvolutions'),
+  previewFeatures: namesOf('profileSharing0806', 'aliasedPluginIO1003', 'runtimeActivationResize1010', 'multiDeviceRuntime1016'),
+  disableTimingCache: checkedBoolean,
+  compilationCache: checkedBoolean,
+  monitorMemory: checkedBoolean,
+  profilingVerbosity: oneOf('layerNames', 'detailed', 'none'),
+  versionCompatible: checkedBoolean,
+  excludeLeanRuntime: checkedBoolean,
+  hardwareCompatibility: oneOf('none', 'ampere+', 'sameComputeCapability'),
+  runtimePlatform: oneOf('same', 'windows-amd64'),
+  computeCapabilities: checkedCapabilities,
+  stripWeights: checkedBoolean,
+  refit: checkedRefit,
+  refittableWeights: checkedTexts,
+  plugins: checkedTexts,
+  pluginsToSerialize: checkedTexts,
+  nativeInstanceNorm: checkedBoolean,
+} satisfies Partial<Record<keyof BuilderOptions, Check>>
+
+const known = [
+  ...(['tensorrt', 'device', 'inputFormats', 'outputFormats', 'layerPrecisions', 'layerOutputTypes'] as const),
+  ...timingCacheOptions,
+  ...(Object.keys(checks) as (keyof typeof checks)[]),
+]
 
 /** The options as native code takes them. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedBuilderOptions(options: unknown): NativeBuildOptions {
-  const {
-    tensorrt,
-    device = 0,
-    workspace,
-    optimizationLevel,
-    tf32,
-  } = readOptions(options, ['tensorrt', 'device', 'workspace', 'optimizationLevel', 'tf32'], 'Builder')
+  const given = readOptions(options, known, 'Builder')
+  const { tensorrt, device = 0 } = given
   if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
   if (!isInteger(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
-  if (optimizationLevel !== undefined && !isInteger(optimizationLevel, 0, 5))
-    throw expected('an integer from 0 to 5', 'optimizationLevel', optimizationLevel)
-  if (tf32 !== undefined && typeof tf32 !== 'boolean') throw expected('true or false', 'tf32', tf32)
-  return {
-    tensorrt: tensorrtPath(tensorrt),
-    device,
-    ...(workspace !== undefined && { workspace: checkedBytes(workspace, 'workspace') }),
-    ...(optimizationLevel !== undefined && { optimizationLevel }),
-    ...(tf32 !== undefined && { tf32: tf32 ? 1 : 0 }),
+  const values: Record<string, NativeOptionValue> = {}
+  for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check][]) {
+    const value = given[name]
+    if (value !== undefined) values[name] = check(value, name)
   }
+  if (values['refit'] === false) delete values['refit']
+  const native: NativeOptions = {
+    values,
+    inputFormats: checkedFormats(given.inputFormats, 'inputFormats'),
+    outputFormats: checkedFormats(given.outputFormats, 'outputFormats'),
+    layerPrecisions: checkedLayerTypes(given.layerPrecisions, 'layerPrecisions', false),
+    layerOutputTypes: checkedLayerTypes(given.layerOutputTypes, 'layerOutputTypes', true),
+  }
+  checkTogether(native)
+  return { tensorrt: tensorrtPath(tensorrt), device, options: native, ...checkedTimingCache(given) }
+}
+
+/** Options that make sense only with, or never with, others: TensorRT would pass over most of these without a word. */
+function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOptions): void {
+  const layers = layerPrecisions.length > 0 ? 'layerPrecisions' : 'layerOutputTypes'
+  const hasLayers = layerPrecisions.length + layerOutputTypes.length > 0
+  const strong = values['stronglyTyped'] === true
+  const { precision, hardwareCompatibility: hardware = 'none', versionCompatible: compatible = false } = values
+  const rules: [boolean, string][] = [
+    [values['excludeLeanRuntime'] === true && compatible !== true, 'excludeLeanRuntime needs versionCompatible: true'],
+    [values['pluginsToSerialize'] !== undefined && compatible !== true, 'pluginsToSerialize needs versionCompatible: true'],
+    [hasLayers && values['precisionConstraints'] === undefined, `${layers} needs precisionConstraints: 'obey' or 'prefer'; without, TensorRT ignores it`],
+    [hasLayers && strong, `${layers} needs a weakly typed network, not stronglyTyped: true`],
+    [values['precisionConstraints'] !== undefined && strong, 'precisionConstraints needs a weakly typed network, not stronglyTyped: true'],
+    [values['refit'] === 'individual' && values['refittableWeights'] === undefined, "refit: 'individual' needs refittableWeights"],
+    [values['refittableWeights'] !== undefined && values['refit'] !== 'individual', "refittableWeights needs refit: 'individual'"],
+    [values['nativeInstanceNorm'] === false && (compatible === true || hardware !== 'none'), 'nativeInstanceNorm: false cannot go with versionCompatible or hardwareCompatibility'],
+    [Array.isArray(precision) && precision.includes('fp8') && hardware === 'ampere+', "precision 'fp8' cannot go with hardwareCompatibility: 'ampere+'"],
+  ]
+  const broken = rules.find(([isBroken]) => isBroken)
+  if (broken !== undefined) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Option ${broken[1]}`)
 }
 
 function isInteger(value: unknown, min: number, max: number): value is number {
   return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
+}
+
+function integer(min: number, max: number): Check {
+  return (value, name) => {
+    if (isInteger(value, min, max)) return value
+    throw expected(`an integer from ${min} to ${max}`, name, value)
+  }
+}
+
+function checkedBoolean(value: unknown, name: string): boolean {
+  if (typeof value === 'boolean') return value
+  throw expected('true or false', name, value)
+}
+
+function isOneOf<T extends string>(value: unknown, names: readonly T[]): value is T {
+  return typeof value === 'string' && (names as readonly string[]).includes(value)
+}
+
+function listed(names: readonly string[]): string {
+  return names.map((each) => `'${each}'`).join(', ')
+}
+
+function oneOf(...names: string[]): Check {
+  return (value, name) => {
+    if (isOneOf(value, names)) return value
+    throw expected(`one of ${listed(names)}`, name, value)
+  }
+}
+
+/** An array in which each element is as it should be, and none is there twice. A copy, made before it is looked at. */
+function checkedArray<T>(value: unknown, name: string, what: string, isElement: (element: unknown) => element is T): T[] {
+  const elements: unknown[] | undefined = Array.isArray(value) ? Array.from(value as unknown[]) : undefined
+  if (elements === undefined) throw expected(what, name, value)
+  const wrong = elements.findIndex((element) => !isElement(element))
+  if (wrong >= 0) throw expected(what, `${name}[${wrong}]`, elements[wrong])
+  const twice = elements.find((element, index) => elements.indexOf(element) !== index)
+  if (twice !== undefined) throw expected(`${what}, each once,`, name, twice)
+  return elements as T[]
+}
+
+function namesOf(...names: string[]): Check {
+  const what = `an array of ${listed(names)}`
+  return (value, name) => checkedArray(value, name, what, (element) => isOneOf(element, names))
+}
+
+function checkedTexts(value: unknown, name: string): string[] {
+  const isText = (element: unknown): element is string => typeof element === 'string' && element !== '' && !element.includes('\0')
+  const texts = checkedArray(value, name, 'an array of texts', isText)
+  if (texts.length === 0) throw expected('an array of one or more texts', name, value)
+  return texts
+}
+
+const precisions = ['fp32', 'fp16', 'bf16', 'int8', 'fp8', 'int4']
+
+function checkedPrecision(value: unknown, name: string): string[] {
+  const what = `one or several of ${listed(precisions)}`
+  const names = checkedArray(typeof value === 'string' ? [value] : value, name, what, (element) => isOneOf(element, precisions))
+  if (names.length === 0) throw expected(what, name, value)
+  if (names.includes('fp32') && names.length > 1) throw expected("'fp32' alone (it is always allowed), or others,", name, value)
+  return names.filter((each) => each !== 'fp32')
+}
+
+function checkedCapabilities(value: unknown, name: string): string[] {
+  if (value === 'current') return ['current']
+  const what = "'current', or an array of compute capabilities such as '8.6',"
+  const isCapability = (element: unknown): element is string => typeof element === 'string' && /^\d{1,2}\.\d$/.test(element)
+  const names = checkedArray(value, name, what, isCapability)
+  if (names.length === 0) throw expected(what, name, value)
+  return names
+}
+
+/** What native code calls the three ways; `false` is none of them. */
+function checkedRefit(value: unknown, name: string): NativeOptionValue {
+  if (typeof value === 'boolean') return value ? 'all' : false
+  if (value === 'identical' || value === 'individual') return value
+  throw expected("true, false, 'identical' or 'individual'", name, value)
+}
+
+function entriesOf(value: unknown, name: string, what: string): [string, unknown][] {
+  if (value === undefined) return []
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw expected(`an object of ${what}`, name, value)
+  return Object.entries(value)
+}
+
+const isDType = (value: unknown): value is DType => isOneOf(value, dtypes)
+
+function checkedFormats(value: unknown, option: string): NativeFormat[] {
+  return entriesOf(value, option, 'types and formats by tensor').map(([name, entry]) => {
+    const owner = `${option} of '${name}'`
+    const { dtype, formats } = readOptions(entry, ['dtype', 'formats'], owner)
+    if (dtype === undefined && formats === undefined) throw expected('dtype, formats, or both', owner, entry)
+    if (dtype !== undefined && !isDType(dtype)) throw expected(`one of ${listed(dtypes)}`, `dtype in ${owner}`, dtype)
+    return { name, dtype: dtype ?? '', formats: formats === undefined ? [] : checkedFormatNames(formats, `formats in ${owner}`) }
+  })
+}
+
+function checkedFormatNames(value: unknown, name: string): string[] {
+  const names = checkedArray(value, name, `an array of ${listed(formatNames)}`, (element) => isOneOf(element, formatNames))
+  if (names.length === 0) throw expected('an array of one or more formats', name, value)
+  return names
+}
+
+function checkedLayerTypes(value: unknown, option: string, several: boolean): NativeLayerTypes[] {
+  return entriesOf(value, option, 'types by layer').map(([name, entry]) => {
+    const owner = `${option} of '${name}'`
+    if (name.split('*').length > 2) throw expected("a name with at most one '*'", option, name)
+    const types: unknown[] = several && Array.isArray(entry) ? Array.from(entry as unknown[]) : [entry]
+    if (types.length === 0 || !types.every(isDType)) throw expected(`one of ${listed(dtypes)}${several ? ', or an array of them' : ''}`, owner, entry)
+    return { name, types }
+  })
 }
 
 const byteUnits: Readonly<Record<string, number>> = { '': 1, B: 1, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, KB: 1e3, MB: 1e6, GB: 1e9 }

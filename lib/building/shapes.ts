@@ -1,10 +1,10 @@
 import type { ProfileShapes } from '../backend/backend.js'
 import type { NativeProfile } from '../backend/native.js'
-import { expected, TensorRTError } from '../errors.js'
+import { describe, expected, TensorRTError } from '../errors.js'
 import { readOptions } from '../options.js'
 import { checkedShape } from '../tensor.js'
 
-/** The shapes of one input: one shape for all three, or a range. */
+/** The shapes of one input: one shape for all three, or a range. Of a shape tensor (an input whose values decide other shapes), the range of its values. */
 export type InputShapes = readonly number[] | ProfileShapes
 
 /** The shapes of an optimization profile, by input. Needed for every input that the model leaves dynamic. */
@@ -34,8 +34,17 @@ function checkedRange(value: unknown, input: string): ProfileShapes {
       throw new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input '${input}' has no ${key} shape: give min, opt and max`)
   }
   return {
-    min: checkedShape(min, `min of '${input}'`),
-    opt: checkedShape(opt, `opt of '${input}'`),
-    max: checkedShape(max, `max of '${input}'`),
+    min: checkedIntegers(min, `min of '${input}'`),
+    opt: checkedIntegers(opt, `opt of '${input}'`),
+    max: checkedIntegers(max, `max of '${input}'`),
   }
+}
+
+/** Shapes or, of a shape tensor, values, which may be negative: which of them it is is known when the model is parsed. */
+function checkedIntegers(value: unknown, name: string): number[] {
+  const integers: unknown[] | undefined = Array.isArray(value) ? Array.from(value as unknown[]) : undefined
+  if (integers === undefined) throw expected('an array of integers', name, value)
+  const wrong = integers.findIndex((each) => !Number.isSafeInteger(each))
+  if (wrong >= 0) throw new TensorRTError('ERR_TRT_SHAPE', `Expected integers for ${name} but element ${wrong} is ${describe(integers[wrong])}`)
+  return integers as number[]
 }

@@ -49,6 +49,17 @@ export async function digestModel(model: string | Uint8Array, signal: AbortSigna
   return { model: hash.digest('hex'), external, files }
 }
 
+/** The SHA-256 of files by their paths. @throws TensorRTError ERR_TRT_FILE */
+export async function digestFiles(paths: readonly string[], signal: AbortSignal | undefined): Promise<Map<string, string>> {
+  const digests = new Map<string, string>()
+  for (const path of paths) {
+    const hash = createHash('sha256')
+    await passFile(resolve(path), (piece) => hash.update(piece), signal)
+    digests.set(path, hash.digest('hex'))
+  }
+  return digests
+}
+
 /** @throws TensorRTError ERR_TRT_FILE where a file is not what was hashed any more: then nobody knows what a build of it was made from */
 export async function refuseChanged(files: readonly FileState[]): Promise<void> {
   for (const { path, state } of files) {

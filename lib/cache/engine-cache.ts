@@ -12,10 +12,10 @@ import { withFileLock } from '../file-lock.js'
 import { checkedSource, type ModelSource } from '../model-source.js'
 import { checkedSignal, plainCopy, readOptions } from '../options.js'
 import type { Plan } from '../plan.js'
-import { digestModel, type ModelDigest, refuseChanged } from './digest.js'
+import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
 import { store } from './eviction.js'
-import { keyOf } from './key.js'
+import { keyOf, pluginPaths } from './key.js'
 import { type CachePlace, checkedCacheOptions, type EngineCacheOptions } from './options.js'
 import { SharedWork } from './shared-work.js'
 
@@ -168,8 +168,12 @@ function checkedRequest(model: unknown, options: unknown): Request {
 
 async function know(request: Request): Promise<Known> {
   const { source, options, profiles, signal } = request
-  const [digest, choice] = await Promise.all([digestModel(source, signal), chooseBuilder(options)])
-  return { ...request, digest, choice, key: keyOf({ digest, options, profiles, builder: choice }) }
+  const [digest, plugins, choice] = await Promise.all([
+    digestModel(source, signal),
+    digestFiles(pluginPaths(options), signal),
+    chooseBuilder(options),
+  ])
+  return { ...request, digest, choice, key: keyOf({ digest, options, plugins, profiles, builder: choice }) }
 }
 
 async function chooseBuilder({ tensorrt, device }: NativeBuildOptions): Promise<NativeBuilderChoice> {

@@ -1,8 +1,12 @@
+import type { BuildSettings } from '../building/builder-options.js'
+import { settingsOf } from '../building/settings.js'
 import { type NativeBuildResult, type NativeProfile, packageVersion } from '../backend/native.js'
 import { libraryOf, type PlanHeader } from './header.js'
 
 /** How a plan came about: what the build told, what it was asked for, and where that was. Plain data, as it stands in the sidecar. */
-export interface BuildInfo extends Readonly<Omit<NativeBuildResult, 'plan'>> {
+export interface BuildInfo extends Readonly<Omit<NativeBuildResult, 'plan' | 'settings'>> {
+  /** What it was built with, as TensorRT itself reported it. */
+  readonly settings: BuildSettings
   /** The optimization profiles, by number: the shapes of each dynamic input. */
   readonly profiles: readonly NativeProfile[]
   /** Where it was built, by Node's names: `linux`, `x64`. */
@@ -16,9 +20,10 @@ export interface BuildInfo extends Readonly<Omit<NativeBuildResult, 'plan'>> {
 export type PlanInfo = Readonly<Pick<BuildInfo, 'library' | 'kind'> & Partial<BuildInfo>>
 
 /** What a build told, with what it was asked for and where it was. */
-export function buildInfo({ plan: _, ...told }: NativeBuildResult, profiles: readonly NativeProfile[]): BuildInfo {
+export function buildInfo({ plan: _, settings, ...told }: NativeBuildResult, profiles: readonly NativeProfile[]): BuildInfo {
   return Object.freeze({
     ...told,
+    settings: settingsOf(settings),
     profiles,
     system: { os: process.platform, arch: process.arch },
     builtAt: new Date().toISOString(),

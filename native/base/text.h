@@ -28,6 +28,12 @@ inline std::string shapeText(const std::vector<int64_t>& shape) {
   return text.append(join(shape)).append("]");
 }
 
+// 'name', for messages
+inline std::string quoted(const std::string& name) {
+  std::string text = "'";  // by appending, as above
+  return text.append(name).append("'");
+}
+
 inline const char* orEmpty(const char* text) noexcept { return text == nullptr ? "" : text; }
 
 }  // namespace nt

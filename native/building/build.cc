@@ -5,7 +5,11 @@
 #include <fstream>
 
 #include "../base/text.h"
+#include "configure.h"
+#include "formats.h"
+#include "layers.h"
 #include "parse.h"
+#include "precision.h"
 #include "profiles.h"
 
 namespace nt::building {
@@ -33,23 +37,30 @@ TensorFacts factsOf(const tensorrt::Tensor& tensor) {
   return {tensor.name(), dtype ? tensorrt::dtypeName(*dtype) : "unknown", tensor.dimensions().vector()};
 }
 
-void configure(tensorrt::BuilderConfig& config, const Request& request) {
-  if (request.workspace > 0) config.setWorkspace(request.workspace);
-  if (request.optimizationLevel >= 0) config.setOptimizationLevel(request.optimizationLevel);
-  if (!request.tf32) config.clearFlag(tensorrt::Enumerator::BuilderFlag_kTF32);
-}
-
 }  // namespace
 
 Result build(const tensorrt::Library& library, const Request& request, tensorrt::ProgressMonitor::Listener onProgress,
              const std::atomic<bool>& cancelled) {
+  const Options& options = request.options;
+  const bool stronglyTyped = isStronglyTyped(library, options);
+  // made before the builder, which must not outlive its timing cache
+  std::optional<TimingCacheFile> timings;
+  if (!request.timingCache.path.empty()) timings.emplace(library, request.timingCache, cancelled);
   tensorrt::Builder builder(library);
-  const auto network = builder.createNetwork();
+  loadPlugins(builder, options);
+  const auto network = builder.createNetwork(stronglyTyped);
+  // made before the configuration, which points at it
+  tensorrt::ProgressMonitor monitor(std::move(onProgress), cancelled);
+  const auto config = builder.createConfig();
+  // before the model is read: what this version lacks is known at once
+  configure(*config, options);
+  configurePrecision(*config, options, stronglyTyped);
   Result result;
 
   const auto parseStart = Clock::now();
   // the parser holds the weights that the network points at: it lives until the build has ended
   tensorrt::Parser parser(*network);
+  configureParser(parser, options);
   {
     const bool fromFile = request.model.empty() && !request.path.empty();
     const std::vector<uint8_t> file = fromFile ? readFile(request.path) : std::vector<uint8_t>();
@@ -57,19 +68,20 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
     parseModel(parser, *network, bytes, request.path);
     result.parseMs = msSince(parseStart);
   }
+  checkPrecision(*network, options, stronglyTyped);
+  applyFormats(*network, options, stronglyTyped);
+  applyLayerTypes(*network, options, result.settings);
+  markRefittable(*network, options);
   result.layers = network->layers();
   for (int32_t i = 0; i < network->inputs(); ++i) result.inputs.push_back(factsOf(network->input(i)));
   for (int32_t i = 0; i < network->outputs(); ++i) result.outputs.push_back(factsOf(network->output(i)));
 
-  // made before the configuration, which points at it
-  tensorrt::ProgressMonitor monitor(std::move(onProgress), cancelled);
-  const auto config = builder.createConfig();
-  configure(*config, request);
   addProfiles(builder, *config, *network, request.profiles);
   config->setProgressMonitor(&monitor);
-  result.workspace = config->workspace();
-  result.optimizationLevel = config->optimizationLevel();
-  result.tf32 = config->flag(tensorrt::Enumerator::BuilderFlag_kTF32);
+  readConfiguration(*config, parser, result.settings);
+  readPrecision(*config, *network, stronglyTyped, result.settings);
+  readFormats(*network, options, result.settings);
+  if (timings) timings->attach(*config);
 
   if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
   const auto buildStart = Clock::now();
@@ -79,6 +91,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
     if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
     throw Error("ERR_TRT_BUILD", library.name() + " could not build an engine from the model");
   }
+  if (timings) result.timingCache = timings->save(*config);
   return result;
 }
 

@@ -3,15 +3,18 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../tensorrt/interfaces.h"
 #include "../tensorrt/progress.h"
+#include "options.h"
+#include "timing_cache.h"
 
 namespace nt::building {
 
-// The shapes that one optimization profile allows for one input.
+// The shapes that one optimization profile allows for one input; of a shape tensor, the values.
 struct ShapeRange {
   std::vector<int64_t> min, opt, max;
 };
@@ -24,12 +27,8 @@ struct Request {
   std::vector<uint8_t> model;
   std::string path;
   std::vector<ProfileShapes> profiles;
-  // bytes; 0 leaves TensorRT's default
-  std::size_t workspace = 0;
-  // -1 leaves TensorRT's default
-  int32_t optimizationLevel = -1;
-  // TensorFloat-32 for FP32 layers, which TensorRT allows unless told otherwise
-  bool tf32 = true;
+  Options options;
+  TimingCacheRequest timingCache;
 };
 
 struct TensorFacts {
@@ -44,9 +43,8 @@ struct Result {
   std::vector<TensorFacts> outputs;
   int32_t layers = 0;
   // as the library itself reports them
-  std::size_t workspace = 0;
-  int32_t optimizationLevel = 0;
-  bool tf32 = true;
+  Options settings;
+  std::optional<TimingCacheFacts> timingCache;  // where one was asked for
   double parseMs = 0;
   double buildMs = 0;
 };

@@ -1,6 +1,8 @@
 #include "profiles.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "../base/text.h"
 
@@ -12,21 +14,41 @@ using Shape = std::vector<int64_t>;
 struct Input {
   std::string name;
   Shape shape;
+  // its values decide shapes: a profile gives the range of the values
+  bool shapeTensor = false;
+  tensorrt::DType type = tensorrt::DType::float32;
 
   bool dynamic() const {
     return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
   }
+  bool needsProfile() const { return shapeTensor || dynamic(); }
+  std::size_t values() const {
+    return static_cast<std::size_t>(
+        std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>()));
+  }
+  std::string text() const {
+    return "'" + name + "' " + shapeText(shape) + (shapeTensor ? " (a shape tensor)" : "");
+  }
 };
+
+void checkShapeTensor(const Input& input) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error("ERR_TRT_UNSUPPORTED", "Input " + input.text() + " " + what);
+  };
+  if (input.dynamic()) refuse("has no fixed number of values, which TensorRT needs of a shape tensor");
+  if (input.shape.size() > 1) refuse("has more than one dimension, which TensorRT does not take of a shape tensor");
+  if (input.type != tensorrt::DType::int32 && input.type != tensorrt::DType::int64) {
+    refuse("is of " + std::string(tensorrt::dtypeName(input.type)) + ": profiles give int32 and int64 values only");
+  }
+}
 
 std::vector<Input> inputsOf(const tensorrt::NetworkDefinition& network) {
   std::vector<Input> inputs;
   for (int32_t i = 0; i < network.inputs(); ++i) {
     const tensorrt::Tensor tensor = network.input(i);
-    Input input{tensor.name(), tensor.dimensions().vector()};
-    if (tensor.isShapeTensor() && input.dynamic()) {
-      throw Error("ERR_TRT_UNSUPPORTED",
-                  "Input '" + input.name + "' is a shape tensor of unknown length, which is not supported yet");
-    }
+    Input input{tensor.name(), tensor.dimensions().vector(), tensor.isShapeTensor()};
+    input.type = tensorrt::dtypeByNumber(tensor.type(), network.library().family()).value_or(input.type);
+    if (input.shapeTensor) checkShapeTensor(input);
     inputs.push_back(std::move(input));
   }
   return inputs;
@@ -34,25 +56,48 @@ std::vector<Input> inputsOf(const tensorrt::NetworkDefinition& network) {
 
 std::string inputNames(const std::vector<Input>& inputs) {
   std::vector<std::string> names;
-  for (const Input& input : inputs) names.push_back("'" + input.name + "' " + shapeText(input.shape));
+  for (const Input& input : inputs) names.push_back(input.text());
   return join(names);
 }
 
+[[noreturn]] void fail(const std::string& what, const Input& input, const ShapeRange& range) {
+  throw Error("ERR_TRT_SHAPE", what + " for input " + input.text() + ": min " + shapeText(range.min) + ", opt " +
+                                   shapeText(range.opt) + ", max " + shapeText(range.max));
+}
+
+void checkOrder(const Input& input, const ShapeRange& range, const char* element) {
+  for (std::size_t i = 0; i < range.opt.size(); ++i) {
+    if (range.min[i] > range.opt[i] || range.opt[i] > range.max[i]) {
+      fail("Expected min ≤ opt ≤ max in " + std::string(element) + " " + std::to_string(i), input, range);
+    }
+  }
+}
+
+void checkValues(const Input& input, const ShapeRange& range) {
+  for (const Shape* values : {&range.min, &range.opt, &range.max}) {
+    if (values->size() != input.values()) fail("Expected " + std::to_string(input.values()) + " values", input, range);
+    for (const int64_t value : *values) {
+      if (input.type == tensorrt::DType::int32 && (value < INT32_MIN || value > INT32_MAX)) {
+        fail("Expected values of 32 bits", input, range);
+      }
+    }
+  }
+  checkOrder(input, range, "value");
+}
+
 void checkRange(const Input& input, const ShapeRange& range) {
-  const std::string name = "input '" + input.name + "' " + shapeText(input.shape);
-  const auto fail = [&](const std::string& what) {
-    throw Error("ERR_TRT_SHAPE", what + " for " + name + ": min " + shapeText(range.min) + ", opt " +
-                                     shapeText(range.opt) + ", max " + shapeText(range.max));
-  };
+  if (input.shapeTensor) return checkValues(input, range);
   for (const Shape* shape : {&range.min, &range.opt, &range.max}) {
     if (shape->size() != input.shape.size())
-      fail("Expected shapes of " + std::to_string(input.shape.size()) + " dimensions");
+      fail("Expected shapes of " + std::to_string(input.shape.size()) + " dimensions", input, range);
+    if (std::ranges::any_of(*shape, [](int64_t dim) { return dim < 0; }))
+      fail("Expected no negative dimension", input, range);
   }
+  checkOrder(input, range, "dimension");
   for (std::size_t i = 0; i < input.shape.size(); ++i) {
-    const std::string dim = "dimension " + std::to_string(i);
-    if (range.min[i] > range.opt[i] || range.opt[i] > range.max[i]) fail("Expected min ≤ opt ≤ max in " + dim);
     if (input.shape[i] >= 0 && (range.min[i] != input.shape[i] || range.max[i] != input.shape[i])) {
-      fail("Expected " + std::to_string(input.shape[i]) + ", which the model fixes, in " + dim);
+      fail("Expected " + std::to_string(input.shape[i]) + ", which the model fixes, in dimension " + std::to_string(i),
+           input, range);
     }
   }
 }
@@ -72,25 +117,35 @@ void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile
     checkRange(*input, range);
   }
   for (const Input& input : inputs) {
-    if (input.dynamic() && find(profile, input.name) == nullptr) {
-      throw Error("ERR_TRT_SHAPES_REQUIRED", "Input '" + input.name + "' " + shapeText(input.shape) +
-                                                 " is dynamic: give its min, opt and max shapes");
-    }
+    if (!input.needsProfile() || find(profile, input.name) != nullptr) continue;
+    throw Error("ERR_TRT_SHAPES_REQUIRED",
+                "Input '" + input.name + "' " + shapeText(input.shape) +
+                    (input.shapeTensor ? " is a shape tensor: give its min, opt and max values"
+                                       : " is dynamic: give its min, opt and max shapes"));
   }
+}
+
+bool setRange(tensorrt::OptimizationProfile& profile, const Input& input, const ShapeRange& range) {
+  using tensorrt::Enumerator;
+  const std::pair<Enumerator, const Shape*> parts[] = {{Enumerator::OptProfileSelector_kMIN, &range.min},
+                                                       {Enumerator::OptProfileSelector_kOPT, &range.opt},
+                                                       {Enumerator::OptProfileSelector_kMAX, &range.max}};
+  return std::ranges::all_of(parts, [&](const auto& part) {
+    return input.shapeTensor ? profile.setValues(input.name, part.first, *part.second)
+                             : profile.setDimensions(input.name, part.first, tensorrt::Dims(*part.second));
+  });
 }
 
 void addProfile(tensorrt::Builder& builder, tensorrt::BuilderConfig& config, const std::vector<Input>& inputs,
                 const ProfileShapes& shapes) {
-  using tensorrt::Dims;
-  using tensorrt::Enumerator;
   tensorrt::OptimizationProfile profile = builder.createOptimizationProfile();
   for (const Input& input : inputs) {
     const ShapeRange* range = find(shapes, input.name);
-    if (range == nullptr || !input.dynamic()) continue;
-    const bool set = profile.setDimensions(input.name, Enumerator::OptProfileSelector_kMIN, Dims(range->min)) &&
-                     profile.setDimensions(input.name, Enumerator::OptProfileSelector_kOPT, Dims(range->opt)) &&
-                     profile.setDimensions(input.name, Enumerator::OptProfileSelector_kMAX, Dims(range->max));
-    if (!set) throw Error("ERR_TRT_SHAPE", "TensorRT refused the shapes of input '" + input.name + "'");
+    if (range == nullptr || !input.needsProfile()) continue;
+    if (!setRange(profile, input, *range)) {
+      throw Error("ERR_TRT_SHAPE", "TensorRT refused the " + std::string(input.shapeTensor ? "values" : "shapes") +
+                                       " of input '" + input.name + "'");
+    }
   }
   if (!profile.isValid() || config.addOptimizationProfile(profile) < 0) {
     throw Error("ERR_TRT_SHAPE", "TensorRT refused an optimization profile");
@@ -104,7 +159,7 @@ void addProfiles(tensorrt::Builder& builder, tensorrt::BuilderConfig& config,
   const std::vector<Input> inputs = inputsOf(network);
   if (profiles.empty()) checkProfile(inputs, {});
   for (const ProfileShapes& profile : profiles) checkProfile(inputs, profile);
-  if (!std::ranges::any_of(inputs, &Input::dynamic)) return;  // a static model has no profile of its own
+  if (!std::ranges::any_of(inputs, &Input::needsProfile)) return;  // a static model has no profile of its own
   for (const ProfileShapes& profile : profiles) addProfile(builder, config, inputs, profile);
 }
 

@@ -56,10 +56,20 @@ PinnedBlock* PinnedPool::allocate(std::size_t size) {
     result = device_.driver().memHostAlloc(&memory, size, kPortable);
   }
   device_.check(result, "cuMemHostAlloc");
-  return new PinnedBlock(static_cast<uint8_t*>(memory), size);
+  return new PinnedBlock(*this, static_cast<uint8_t*>(memory), size);
+}
+
+void PinnedBlock::rest(bool resting) noexcept {
+  if (resting == std::exchange(resting_, resting)) return;
+  if (resting) {
+    pool_.restingBytes_ += capacity_;
+  } else {
+    pool_.restingBytes_ -= capacity_;
+  }
 }
 
 void PinnedPool::giveBack(PinnedBlock* block) noexcept {
+  block->rest(false);
   {
     const std::lock_guard lock(mutex_);
     usedBytes_ -= block->capacity();
@@ -91,12 +101,12 @@ void PinnedPool::free(PinnedBlock* block) noexcept {
 
 std::size_t PinnedPool::used() const {
   const std::lock_guard lock(mutex_);
-  return usedBytes_;
+  return usedBytes_ - restingBytes_;
 }
 
 std::size_t PinnedPool::kept() const {
   const std::lock_guard lock(mutex_);
-  return keptBytes_;
+  return keptBytes_ + restingBytes_;
 }
 
 }  // namespace nt::cuda

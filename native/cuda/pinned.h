@@ -2,6 +2,7 @@
 // so it is kept.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "../base/mutex.h"
 #include "device.h"
 
 namespace nt::cuda {
@@ -21,13 +23,17 @@ class PinnedBlock {
   PinnedBlock& operator=(const PinnedBlock&) = delete;
   uint8_t* data() const noexcept { return data_; }
   std::size_t capacity() const noexcept { return capacity_; }
+  // Whether its owner only keeps it for later: then it counts as kept, not as in use.
+  void rest(bool resting) noexcept;
 
  private:
   friend class PinnedPool;
-  PinnedBlock(uint8_t* data, std::size_t capacity) : data_(data), capacity_(capacity) {}
+  PinnedBlock(PinnedPool& pool, uint8_t* data, std::size_t capacity) : pool_(pool), data_(data), capacity_(capacity) {}
   ~PinnedBlock() = default;  // the pool frees or keeps the memory
+  PinnedPool& pool_;
   uint8_t* data_;
   std::size_t capacity_;
+  bool resting_ = false;
 };
 
 // One per device and process, leaked on purpose: blocks may come back from finalizers at any time.
@@ -53,10 +59,12 @@ class PinnedPool {
   void free(PinnedBlock* block) noexcept;
 
   const DeviceContext& device_;
-  mutable std::mutex mutex_;
+  mutable AdaptiveMutex mutex_;
   std::map<std::size_t, std::vector<PinnedBlock*>> kept_;
   std::size_t keptBytes_ = 0;
   std::size_t usedBytes_ = 0;
+  friend class PinnedBlock;
+  std::atomic<std::size_t> restingBytes_{0};  // part of usedBytes_
 };
 
 }  // namespace nt::cuda

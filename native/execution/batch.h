@@ -1,6 +1,7 @@
 // Requests that run together: their inputs side by side in pinned memory, on their way through queue and lane and back.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -39,11 +40,32 @@ struct Timing {
   float copyIn = -1, compute = -1, copyOut = -1;
 };
 
+// The shape of a result, without memory of its own: there is one for each output of each request.
+class ResultShape {
+ public:
+  ResultShape() = default;
+  explicit ResultShape(const Shape& shape) : rank_(std::min(shape.size(), kMost)) {
+    std::copy_n(shape.begin(), rank_, dims_);
+  }
+  std::size_t size() const noexcept { return rank_; }
+  bool empty() const noexcept { return rank_ == 0; }
+  int64_t& operator[](std::size_t i) noexcept { return dims_[i]; }
+  const int64_t* begin() const noexcept { return dims_; }
+  const int64_t* end() const noexcept { return dims_ + rank_; }
+  Shape vector() const { return {begin(), end()}; }
+
+ private:
+  static constexpr std::size_t kMost = 8;  // TensorRT's own limit
+  std::size_t rank_ = 0;
+  int64_t dims_[kMost];
+};
+
 struct Output {
-  Shape shape;
-  const uint8_t* data = nullptr;  // in the completion's memory, or in the target that the request named
+  ResultShape shape;
+  const uint8_t* data = nullptr;  // in `block`, or in the target that the request named
   std::size_t size = 0;
   bool inTarget = false;
+  std::shared_ptr<cuda::PinnedBlock> block;
 };
 
 struct Completion {
@@ -51,8 +73,6 @@ struct Completion {
   std::exception_ptr failure;
   // in the engine's order; an output that was not asked for has no data and no shape
   std::vector<Output> outputs;
-  // what `outputs` point into
-  std::vector<std::shared_ptr<cuda::PinnedBlock>> memory;
   Timing timing;
 };
 
@@ -91,6 +111,9 @@ struct Batch {
 
   // Puts a request behind those that are there.
   void add(Part part);
+  // Empty again, and ready for other requests; keeps memory up to this size.
+  void clear() noexcept;
+  static constexpr std::size_t kKept = std::size_t{16} << 10;
   uint8_t* row(std::size_t input, int64_t index) const {
     return memory->data() + offsets[input] + rowBytes[input] * static_cast<std::size_t>(index);
   }

@@ -50,7 +50,10 @@ std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cud
 }
 
 Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine)
-    : device_(device), engine_(std::move(engine)), profiles_(engine_->profiles()) {
+    : device_(device),
+      pinned_(cuda::PinnedPool::of(device)),
+      engine_(std::move(engine)),
+      profiles_(engine_->profiles()) {
   for (int32_t i = 0; i < engine_->ioTensors(); ++i) {
     const char* name = engine_->ioTensorName(i);
     const bool input = engine_->isInput(name);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../cuda/device.h"
+#include "../cuda/pinned.h"
 #include "../tensorrt/interfaces.h"
 #include "batch.h"
 
@@ -43,6 +44,8 @@ class Engine {
   const tensorrt::Library& library() const noexcept { return engine_->library(); }
   const std::vector<IoTensor>& inputs() const noexcept { return inputs_; }
   const std::vector<IoTensor>& outputs() const noexcept { return outputs_; }
+  // where memory for requests and results comes from
+  cuda::PinnedPool& pinned() const noexcept { return pinned_; }
   int32_t profiles() const noexcept { return profiles_; }
   // bytes of scratch memory that each context takes
   int64_t contextMemory() const { return engine_->contextMemory(); }
@@ -71,6 +74,7 @@ class Engine {
   IoTensor describe(const char* name, bool input) const;
 
   const cuda::DeviceContext& device_;
+  cuda::PinnedPool& pinned_;
   std::shared_ptr<tensorrt::CudaEngine> engine_;
   int32_t profiles_;
   std::vector<IoTensor> inputs_;

@@ -60,9 +60,9 @@ void Lane::enqueue(std::shared_ptr<Batch> batch) {
 }
 
 void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
-  const Shapes shapes = shapesOf(*batch);
-  setShapes(*batch, shapes);
-  if (slot.begin(std::move(batch), shapes, setting_.outputs)) graphs_.forgetSlot(slot.number);
+  readShapes(*batch);
+  setShapes(*batch);
+  if (slot.begin(std::move(batch), shapes_, setting_.outputs)) graphs_.forgetSlot(slot.number);
   slot.timed = timedNow(count_++);
   const bool small = slot.bytes() <= kSmall;
   const cuda::OwnedStream& in = small ? computeStream_ : copyInStream_;
@@ -76,8 +76,8 @@ void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
     computeStream_.waitFor(slot.copiedIn.get());
   }
 
-  const std::optional<GraphCache::Key> key = graphKey(slot);
-  const cuda::OwnedGraph* graph = key ? graphs_.find(*key) : nullptr;
+  const GraphCache::Key* key = graphKey(slot);
+  const cuda::OwnedGraph* graph = key != nullptr ? graphs_.find(*key) : nullptr;
   if (graph == nullptr) bind(slot);
   if (slot.timed) slot.clocks().computeStart.record(computeStream_);
   if (graph == nullptr) {
@@ -97,19 +97,18 @@ void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
   slot.done.record(out);
   // The batch is on its way; the context has just run this shape, bound to this slot, without a graph, as TensorRT
   // wants it before a capture.
-  if (key && graph == nullptr && graphs_.shouldCapture(*key)) capture(*key);
+  if (key != nullptr && graph == nullptr && graphs_.shouldCapture(*key)) capture(*key);
 }
 
-Shapes Lane::shapesOf(const Batch& batch) const {
-  Shapes shapes = batch.shapes;
-  if (options_.merging) {
-    for (Shape& shape : shapes)
-      shape[0] = std::max(batch.rows, std::min(padded(batch.rows, options_.pad), options_.maxBatch));
-  }
-  return shapes;
+void Lane::readShapes(const Batch& batch) {
+  shapes_ = batch.shapes;
+  if (!options_.merging) return;
+  for (Shape& shape : shapes_)
+    shape[0] = std::max(batch.rows, std::min(padded(batch.rows, options_.pad), options_.maxBatch));
 }
 
-void Lane::setShapes(const Batch& batch, const Shapes& shapes) {
+void Lane::setShapes(const Batch& batch) {
+  const Shapes& shapes = shapes_;
   // what a host tensor holds may decide over shapes too
   if (setting_.known && shapes == setting_.shapes && !engine_->hasHostInputs()) return;
   setting_.known = false;
@@ -172,11 +171,12 @@ void Lane::enqueueContext(Slot& slot) {
 }
 
 // Nothing where a graph would not do what an enqueue does.
-std::optional<GraphCache::Key> Lane::graphKey(const Slot& slot) const {
-  if (options_.graphs == GraphMode::off || setting_.dependent || engine_->hasHostTensors()) return std::nullopt;
-  GraphCache::Key key{slot.number, setting_.profile};
-  for (const Shape& shape : setting_.shapes) key.insert(key.end(), shape.begin(), shape.end());
-  return key;
+// Null where no graph can be.
+const GraphCache::Key* Lane::graphKey(const Slot& slot) {
+  if (options_.graphs == GraphMode::off || setting_.dependent || engine_->hasHostTensors()) return nullptr;
+  key_.assign({slot.number, setting_.profile});
+  for (const Shape& shape : setting_.shapes) key_.insert(key_.end(), shape.begin(), shape.end());
+  return &key_;
 }
 
 // The batch does not depend on it: a shape that cannot be captured runs without, and what broke the device shows when

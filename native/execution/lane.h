@@ -60,12 +60,12 @@ class Lane {
   };
 
   void start(Slot& slot, std::shared_ptr<Batch> batch);
-  Shapes shapesOf(const Batch& batch) const;
-  void setShapes(const Batch& batch, const Shapes& shapes);
+  void readShapes(const Batch& batch);
+  void setShapes(const Batch& batch);
   void setProfile(int32_t profile);
   void bind(Slot& slot);
   void enqueueContext(Slot& slot);
-  std::optional<GraphCache::Key> graphKey(const Slot& slot) const;
+  const GraphCache::Key* graphKey(const Slot& slot);
   void capture(const GraphCache::Key& key);
   void wait(const Slot& slot, bool spin) const;
   Timing timingOf(Slot& slot) const noexcept;
@@ -83,6 +83,8 @@ class Lane {
   Engine::Context context_;  // goes before the slots, whose allocators it may call
   GraphCache graphs_;
   Setting setting_;
+  Shapes shapes_;        // of the batch that is being enqueued; kept for its memory
+  GraphCache::Key key_;  // likewise
   uint64_t count_ = 0;
 };
 

@@ -8,6 +8,7 @@
 namespace nt::execution {
 namespace {
 
+constexpr std::size_t kMostSpare = 64;   // batches
 constexpr std::size_t kAlignment = 256;  // as cudaMalloc's: every element type, and whole cache lines
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
@@ -22,19 +23,27 @@ bool mergeable(const Shapes& a, const Shapes& b) {
 
 }  // namespace
 
-std::shared_ptr<Batch> layOut(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
-                              int64_t rows, bool merging, const Allocate& allocate) {
-  auto batch = std::make_shared<Batch>();
-  batch->shapes = shapes;
-  batch->rowBytes = rowBytes;
+void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
+            int64_t rows, bool merging, const Allocate& allocate) {
+  batch.shapes = shapes;
+  batch.rowBytes = rowBytes;
+  batch.offsets.clear();
   std::size_t bytes = 0;
   for (std::size_t input = 0; input < rowBytes.size(); ++input) {
-    batch->offsets.push_back(bytes);
+    batch.offsets.push_back(bytes);
     const bool elsewhere = !merging && first.lease(input) != nullptr;
     bytes += elsewhere ? 0 : aligned(rowBytes[input] * static_cast<std::size_t>(merging ? rows : 1));
   }
-  batch->memory = allocate(bytes);
-  return batch;
+  if (!batch.memory || batch.memory->capacity() < bytes) batch.memory = allocate(bytes);
+  batch.memory->rest(false);
+}
+
+void Batch::clear() noexcept {
+  parts.clear();
+  rows = 0;
+  full = false;
+  if (memory && memory->capacity() > kKept) memory.reset();
+  if (memory) memory->rest(true);
 }
 
 void Batch::add(Part part) {
@@ -44,10 +53,12 @@ void Batch::add(Part part) {
 }
 
 Queue::Queue(BatchingOptions batching, std::size_t limit, Allocate allocate)
-    : batching_(std::move(batching)), limit_(limit), allocate_(std::move(allocate)) {}
+    : batching_(std::move(batching)), limit_(limit), allocate_(std::move(allocate)) {
+  spare_.reserve(kMostSpare);
+}
 
 Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (closed_) throw Error("ERR_TRT_CLOSED", "The engine is closed");
   if (waiting_ >= limit_) {
     throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) +
@@ -55,7 +66,8 @@ Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>
   }
   std::shared_ptr<Batch> batch = openFor(shapes, part.rows);
   if (!batch) {
-    batch = layOut(shapes, rowBytes, part, batching_.maxBatch, batching_.maxBatch > 1, allocate_);
+    batch = emptyBatch();
+    layOut(*batch, shapes, rowBytes, part, batching_.maxBatch, batching_.maxBatch > 1, allocate_);
     batches_.push_back(batch);
   }
   const int64_t row = batch->rows;
@@ -64,6 +76,21 @@ Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>
   ++batch->writers;
   ++waiting_;
   return {std::move(batch), row};
+}
+
+std::shared_ptr<Batch> Queue::emptyBatch() {
+  if (spare_.empty()) return std::make_shared<Batch>();
+  std::shared_ptr<Batch> batch = std::move(spare_.back());
+  spare_.pop_back();
+  return batch;
+}
+
+void Queue::recycle(std::shared_ptr<Batch> batch) noexcept {
+  batch->clear();  // before the lock: a lease may be the last to hold something
+  const std::lock_guard<std::mutex> lock(mutex_);
+  // a caller that has just committed its request may still hold its place
+  if (batch.use_count() > 1 || closed_ || spare_.size() == spare_.capacity()) return;
+  spare_.push_back(std::move(batch));
 }
 
 std::shared_ptr<Batch> Queue::openFor(const Shapes& shapes, int64_t rows) const {
@@ -77,13 +104,17 @@ std::shared_ptr<Batch> Queue::openFor(const Shapes& shapes, int64_t rows) const 
 }
 
 void Queue::commit(const Place& place) {
-  const std::lock_guard lock(mutex_);
-  --place.batch->writers;
-  if (sleepers_ > 0) changed_.notify_one();
+  bool wake = false;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --place.batch->writers;
+    wake = sleepers_ > 0;
+  }
+  if (wake) changed_.notify_one();  // after the lock, which who wakes wants at once
 }
 
 bool Queue::cancel(uint64_t request) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   for (auto each = batches_.begin(); each != batches_.end(); ++each) {
     Batch& batch = **each;
     const auto part = std::ranges::find(batch.parts, request, &Part::request);
@@ -127,7 +158,7 @@ std::shared_ptr<Batch> Queue::takeLocked(TimePoint now) {
 }
 
 std::shared_ptr<Batch> Queue::take(TimePoint now) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return takeLocked(now);
 }
 
@@ -142,12 +173,12 @@ std::optional<TimePoint> Queue::nextDueLocked() const {
 }
 
 std::optional<TimePoint> Queue::nextDue() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return nextDueLocked();
 }
 
 std::shared_ptr<Batch> Queue::waitAndTake() {
-  std::unique_lock lock(mutex_);
+  std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
     if (std::shared_ptr<Batch> batch = takeLocked(Clock::now())) {
       // another batch may be due for a lane that sleeps; and after the last one, all may go
@@ -171,13 +202,14 @@ std::shared_ptr<Batch> Queue::waitAndTake() {
 }
 
 void Queue::close() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
+  spare_.clear();
   changed_.notify_all();
 }
 
 std::vector<std::shared_ptr<Batch>> Queue::drain() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<Batch>> all(batches_.begin(), batches_.end());
   batches_.clear();
   waiting_ = 0;
@@ -186,12 +218,12 @@ std::vector<std::shared_ptr<Batch>> Queue::drain() {
 }
 
 std::size_t Queue::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return waiting_;
 }
 
 bool Queue::closed() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mutex_);
   return closed_;
 }
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "../base/mutex.h"
 #include "batch.h"
 
 namespace nt::execution {
@@ -26,10 +27,10 @@ struct BatchingOptions {
 
 using Allocate = std::function<std::shared_ptr<cuda::PinnedBlock>(std::size_t bytes)>;
 
-// An empty batch for requests like `first`, with memory for `rows` rows. Where nothing merges, what `first` leases
-// needs none.
-std::shared_ptr<Batch> layOut(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
-                              int64_t rows, bool merging, const Allocate& allocate);
+// Makes an empty batch one for requests like `first`, with memory for `rows` rows. Where nothing merges, what `first`
+// leases needs none.
+void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
+            int64_t rows, bool merging, const Allocate& allocate);
 
 class Queue {
  public:
@@ -45,6 +46,9 @@ class Queue {
   };
   Place reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part);
   void commit(const Place& place);
+
+  // Takes back a batch that is done with: the next one then needs no memory of its own. Its leases end here.
+  void recycle(std::shared_ptr<Batch> batch) noexcept;
 
   // Takes a request out again. False when it is not waiting any more.
   bool cancel(uint64_t request);
@@ -66,6 +70,7 @@ class Queue {
   const BatchingOptions& batching() const noexcept { return batching_; }
 
  private:
+  std::shared_ptr<Batch> emptyBatch();
   std::shared_ptr<Batch> openFor(const Shapes& shapes, int64_t rows) const;
   bool due(const Batch& batch, TimePoint now) const;
   std::shared_ptr<Batch> takeLocked(TimePoint now);
@@ -74,9 +79,10 @@ class Queue {
   const BatchingOptions batching_;
   const std::size_t limit_;
   const Allocate allocate_;
-  mutable std::mutex mutex_;
+  mutable AdaptiveMutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Batch>> batches_;
+  std::vector<std::shared_ptr<Batch>> spare_;
   std::size_t waiting_ = 0;
   int sleepers_ = 0;
   bool closed_ = false;

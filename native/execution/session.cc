@@ -32,7 +32,7 @@ Session::Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink si
       options_(consistent(std::move(options))),
       sink_(std::move(sink)),
       queue_(options_.batching, options_.maxQueue,
-             [this](std::size_t bytes) { return cuda::PinnedPool::of(engine_->device()).acquire(bytes); }) {
+             [this](std::size_t bytes) { return engine_->pinned().acquire(bytes); }) {
   if (options_.lane.merging) engine_->checkMergeable(options_.batching.maxBatch);
   if (options_.lane.profile >= std::max(engine_->profiles(), 1)) {
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a profile below " + std::to_string(engine_->profiles()) +
@@ -124,7 +124,7 @@ void Session::finish(Worker& worker) {
   }
   if (failure) return fail(std::move(batch), std::move(failure));
   running_ -= batch->parts.size();
-  batch.reset();  // leases end before anybody hears of the results
+  queue_.recycle(std::move(batch));  // leases end before anybody hears of the results
   stats_.finished(completions);
   sink_(std::move(completions));
 }
@@ -143,21 +143,20 @@ void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
   sink_(std::move(completions));
 }
 
-Shapes Session::shapesOf(const std::vector<Given>& inputs) const {
+void Session::readShapes(const std::vector<Given>& inputs, Shapes& shapes) const {
   const std::vector<IoTensor>& tensors = engine_->inputs();
   if (inputs.size() != tensors.size()) {
     throw Error("ERR_TRT_INVALID_ARGUMENT",
                 "Expected " + std::to_string(tensors.size()) + " inputs but received " + std::to_string(inputs.size()));
   }
-  Shapes shapes;
+  shapes.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].shape.size() != tensors[i].shape.size()) {
       throw Error("ERR_TRT_SHAPE", "Expected the shape " + shapeText(tensors[i].shape) + " for input '" +
                                        tensors[i].name + "' but received " + shapeText(inputs[i].shape));
     }
-    shapes.push_back(inputs[i].shape);
+    shapes[i] = inputs[i].shape;
   }
-  return shapes;
 }
 
 int64_t Session::rowsOf(const Shapes& shapes) const {
@@ -176,11 +175,11 @@ int64_t Session::rowsOf(const Shapes& shapes) const {
   return rows;
 }
 
-std::vector<std::size_t> Session::rowBytes(const std::vector<Given>& inputs, int64_t rows) const {
-  std::vector<std::size_t> bytes;
+void Session::readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const {
+  bytes.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::size_t size = tensorrt::byteSize(engine_->inputs()[i].dtype, inputs[i].shape);
-    const std::size_t given = inputs[i].lease ? size : inputs[i].bytes.size();
+    const std::size_t given = inputs[i].bytes.size();
     if (given != size) {
       throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(size) + " bytes for input '" +
                                        engine_->inputs()[i].name + "' of shape " + shapeText(inputs[i].shape) +
@@ -188,35 +187,30 @@ std::vector<std::size_t> Session::rowBytes(const std::vector<Given>& inputs, int
     }
     bytes.push_back(size / static_cast<std::size_t>(rows));
   }
-  return bytes;
 }
 
 void Session::copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].bytes.empty() || inputs[i].lease) continue;
+    if (inputs[i].bytes.empty() || inputs[i].leased) continue;
     std::memcpy(batch.row(i, row), inputs[i].bytes.data(), inputs[i].bytes.size());
     bytes += inputs[i].bytes.size();
   }
   stats_.copied(bytes);
 }
 
-void Session::prepare(const std::vector<Given>& inputs, const Shapes& shapes, Part& part) const {
+// Checks the inputs, and reads what queue and part have to know of them.
+void Session::measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const {
+  readShapes(inputs, scratch.shapes);
   engine_->device().throwIfLost();
-  part.rows = rowsOf(shapes);
+  part.rows = rowsOf(scratch.shapes);
+  readRowBytes(inputs, part.rows, scratch.rowBytes);
   part.asked = Clock::now();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].lease) continue;
-    part.leases.resize(inputs.size());
-    part.leases[i] = inputs[i].lease;
-  }
 }
 
-void Session::submit(const std::vector<Given>& inputs, Part part) {
-  const Shapes shapes = shapesOf(inputs);
-  prepare(inputs, shapes, part);
-  const std::vector<std::size_t> bytes = rowBytes(inputs, part.rows);
-  const Queue::Place place = queue_.reserve(shapes, bytes, std::move(part));
+void Session::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+  measure(inputs, part, scratch);
+  const Queue::Place place = queue_.reserve(scratch.shapes, scratch.rowBytes, std::move(part));
   copy(inputs, *place.batch, place.row);
   queue_.commit(place);
 }
@@ -244,11 +238,11 @@ std::unique_lock<std::mutex> Session::borrow(Worker*& chosen) {
 
 Completion Session::run(const std::vector<Given>& inputs, Part part) {
   engine_->device().makeCurrent();
-  const Shapes shapes = shapesOf(inputs);
-  prepare(inputs, shapes, part);
-  const std::shared_ptr<Batch> batch =
-      layOut(shapes, rowBytes(inputs, part.rows), part, part.rows, options_.lane.merging,
-             [this](std::size_t bytes) { return cuda::PinnedPool::of(engine_->device()).acquire(bytes); });
+  Scratch scratch;
+  measure(inputs, part, scratch);
+  const auto batch = std::make_shared<Batch>();
+  layOut(*batch, scratch.shapes, scratch.rowBytes, part, part.rows, options_.lane.merging,
+         [this](std::size_t bytes) { return engine_->pinned().acquire(bytes); });
   batch->add(std::move(part));
   copy(inputs, *batch, 0);
 
@@ -305,7 +299,7 @@ void Session::rest() {
 }
 
 Session::Memory Session::memory() const {
-  const auto& pool = cuda::PinnedPool::of(engine_->device());
+  const auto& pool = engine_->pinned();
   Memory memory{0, pool.used(), pool.kept()};
   for (const auto& worker : workers_) {
     memory.device += worker->deviceBytes + static_cast<std::size_t>(std::max<int64_t>(engine_->contextMemory(), 0));

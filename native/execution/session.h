@@ -20,11 +20,17 @@ struct SessionOptions {
   std::size_t maxQueue = 4096;
 };
 
-// One input as the caller has it: memory that is copied before submit() returns, or leased memory that is not.
+// One input as the caller has it: it is copied before submit() returns, unless the part leases it.
 struct Given {
   Shape shape;
   std::span<const uint8_t> bytes;
-  Lease lease;
+  bool leased = false;
+};
+
+// What submit() works in. A caller that keeps it saves the next call from allocating.
+struct Scratch {
+  Shapes shapes;
+  std::vector<std::size_t> rowBytes;
 };
 
 class Session {
@@ -42,7 +48,7 @@ class Session {
 
   // Queues a request; its completion goes to the sink. Throws ERR_TRT_CLOSED, ERR_TRT_QUEUE_FULL, ERR_TRT_SHAPE,
   // ERR_TRT_DEVICE_LOST, ERR_TRT_OUT_OF_MEMORY; then nothing is queued.
-  void submit(const std::vector<Given>& inputs, Part part);
+  void submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
   // Takes a request out of the queue. False where it runs already: then its completion comes.
   bool cancel(uint64_t request);
   // Runs a request on the calling thread, on a lane that is idle, or waits for one; a lane that is waited for takes no
@@ -85,10 +91,10 @@ class Session {
   void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
   void finish(Worker& worker);
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
-  std::vector<std::size_t> rowBytes(const std::vector<Given>& inputs, int64_t rows) const;
-  Shapes shapesOf(const std::vector<Given>& inputs) const;
+  void measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const;
+  void readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const;
+  void readShapes(const std::vector<Given>& inputs, Shapes& shapes) const;
   int64_t rowsOf(const Shapes& shapes) const;
-  void prepare(const std::vector<Given>& inputs, const Shapes& shapes, Part& part) const;
   std::unique_lock<std::mutex> borrow(Worker*& chosen);
   void copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row);
 

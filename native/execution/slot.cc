@@ -67,7 +67,10 @@ bool Slot::begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::
   results_.resize(outputShapes.size());
   for (std::size_t i = 0; i < outputShapes.size(); ++i) {
     Result& result = results_[i];
-    result = {outputShapes[i], 0, std::ranges::any_of(outputShapes[i], [](int64_t dim) { return dim < 0; }), nullptr};
+    result.shape = outputShapes[i];
+    result.rowBytes = 0;
+    result.dependent = std::ranges::any_of(result.shape, [](int64_t dim) { return dim < 0; });
+    result.host = nullptr;
     if (merging_ && (result.dependent || result.shape.empty() || result.shape[0] != shapes[0][0])) {
       throw Error("ERR_TRT_EXECUTION", "Output '" + engine_.outputs()[i].name + "' " + shapeText(result.shape) +
                                            " does not have one row for each of " + std::to_string(shapes[0][0]) +
@@ -85,7 +88,7 @@ bool Slot::begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::
 
 void Slot::end() noexcept {
   batch_.reset();
-  memory_.clear();
+  for (Result& result : results_) result.block.reset();
 }
 
 void Slot::measure(std::size_t output) {
@@ -115,9 +118,10 @@ void Slot::reserveHost() {
     needed = true;
   });
   if (!needed) return;
-  memory_.push_back(cuda::PinnedPool::of(engine_.device()).acquire(total));
-  uint8_t* next = memory_.back()->data();
+  const std::shared_ptr<cuda::PinnedBlock> block = engine_.pinned().acquire(total);
+  uint8_t* next = block->data();
   each([&](Result& result, std::size_t bytes) {
+    result.block = block;
     result.host = next;
     next += aligned(bytes);
   });
@@ -183,8 +187,8 @@ void Slot::learnDependentSizes() {
     results_[i].shape = *shape;
     measure(i);
     if (!needsHost(i)) continue;
-    memory_.push_back(cuda::PinnedPool::of(engine_.device()).acquire(results_[i].rowBytes));
-    results_[i].host = memory_.back()->data();
+    results_[i].block = engine_.pinned().acquire(results_[i].rowBytes);
+    results_[i].host = results_[i].block->data();
   }
 }
 
@@ -242,24 +246,24 @@ void Slot::complete(Completion& completion, const Part& part) const {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     if (!part.wants(i)) continue;
     Output& output = completion.outputs[i];
-    output.shape = results_[i].shape;
+    output.shape = ResultShape(results_[i].shape);
     if (merging_) output.shape[0] = part.rows;
     output.size = partBytes(i, part);
     const Target* target = part.target(i);
     if (target == nullptr) {
       output.data = partHost(i, part);
+      output.block = results_[i].block;
       continue;
     }
     if (target->size != output.size) {
       throw Error("ERR_TRT_SHAPE", "The tensor given for output '" + engine_.outputs()[i].name + "' has " +
                                        std::to_string(target->size) + " bytes, and the output " +
-                                       shapeText(output.shape) + " has " + std::to_string(output.size));
+                                       shapeText(output.shape.vector()) + " has " + std::to_string(output.size));
     }
     if (engine_.outputs()[i].onHost && output.size > 0) std::memcpy(target->data, results_[i].host, output.size);
     output.data = target->data;
     output.inTarget = true;
   }
-  completion.memory = memory_;
 }
 
 std::size_t Slot::deviceBytes() const noexcept {

@@ -56,7 +56,8 @@ class Slot {
     Shape shape;
     std::size_t rowBytes = 0;  // of one row where requests merge, else of the whole tensor
     bool dependent = false;
-    uint8_t* host = nullptr;  // where it goes, but for requests that named a target
+    uint8_t* host = nullptr;                   // where it goes, but for requests that named a target
+    std::shared_ptr<cuda::PinnedBlock> block;  // `host` is in it
   };
   void measure(std::size_t output);
   bool needsHost(std::size_t output) const;
@@ -76,7 +77,6 @@ class Slot {
   TimePoint started_;
   std::size_t bytes_ = 0;
   std::vector<Result> results_;
-  std::vector<std::shared_ptr<cuda::PinnedBlock>> memory_;
 };
 
 }  // namespace nt::execution

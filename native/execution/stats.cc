@@ -21,25 +21,14 @@ Samples::Percentiles Samples::percentiles() const {
   return {at(0.5), at(0.95), at(0.99), count_};
 }
 
-void Stats::enqueued() noexcept {
-  const std::lock_guard lock(mutex_);
-  ++counts_.batches;
-}
-
-void Stats::cancelled() noexcept {
-  const std::lock_guard lock(mutex_);
-  ++counts_.cancelled;
-}
-
-void Stats::copied(std::size_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
-  counts_.bytesCopied += bytes;
-}
+void Stats::enqueued() noexcept { batches_.fetch_add(1, std::memory_order_relaxed); }
+void Stats::cancelled() noexcept { cancelled_.fetch_add(1, std::memory_order_relaxed); }
+void Stats::copied(std::size_t bytes) noexcept { bytesCopied_.fetch_add(bytes, std::memory_order_relaxed); }
 
 void Stats::finished(const std::vector<Completion>& completions) noexcept {
   const std::lock_guard lock(mutex_);
   for (const Completion& completion : completions) {
-    ++(completion.failure ? counts_.failures : counts_.requests);
+    ++(completion.failure ? failures_ : requests_);
     if (completion.failure) continue;
     queue_.add(completion.timing.queue);
   }
@@ -52,7 +41,8 @@ void Stats::finished(const std::vector<Completion>& completions) noexcept {
 
 Stats::Snapshot Stats::snapshot() const {
   const std::lock_guard lock(mutex_);
-  return {counts_, queue_.percentiles(), copyIn_.percentiles(), compute_.percentiles(), copyOut_.percentiles()};
+  const Counts counts{requests_, failures_, cancelled_, batches_, bytesCopied_};
+  return {counts, queue_.percentiles(), copyIn_.percentiles(), compute_.percentiles(), copyOut_.percentiles()};
 }
 
 }  // namespace nt::execution

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -49,7 +50,10 @@ class Stats {
 
  private:
   mutable std::mutex mutex_;
-  Counts counts_;
+  uint64_t requests_ = 0;
+  uint64_t failures_ = 0;
+  // counted by whoever does it, without a wait
+  std::atomic<uint64_t> cancelled_{0}, batches_{0}, bytesCopied_{0};
   Samples queue_, copyIn_, compute_, copyOut_;
 };
 

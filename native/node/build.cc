@@ -8,6 +8,7 @@
 #include "environment.h"
 #include "errors.h"
 #include "exports.h"
+#include "options.h"
 #include "values.h"
 
 namespace nt::node {
@@ -19,19 +20,24 @@ building::ProfileShapes profileOf(const Napi::Value& value) {
   for (uint32_t i = 0; i < entries.Length(); ++i) {
     const Napi::Object entry = entries.Get(i).As<Napi::Object>();
     profile.emplace_back(stringOf(entry, "name"),
-                         building::ShapeRange{shapeOf(entry.Get("min"), "min"), shapeOf(entry.Get("opt"), "opt"),
-                                              shapeOf(entry.Get("max"), "max")});
+                         building::ShapeRange{integersOf(entry.Get("min"), "min"), integersOf(entry.Get("opt"), "opt"),
+                                              integersOf(entry.Get("max"), "max")});
   }
   return profile;
+}
+
+building::TimingCacheRequest timingCacheOf(const Napi::Value& value) {
+  if (value.IsUndefined()) return {};
+  const Napi::Object options = value.As<Napi::Object>();
+  return {stringOf(options, "path"), integerOf(options, "errorOnMiss", 0) != 0, integerOf(options, "editable", 0) != 0};
 }
 
 building::Request requestOf(const Napi::Object& options) {
   building::Request request;
   request.path = stringOf(options, "path");
   if (!options.Get("model").IsUndefined()) request.model = bytesOf(options.Get("model"), "model");
-  request.workspace = static_cast<std::size_t>(integerOf(options, "workspace", 0));
-  request.optimizationLevel = static_cast<int32_t>(integerOf(options, "optimizationLevel", -1));
-  request.tf32 = integerOf(options, "tf32", 1) != 0;
+  request.options = optionsOf(options.Get("options"));
+  request.timingCache = timingCacheOf(options.Get("timingCache"));
   const Napi::Array profiles = options.Get("profiles").As<Napi::Array>();
   for (uint32_t i = 0; i < profiles.Length(); ++i) request.profiles.push_back(profileOf(profiles.Get(i)));
   return request;
@@ -63,6 +69,13 @@ void setGpu(Napi::Env env, Napi::Object& object, const std::optional<cuda::Devic
   object.Set("gpu", value);
 }
 
+Napi::Object timingCacheValue(Napi::Env env, const building::TimingCacheFacts& facts) {
+  const Napi::Object value = Napi::Object::New(env);
+  value.Set("bytesBefore", static_cast<double>(facts.bytesBefore));
+  value.Set("bytesAfter", static_cast<double>(facts.bytesAfter));
+  return value;
+}
+
 Napi::Object resultValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
   const Napi::Object value = Napi::Object::New(env);
   const std::shared_ptr<tensorrt::HostMemory> plan = std::move(result.plan);
@@ -73,9 +86,8 @@ Napi::Object resultValue(Napi::Env env, const tensorrt::Library& library, buildi
   value.Set("inputs", tensorsValue(env, result.inputs));
   value.Set("outputs", tensorsValue(env, result.outputs));
   value.Set("layers", result.layers);
-  value.Set("workspace", static_cast<double>(result.workspace));
-  value.Set("optimizationLevel", result.optimizationLevel);
-  value.Set("tf32", result.tf32);
+  value.Set("settings", settingsValue(env, result.settings));
+  if (result.timingCache) value.Set("timingCache", timingCacheValue(env, *result.timingCache));
   value.Set("parseMs", result.parseMs);
   value.Set("buildMs", result.buildMs);
   return value;

@@ -35,10 +35,9 @@ void letGo(napi_env env, void*, void* hint) {
 }
 
 // An ArrayBuffer over the pinned memory itself, or null where it has to be copied.
-napi_value externalOver(Napi::Env env, const execution::Output& output,
-                        const std::shared_ptr<cuda::PinnedBlock>& block) {
+napi_value externalOver(Napi::Env env, const execution::Output& output) {
   if (externalBytes() + output.size > kPinnedLimit) return nullptr;
-  auto held = std::make_unique<Held>(Held{block, output.size});
+  auto held = std::make_unique<Held>(Held{output.block, output.size});
   napi_value result = nullptr;
   auto* data = const_cast<uint8_t*>(output.data);
   if (napi_create_external_arraybuffer(env, data, output.size, letGo, held.get(), &result) != napi_ok) return nullptr;
@@ -47,13 +46,6 @@ napi_value externalOver(Napi::Env env, const execution::Output& output,
   int64_t ignored = 0;
   napi_adjust_external_memory(env, static_cast<int64_t>(output.size), &ignored);
   return result;
-}
-
-const std::shared_ptr<cuda::PinnedBlock>& blockOf(const execution::Completion& completion, const uint8_t* data) {
-  for (const auto& block : completion.memory) {
-    if (data >= block->data() && data < block->data() + block->capacity()) return block;
-  }
-  return completion.memory.front();
 }
 
 }  // namespace
@@ -107,13 +99,12 @@ bool CompletionPort::append(Napi::Env env, execution::Completion& completion, Na
   put(completion.timing.compute);
   put(completion.timing.copyOut);
   if (completion.failure) objects.Set(objects.Length(), toJavaScript(env, completion.failure));
-  for (const execution::Output& output : completion.outputs) appendOutput(env, completion, output, objects);
+  for (const execution::Output& output : completion.outputs) appendOutput(env, output, objects);
   completion = {};  // its memory goes back to the pool
   return true;
 }
 
-void CompletionPort::appendOutput(Napi::Env env, execution::Completion& completion, const execution::Output& output,
-                                  Napi::Array& objects) {
+void CompletionPort::appendOutput(Napi::Env env, const execution::Output& output, Napi::Array& objects) {
   if (output.data == nullptr) return put(notWanted);
   if (output.inTarget) {
     put(target);
@@ -126,7 +117,7 @@ void CompletionPort::appendOutput(Napi::Env env, execution::Completion& completi
   } else {
     put(buffer);
     put(objects.Length());
-    napi_value value = output.size >= kExternal ? externalOver(env, output, blockOf(completion, output.data)) : nullptr;
+    napi_value value = output.size >= kExternal ? externalOver(env, output) : nullptr;
     if (value == nullptr) {
       Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, output.size);
       std::memcpy(copy.Data(), output.data, output.size);

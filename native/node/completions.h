@@ -34,8 +34,7 @@ class CompletionPort {
 
  private:
   bool append(Napi::Env env, execution::Completion& completion, Napi::Array& objects);
-  void appendOutput(Napi::Env env, execution::Completion& completion, const execution::Output& output,
-                    Napi::Array& objects);
+  void appendOutput(Napi::Env env, const execution::Output& output, Napi::Array& objects);
   void put(double value) { values_[used_++] = value; }
   bool fits(const execution::Completion& completion) const;
   void restart() { used_ = scratchUsed_ = 0; }

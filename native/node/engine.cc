@@ -192,7 +192,8 @@ struct Dispose {
 
 Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
   const auto environment = Environment::of(env);
-  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(session), environment, {}, {}}, Dispose{});
+  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(session), environment, {}, {}, {}, {}},
+                                             Dispose{});
   // all of it is gone when the environment is: finalizers, which come later, would free it beside the process's own end
   const std::weak_ptr<Session> weak = handle->session;
   handle->closer = environment->addCloser(

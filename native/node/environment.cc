@@ -117,21 +117,24 @@ void Environment::post(Call call) {
 }
 
 void Environment::complete(std::vector<execution::Completion> completions) {
-  const std::lock_guard lock(mutex_);
-  if (ended_) return;
-  if (completions_.empty()) {
-    completions_ = std::move(completions);
-  } else {
-    std::move(completions.begin(), completions.end(), std::back_inserter(completions_));
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (ended_) return;
+    if (completions_.empty()) {
+      completions_ = std::move(completions);
+    } else {
+      std::move(completions.begin(), completions.end(), std::back_inserter(completions_));
+    }
+    first = !std::exchange(woken_, true);
   }
-  wakeUp();
+  // after the lock, which JavaScript wants at once; lanes end before the environment lets go of wakeUp_
+  if (first) wakeUp_.NonBlockingCall();
 }
 
 // Once for all that came since JavaScript looked last; the lock is held.
 void Environment::wakeUp() {
-  if (woken_) return;
-  woken_ = true;
-  wakeUp_.NonBlockingCall();
+  if (!std::exchange(woken_, true)) wakeUp_.NonBlockingCall();
 }
 
 void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "../base/exit.h"
+#include "../base/mutex.h"
 #include "completions.h"
 
 namespace nt::node {
@@ -83,7 +84,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   std::unique_ptr<CompletionPort> port_;
   int pending_ = 0;  // promises not settled yet; touched on the JavaScript thread only
 
-  std::mutex mutex_;
+  AdaptiveMutex mutex_;
   std::vector<Call> calls_;
   std::vector<execution::Completion> completions_;
   bool woken_ = false;

@@ -16,6 +16,9 @@ struct EngineHandle {
   std::shared_ptr<Environment> environment;
   Environment::Closers::iterator closer;
   std::vector<execution::Target> targets;  // for the next call, by output; empty when none
+  // What a call works in, kept for the next one. Nothing runs JavaScript while they are in use.
+  std::vector<execution::Given> given;
+  execution::Scratch scratch;
 
   // Throws ERR_TRT_CLOSED.
   execution::Session& open() const {

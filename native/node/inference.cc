@@ -20,20 +20,25 @@ constexpr double kMostDimensions = 8;           // of TensorRT's Dims
 struct Arguments {
   napi_env env;
   EngineHandle* handle = nullptr;
-  std::vector<napi_value> values;
+  napi_value few[8] = {};
+  std::vector<napi_value> many;  // where these are too few
+  std::span<napi_value> values;
 
-  Arguments(napi_env env, napi_callback_info info) : env(env), values(16) {
+  Arguments(napi_env env, napi_callback_info info) : env(env), values(few) {
     std::size_t count = values.size();
     void* data = nullptr;
     napi_get_cb_info(env, info, &count, values.data(), nullptr, &data);
     if (count > values.size()) {
-      values.resize(std::min(count, kMostArguments));
+      many.resize(std::min(count, kMostArguments));
+      values = many;
       count = values.size();  // what there is room for
       napi_get_cb_info(env, info, &count, values.data(), nullptr, &data);
     }
-    values.resize(std::min(count, values.size()));
+    values = values.first(std::min(count, values.size()));
     handle = static_cast<std::shared_ptr<EngineHandle>*>(data)->get();
   }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
 
   double number(std::size_t index) const {
     double value = 0;
@@ -87,14 +92,16 @@ CompletionPort& portOf(const EngineHandle& handle) {
 
 // Rank and dimensions of each input, as lib/ wrote them into the shared array. They are believed only as far as memory
 // goes: a call by somebody else finds there what an earlier one left.
-std::vector<execution::Given> givenOf(const Arguments& arguments, std::size_t first, const double* dims,
-                                      std::size_t inputs) {
-  std::vector<execution::Given> given(inputs);
+std::vector<execution::Given>& givenOf(const Arguments& arguments, std::size_t first, const double* dims,
+                                       std::size_t inputs) {
+  std::vector<execution::Given>& given = arguments.handle->given;
+  given.resize(inputs);
   for (std::size_t i = 0; i < inputs; ++i) {
     const double rank = *dims++;
     if (!(rank >= 0 && rank <= kMostDimensions)) {
       throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected the rank of input " + std::to_string(i));
     }
+    given[i].shape.clear();
     for (double left = rank; left >= 1; --left) {
       const double dim = *dims++;
       if (!(dim >= 0 && dim <= kMostSafe)) {
@@ -107,14 +114,14 @@ std::vector<execution::Given> givenOf(const Arguments& arguments, std::size_t fi
   return given;
 }
 
-// Inputs in pinned memory of ours are not copied.
+// Inputs in pinned memory of ours are not copied: the part leases them.
 void lease(std::vector<execution::Given>& given, execution::Part& part) {
   for (std::size_t i = 0; i < given.size(); ++i) {
     std::shared_ptr<void> owner = leasePinned(given[i].bytes.data(), given[i].bytes.size());
+    given[i].leased = owner != nullptr;
     if (!owner) continue;
-    given[i].lease = {owner, given[i].bytes.data()};
     part.leases.resize(given.size());
-    part.leases[i] = given[i].lease;
+    part.leases[i] = {std::move(owner), given[i].bytes.data()};
   }
 }
 
@@ -133,9 +140,9 @@ napi_value submit(napi_env env, napi_callback_info info) {
     execution::Part part = partOf(arguments, 1);
     part.request = arguments.whole(0);
     execution::Session& session = handle.open();
-    auto given = givenOf(arguments, 2, portOf(handle).dims(), session.engine().inputs().size());
+    auto& given = givenOf(arguments, 2, portOf(handle).dims(), session.engine().inputs().size());
     lease(given, part);
-    session.submit(given, std::move(part));
+    session.submit(given, std::move(part), handle.scratch);
     handle.environment->begin(env);
     return nullptr;
   });
@@ -149,7 +156,7 @@ napi_value runSync(napi_env env, napi_callback_info info) {
     execution::Part part = partOf(arguments, 0);
     execution::Session& session = handle.open();
     CompletionPort& port = portOf(handle);
-    auto given = givenOf(arguments, 1, port.dims(), session.engine().inputs().size());
+    auto& given = givenOf(arguments, 1, port.dims(), session.engine().inputs().size());
     lease(given, part);
     execution::Completion completion = session.run(given, std::move(part));
     return port.write(env, completion);

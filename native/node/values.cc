@@ -27,17 +27,16 @@ int64_t integerOf(const Napi::Object& object, const char* key, int64_t fallback)
   return value.As<Napi::Number>().Int64Value();
 }
 
-std::vector<int64_t> shapeOf(const Napi::Value& value, const char* name) {
+std::vector<int64_t> integersOf(const Napi::Value& value, const char* name) {
   if (!value.IsArray()) throwExpected("an array of integers", name);
   const Napi::Array array = value.As<Napi::Array>();
-  std::vector<int64_t> shape(array.Length());
-  if (shape.size() > 8) throwExpected("at most 8 dimensions", name);
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const Napi::Value dim = array.Get(static_cast<uint32_t>(i));
-    if (!dim.IsNumber()) throwExpected("an array of integers", name);
-    shape[i] = dim.As<Napi::Number>().Int64Value();
+  std::vector<int64_t> integers(array.Length());
+  for (std::size_t i = 0; i < integers.size(); ++i) {
+    const Napi::Value element = array.Get(static_cast<uint32_t>(i));
+    if (!element.IsNumber()) throwExpected("an array of integers", name);
+    integers[i] = element.As<Napi::Number>().Int64Value();
   }
-  return shape;
+  return integers;
 }
 
 std::vector<uint8_t> bytesOf(const Napi::Value& value, const char* name) {

@@ -13,7 +13,7 @@ namespace nt::node {
 // The property's value, or the fallback where it is undefined. Throw ERR_TRT_INVALID_ARGUMENT on other types.
 std::string stringOf(const Napi::Object& object, const char* key, const std::string& fallback = "");
 int64_t integerOf(const Napi::Object& object, const char* key, int64_t fallback);
-std::vector<int64_t> shapeOf(const Napi::Value& value, const char* name);
+std::vector<int64_t> integersOf(const Napi::Value& value, const char* name);
 
 // A copy of a Uint8Array's (or any view's) bytes.
 std::vector<uint8_t> bytesOf(const Napi::Value& value, const char* name);

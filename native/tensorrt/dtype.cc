@@ -28,6 +28,7 @@ const Facts& facts(DType type) noexcept { return kFacts[static_cast<std::size_t>
 }  // namespace
 
 const char* dtypeName(DType type) noexcept { return facts(type).name; }
+Enumerator dtypeEnumerator(DType type) noexcept { return facts(type).enumerator; }
 int dtypeBits(DType type) noexcept { return facts(type).bits; }
 
 std::optional<DType> dtypeByName(std::string_view name) noexcept {

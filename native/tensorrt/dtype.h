@@ -5,13 +5,14 @@
 #include <optional>
 #include <string_view>
 
-#include "abi.h"
+#include "enums.h"
 
 namespace nt::tensorrt {
 
 enum class DType : uint8_t { float32, float16, bfloat16, int32, int64, int8, uint8, boolean, fp8, int4, fp4 };
 
 const char* dtypeName(DType type) noexcept;
+Enumerator dtypeEnumerator(DType type) noexcept;
 std::optional<DType> dtypeByName(std::string_view name) noexcept;
 // Bits of one element; below 8 the elements are packed.
 int dtypeBits(DType type) noexcept;

@@ -19,4 +19,9 @@ int32_t enumNumber(Enumerator enumerator, Family family) noexcept {
   return kRows[static_cast<std::size_t>(enumerator)].slots[static_cast<std::size_t>(family)].index;
 }
 
+int32_t enumNumber(Enumerator enumerator, Family family, const Version& version) noexcept {
+  const Slot slot = kRows[static_cast<std::size_t>(enumerator)].slots[static_cast<std::size_t>(family)];
+  return hasSlot(slot, family, version) ? slot.index : -1;
+}
+
 }  // namespace nt::tensorrt

@@ -24,7 +24,9 @@ struct EnumRow {
 
 std::span<const EnumRow, kEnumerators> enumRows() noexcept;
 
-// The number of an enumerator that every family has.
+// The number of an enumerator in a family, or -1 where it has none.
 int32_t enumNumber(Enumerator enumerator, Family family) noexcept;
+// The same for one version of the family: -1 where the enumerator came later.
+int32_t enumNumber(Enumerator enumerator, Family family, const Version& version) noexcept;
 
 }  // namespace nt::tensorrt

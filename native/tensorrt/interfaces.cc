@@ -5,18 +5,70 @@
 namespace nt::tensorrt {
 namespace {
 
-// Before 11, a network without this flag has an implicit batch dimension, which 10 refuses.
-uint32_t networkFlags(Family family) {
-  const int32_t explicitBatch = enumNumber(Enumerator::NetworkDefinitionCreationFlag_kEXPLICIT_BATCH, family);
-  return explicitBatch < 0 ? 0 : 1U << static_cast<uint32_t>(explicitBatch);
+uint32_t bit(int32_t number) { return 1U << static_cast<uint32_t>(number); }
+
+// Before 11, a network without kEXPLICIT_BATCH has an implicit batch dimension, which 10 refuses.
+uint32_t networkFlags(const Library& library, bool stronglyTyped) {
+  uint32_t flags = 0;
+  if (library.has(Enumerator::NetworkDefinitionCreationFlag_kEXPLICIT_BATCH)) {
+    flags |= bit(library.number(Enumerator::NetworkDefinitionCreationFlag_kEXPLICIT_BATCH));
+  }
+  if (stronglyTyped) flags |= bit(library.require(Enumerator::NetworkDefinitionCreationFlag_kSTRONGLY_TYPED));
+  return flags;
 }
 
 }  // namespace
 
 std::string Tensor::name() const { return orEmpty(call<Method::VTensor_getName>()); }
 
-std::unique_ptr<NetworkDefinition> Builder::createNetwork() {
-  void* object = call<Method::VBuilder_createNetworkV2>(networkFlags(library().family()));
+std::string Layer::name() const { return orEmpty(call<Method::VLayer_getName>()); }
+
+bool OptimizationProfile::setValues(const std::string& input, Enumerator selector, const std::vector<int64_t>& values) {
+  const auto count = static_cast<int32_t>(values.size());
+  if (library().has(Method::VOptimizationProfile_setShapeValuesV2)) {
+    return call<Method::VOptimizationProfile_setShapeValuesV2>(input.c_str(), library().number(selector), values.data(),
+                                                               count);
+  }
+  std::vector<int32_t> narrow;
+  for (const int64_t value : values) {  // before 10.11 the values have 32 bits
+    if (value < INT32_MIN || value > INT32_MAX) library().require(Method::VOptimizationProfile_setShapeValuesV2);
+    narrow.push_back(static_cast<int32_t>(value));
+  }
+  return call<Method::VOptimizationProfile_setShapeValues>(input.c_str(), library().number(selector), narrow.data(),
+                                                           count);
+}
+
+void BuilderConfig::setPluginsToSerialize(const std::vector<std::string>& paths) {
+  std::vector<const char*> pointers;
+  for (const std::string& path : paths) pointers.push_back(path.c_str());
+  call<Method::VBuilderConfig_setPluginsToSerialize>(pointers.data(), static_cast<int32_t>(pointers.size()));
+}
+
+std::vector<std::string> BuilderConfig::pluginsToSerialize() const {
+  std::vector<std::string> paths;
+  const int32_t count = call<Method::VBuilderConfig_getNbPluginsToSerialize>();
+  for (int32_t i = 0; i < count; ++i) paths.emplace_back(orEmpty(call<Method::VBuilderConfig_getPluginToSerialize>(i)));
+  return paths;
+}
+
+bool BuilderConfig::setComputeCapabilities(const std::vector<int32_t>& capabilities) {
+  const auto count = static_cast<int32_t>(capabilities.size());
+  bool set = call<Method::VBuilderConfig_setNbComputeCapabilities>(count);
+  for (int32_t i = 0; set && i < count; ++i) {
+    set = call<Method::VBuilderConfig_setComputeCapability>(capabilities[static_cast<std::size_t>(i)], i);
+  }
+  return set;
+}
+
+std::vector<int32_t> BuilderConfig::computeCapabilities() const {
+  std::vector<int32_t> capabilities;
+  const int32_t count = call<Method::VBuilderConfig_getNbComputeCapabilities>();
+  for (int32_t i = 0; i < count; ++i) capabilities.push_back(call<Method::VBuilderConfig_getComputeCapability>(i));
+  return capabilities;
+}
+
+std::unique_ptr<NetworkDefinition> Builder::createNetwork(bool stronglyTyped) {
+  void* object = call<Method::VBuilder_createNetworkV2>(networkFlags(library(), stronglyTyped));
   if (object == nullptr) throw Error("ERR_TRT_BUILD", library().name() + " could not create a network");
   return std::make_unique<NetworkDefinition>(library(), object);
 }
@@ -29,6 +81,16 @@ std::unique_ptr<BuilderConfig> Builder::createConfig() {
 
 std::unique_ptr<HostMemory> Builder::buildSerializedNetwork(NetworkDefinition& network, BuilderConfig& config) {
   void* object = call<Method::VBuilder_buildSerializedNetwork>(network.get(), config.get());
+  return object == nullptr ? nullptr : std::make_unique<HostMemory>(library(), object);
+}
+
+std::unique_ptr<TimingCache> BuilderConfig::createTimingCache(const void* data, std::size_t size) {
+  void* object = call<Method::VBuilderConfig_createTimingCache>(data, size);
+  return object == nullptr ? nullptr : std::make_unique<TimingCache>(library(), object);
+}
+
+std::unique_ptr<HostMemory> TimingCache::serialize() const {
+  void* object = call<Method::VTimingCache_serialize>();
   return object == nullptr ? nullptr : std::make_unique<HostMemory>(library(), object);
 }
 

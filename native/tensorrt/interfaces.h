@@ -57,6 +57,31 @@ class Tensor : public Reference {
   Dims dimensions() const { return call<Method::VTensor_getDimensions>(); }
   int32_t type() const { return call<Method::VTensor_getType>(); }
   bool isShapeTensor() const { return call<Method::VTensor_isShapeTensor>(); }
+  void setType(int32_t type) { call<Method::VTensor_setType>(type); }
+  // one bit for each TensorFormat
+  void setAllowedFormats(uint32_t formats) { call<Method::VTensor_setAllowedFormats>(formats); }
+  uint32_t allowedFormats() const { return call<Method::VTensor_getAllowedFormats>(); }
+};
+
+class Layer : public Reference {
+ public:
+  using Reference::Reference;
+  std::string name() const;
+  int32_t type() const { return call<Method::VLayer_getType>(); }
+  int32_t inputs() const { return call<Method::VLayer_getNbInputs>(); }
+  int32_t outputs() const { return call<Method::VLayer_getNbOutputs>(); }
+  // nothing for an optional input that is not given
+  std::optional<Tensor> input(int32_t i) const { return tensor(call<Method::VLayer_getInput>(i)); }
+  std::optional<Tensor> output(int32_t i) const { return tensor(call<Method::VLayer_getOutput>(i)); }
+  void setPrecision(int32_t type) { call<Method::VLayer_setPrecision>(type); }
+  int32_t precision() const { return call<Method::VLayer_getPrecision>(); }
+  void setOutputType(int32_t i, int32_t type) { call<Method::VLayer_setOutputType>(i, type); }
+  int32_t outputType(int32_t i) const { return call<Method::VLayer_getOutputType>(i); }
+
+ private:
+  std::optional<Tensor> tensor(void* object) const {
+    return object == nullptr ? std::nullopt : std::optional<Tensor>({library(), object});
+  }
 };
 
 class NetworkDefinition : public Owned {
@@ -67,6 +92,11 @@ class NetworkDefinition : public Owned {
   int32_t outputs() const { return call<Method::VNetworkDefinition_getNbOutputs>(); }
   Tensor input(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getInput>(i)}; }
   Tensor output(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getOutput>(i)}; }
+  Layer layer(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getLayer>(i)}; }
+  bool flag(Enumerator flag) const { return call<Method::VNetworkDefinition_getFlag>(library().require(flag)); }
+  bool markWeightsRefittable(const std::string& name) {
+    return call<Method::VNetworkDefinition_markWeightsRefittable>(name.c_str());
+  }
 };
 
 class OptimizationProfile : public Reference {  // owned by the builder
@@ -75,7 +105,21 @@ class OptimizationProfile : public Reference {  // owned by the builder
   bool setDimensions(const std::string& input, Enumerator selector, const Dims& dims) {
     return call<Method::VOptimizationProfile_setDimensions>(input.c_str(), library().number(selector), &dims);
   }
+  // the values of a shape tensor
+  bool setValues(const std::string& input, Enumerator selector, const std::vector<int64_t>& values);
   bool isValid() const { return call<Method::VOptimizationProfile_isValid>(); }
+};
+
+// What builders measured. It must outlive all builders that use it.
+class TimingCache : public Owned {
+ public:
+  using Owned::Owned;
+  // null on failure
+  std::unique_ptr<HostMemory> serialize() const;
+  // Takes the entries that are missing here. False where the other cache is of another TensorRT or GPU.
+  bool combine(const TimingCache& other) {
+    return call<Method::VTimingCache_combine>(static_cast<const void*>(other.get()), false);
+  }
 };
 
 class BuilderConfig : public Owned {
@@ -84,16 +128,52 @@ class BuilderConfig : public Owned {
   int32_t addOptimizationProfile(const OptimizationProfile& profile) {
     return call<Method::VBuilderConfig_addOptimizationProfile>(static_cast<const void*>(profile.get()));
   }
-  void setWorkspace(std::size_t bytes) {
-    call<Method::VBuilderConfig_setMemoryPoolLimit>(library().number(Enumerator::MemoryPoolType_kWORKSPACE), bytes);
+  void setMemoryPoolLimit(Enumerator pool, std::size_t bytes) {
+    call<Method::VBuilderConfig_setMemoryPoolLimit>(library().require(pool), bytes);
   }
-  std::size_t workspace() const {
-    return call<Method::VBuilderConfig_getMemoryPoolLimit>(library().number(Enumerator::MemoryPoolType_kWORKSPACE));
+  std::size_t memoryPoolLimit(Enumerator pool) const {
+    return call<Method::VBuilderConfig_getMemoryPoolLimit>(library().require(pool));
   }
   void setOptimizationLevel(int32_t level) { call<Method::VBuilderConfig_setBuilderOptimizationLevel>(level); }
   int32_t optimizationLevel() const { return call<Method::VBuilderConfig_getBuilderOptimizationLevel>(); }
-  void clearFlag(Enumerator flag) { call<Method::VBuilderConfig_clearFlag>(library().number(flag)); }
-  bool flag(Enumerator flag) const { return call<Method::VBuilderConfig_getFlag>(library().number(flag)); }
+  void setAvgTimingIterations(int32_t count) { call<Method::VBuilderConfig_setAvgTimingIterations>(count); }
+  int32_t avgTimingIterations() const { return call<Method::VBuilderConfig_getAvgTimingIterations>(); }
+  void setMaxAuxStreams(int32_t count) { call<Method::VBuilderConfig_setMaxAuxStreams>(count); }
+  int32_t maxAuxStreams() const { return call<Method::VBuilderConfig_getMaxAuxStreams>(); }
+  void setMaxTactics(int32_t count) { call<Method::VBuilderConfig_setMaxNbTactics>(count); }
+  int32_t maxTactics() const { return call<Method::VBuilderConfig_getMaxNbTactics>(); }
+  void setFlag(Enumerator flag) { call<Method::VBuilderConfig_setFlag>(library().require(flag)); }
+  void clearFlag(Enumerator flag) { call<Method::VBuilderConfig_clearFlag>(library().require(flag)); }
+  // false where this version has no such flag
+  bool flag(Enumerator flag) const {
+    return library().has(flag) && call<Method::VBuilderConfig_getFlag>(library().number(flag));
+  }
+  void setProfilingVerbosity(int32_t level) { call<Method::VBuilderConfig_setProfilingVerbosity>(level); }
+  int32_t profilingVerbosity() const { return call<Method::VBuilderConfig_getProfilingVerbosity>(); }
+  void setHardwareCompatibility(int32_t level) { call<Method::VBuilderConfig_setHardwareCompatibilityLevel>(level); }
+  int32_t hardwareCompatibility() const { return call<Method::VBuilderConfig_getHardwareCompatibilityLevel>(); }
+  void setRuntimePlatform(int32_t platform) { call<Method::VBuilderConfig_setRuntimePlatform>(platform); }
+  int32_t runtimePlatform() const { return call<Method::VBuilderConfig_getRuntimePlatform>(); }
+  // one bit for each TacticSource
+  bool setTacticSources(uint32_t sources) { return call<Method::VBuilderConfig_setTacticSources>(sources); }
+  uint32_t tacticSources() const { return call<Method::VBuilderConfig_getTacticSources>(); }
+  void setPreviewFeature(Enumerator feature, bool on) {
+    call<Method::VBuilderConfig_setPreviewFeature>(library().require(feature), on);
+  }
+  bool previewFeature(Enumerator feature) const {
+    return call<Method::VBuilderConfig_getPreviewFeature>(library().require(feature));
+  }
+  void setPluginsToSerialize(const std::vector<std::string>& paths);
+  std::vector<std::string> pluginsToSerialize() const;
+  bool setComputeCapabilities(const std::vector<int32_t>& capabilities);
+  std::vector<int32_t> computeCapabilities() const;
+  // From what serialize() gave, or a new one from nothing; null where the bytes are damaged.
+  std::unique_ptr<TimingCache> createTimingCache(const void* data, std::size_t size);
+  // False where the cache is of another TensorRT or GPU.
+  bool setTimingCache(const TimingCache& cache) {
+    return call<Method::VBuilderConfig_setTimingCache>(static_cast<const void*>(cache.get()), false) &&
+           call<Method::VBuilderConfig_getTimingCache>() != nullptr;
+  }
   // `monitor` must outlive the build.
   void setProgressMonitor(void* monitor) { call<Method::VBuilderConfig_setProgressMonitor>(monitor); }
 };
@@ -101,10 +181,15 @@ class BuilderConfig : public Owned {
 class Builder : public Owned {
  public:
   explicit Builder(const Library& library) : Owned(library, library.createBuilder()) {}
-  std::unique_ptr<NetworkDefinition> createNetwork();
+  std::unique_ptr<NetworkDefinition> createNetwork(bool stronglyTyped = false);
   std::unique_ptr<BuilderConfig> createConfig();
   OptimizationProfile createOptimizationProfile() {
     return {library(), call<Method::VBuilder_createOptimizationProfile>()};
+  }
+  // whether the library of plugins at the path could be loaded; it stays while the builder lives
+  bool loadPlugins(const std::string& path) {
+    void* registry = call<Method::VBuilder_getPluginRegistry>();
+    return library().call<Method::IPluginRegistry_loadLibrary>(registry, path.c_str()) != nullptr;
   }
   // null when the build failed or was cancelled
   std::unique_ptr<HostMemory> buildSerializedNetwork(NetworkDefinition& network, BuilderConfig& config);
@@ -143,6 +228,9 @@ class Parser : public Reference {
     return call<Method::IParser_parse>(data, size, path);
   }
   bool supportsOperator(const std::string& name) const { return call<Method::IParser_supportsOperator>(name.c_str()); }
+  void setFlag(Enumerator flag) { call<Method::IParser_setFlag>(library().require(flag)); }
+  void clearFlag(Enumerator flag) { call<Method::IParser_clearFlag>(library().require(flag)); }
+  bool flag(Enumerator flag) const { return call<Method::IParser_getFlag>(library().require(flag)); }
   int32_t errors() const { return call<Method::IParser_getNbErrors>(); }
   ParserError error(int32_t i) const { return {library(), call<Method::IParser_getError>(i)}; }
 };

@@ -104,8 +104,16 @@ std::string Library::name() const {
 
 void Library::throwMissing(Method method) const {
   const MethodRow& row = methodRows()[static_cast<std::size_t>(method)];
-  throw Error("ERR_TRT_UNSUPPORTED", std::string(row.interface + 1) + "::" + row.method + " needs " +
-                                         methodRequirement(row, family_) + "; this is " + name());
+  throw Error("ERR_TRT_UNSUPPORTED", std::string("I") + (row.interface + 1) + "::" + row.method + " needs " +
+                                         requirement(row.slots, family_) + "; this is " + name());
+}
+
+int32_t Library::require(Enumerator enumerator) const {
+  const int32_t number = enumNumber(enumerator, family_, version_);
+  if (number >= 0) return number;
+  const EnumRow& row = enumRows()[static_cast<std::size_t>(enumerator)];
+  throw Error("ERR_TRT_UNSUPPORTED", std::string(row.enumeration) + "::" + row.enumerator + " needs " +
+                                         requirement(row.slots, family_) + "; this is " + name());
 }
 
 void* Library::createRuntime() const {

@@ -51,7 +51,11 @@ class Library {
   void* createRuntime() const;
   void* createBuilder() const;
 
+  // The number of an enumerator that every version has.
   int32_t number(Enumerator enumerator) const noexcept { return enumNumber(enumerator, family_); }
+  bool has(Enumerator enumerator) const noexcept { return enumNumber(enumerator, family_, version_) >= 0; }
+  // The number, or ERR_TRT_UNSUPPORTED with both versions.
+  int32_t require(Enumerator enumerator) const;
 
   // Calls a method of the public object. Throws ERR_TRT_UNSUPPORTED where this version lacks it.
   template <Method M, class... Args>
@@ -63,6 +67,10 @@ class Library {
     return Caller<Signature>::invoke(target, index_[row], args...);
   }
   bool has(Method method) const noexcept { return index_[static_cast<std::size_t>(method)] >= 0; }
+  // Throws ERR_TRT_UNSUPPORTED where this version lacks the method, for callers that want to know before they begin.
+  void require(Method method) const {
+    if (!has(method)) throwMissing(method);
+  }
 
   // Deletes a public object whose class begins with its destructor: the deleting one is entry 1.
   static void destroy(void* object) noexcept {

@@ -24,23 +24,31 @@ bool shiftedIn108(const MethodRow& row, const Version& version) noexcept {
 
 std::span<const MethodRow, kMethods> methodRows() noexcept { return kRows; }
 
+bool hasSlot(const Slot& slot, Family family, const Version& version) noexcept {
+  const bool rtx = family != Family::trt10 && family != Family::trt11;
+  return slot.index >= 0 && (rtx || version.minor >= slot.since);  // an RTX family is one minor version
+}
+
 int methodIndex(const MethodRow& row, Family family, const Version& version) noexcept {
   const Slot slot = row.slots[static_cast<std::size_t>(family)];
-  if (slot.index < 0) return -1;
-  const bool rtx = family != Family::trt10 && family != Family::trt11;
-  if (!rtx && version.minor < slot.since) return -1;  // an RTX family is one minor version
+  if (!hasSlot(slot, family, version)) return -1;
   return slot.index + (family == Family::trt10 && slot.index >= kCumulativeIndex && shiftedIn108(row, version) ? 1 : 0);
 }
 
-std::string methodRequirement(const MethodRow& row, Family family) {
+std::string requirement(const std::array<Slot, kFamilies>& slots, Family family) {
+  const auto release = [](const std::string& major, int minor) {
+    return "TensorRT " + major + "." + std::to_string(minor);
+  };
+  const Slot own = slots[static_cast<std::size_t>(family)];
+  if (own.index >= 0) return release(kFamilyNames[static_cast<std::size_t>(family)] + 3, own.since);
   std::string text;
   for (std::size_t i = 0; i < kFamilies; ++i) {
-    if (row.slots[i].index < 0) continue;
-    if (!text.empty()) text += " or ";
+    if (slots[i].index < 0) continue;
+    const std::string major = kFamilyNames[i] + 3;
     const bool rtx = i >= static_cast<std::size_t>(Family::rtx15);
-    text += rtx ? std::string("TensorRT-RTX ") + (kFamilyNames[i] + 3)
-                : "TensorRT " + std::string(kFamilyNames[i] + 3) + "." + std::to_string(row.slots[i].since);
-    if (i == static_cast<std::size_t>(family)) return text;  // the family at hand has it, only later
+    if (!text.empty()) text += " or ";
+    if (rtx) return text + (i == static_cast<std::size_t>(Family::rtx15) ? "TensorRT-RTX" : "TensorRT-RTX " + major);
+    text += slots[i].since == 0 ? "TensorRT " + major : release(major, slots[i].since);
   }
   return text.empty() ? "a TensorRT that is not known here" : text;
 }

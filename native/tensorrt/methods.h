@@ -48,7 +48,10 @@ std::span<const MethodRow, kMethods> methodRows() noexcept;
 // The row's index in the given library's virtual table, or -1 where this version lacks it.
 int methodIndex(const MethodRow& row, Family family, const Version& version) noexcept;
 
-// "TensorRT 10.8": what it takes to call the row, for the message when it is missing.
-std::string methodRequirement(const MethodRow& row, Family family);
+// Whether the version has what the slot is about.
+bool hasSlot(const Slot& slot, Family family, const Version& version) noexcept;
+
+// "TensorRT 10.8", or "TensorRT 10 or TensorRT-RTX" where the family never has it: what it takes, for the message.
+std::string requirement(const std::array<Slot, kFamilies>& slots, Family family);
 
 }  // namespace nt::tensorrt

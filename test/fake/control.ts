@@ -50,6 +50,8 @@ export interface TensorRTStats {
   traps: string[]
   /** What each build was told. */
   builds: Record<string, number>[]
+  /** Layers whose timing was in the cache that a build was given, and layers that were measured. */
+  timing: { hits: number; misses: number }
   calls: Record<string, number>
 }
 
@@ -108,7 +110,10 @@ export class FakeDriver extends Fake<DriverStats, DriverSettings> {
   }
 }
 
-export class FakeTensorRT extends Fake<TensorRTStats, { version: string; buildStepMs: number; buildSteps: number }> {
+export class FakeTensorRT extends Fake<
+  TensorRTStats,
+  { version: string; buildStepMs: number; buildSteps: number; device: string; timingMs: number }
+> {
   /** The n-th call from now on of a method ('enqueueV3' or 'VExecutionContext.enqueueV3') fails. */
   failNth(name: string, nth: number, sticky = false): void {
     this.rule(`${name}:${nth}${sticky ? ':sticky' : ''}`)

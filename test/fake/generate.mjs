@@ -72,6 +72,8 @@ for (const name of callbacks) {
   if (!interfaces[name]) continue
   lines.push(`class ${name} {`, ' public:', ...body(name, returns[name]), '};')
 }
+// Called directly, as the parser's classes are.
+lines.push('class IPluginRegistry {', ' public:', ...body('IPluginRegistry', returns.IPluginRegistry), '};')
 lines.push('namespace apiv {')
 for (const name of Object.keys(returns)) {
   if (!name.startsWith('V') || !interfaces[name]) continue
@@ -104,6 +106,12 @@ for (const [name] of traps) {
 }
 lines.push('inline constexpr TableFacts tables[] = {')
 for (const [name] of traps) lines.push(`  {"${name}", ${interfaces[name].length}, since${name}, methods${name}},`)
+lines.push('};')
+// The first minor version of every enumerator, to refuse those that an older library does not know.
+lines.push('struct EnumeratorFacts { char const* enumeration; int value; int since; };', 'inline constexpr EnumeratorFacts enumerators[] = {')
+for (const [name, values] of Object.entries(enums)) {
+  for (const [value, since] of Object.values(values)) lines.push(`  {"${name}", ${value}, ${number(since)}},`)
+}
 lines.push('};', '}  // namespace fake', '')
 
 writeFileSync(out, lines.join('\n'))

@@ -184,7 +184,9 @@ export const returns = {
     getLogger: 'ILogger*',
     setMaxThreads: 'bool',
     getMaxThreads: 'int32_t',
+    getPluginRegistry: 'IPluginRegistry&',
   },
+  IPluginRegistry: { loadLibrary: 'void*' },
   VNetworkDefinition: {
     ...recorder,
     getNbLayers: 'int32_t',
@@ -201,6 +203,7 @@ export const returns = {
     getFlag: 'bool',
     markOutput: 'void',
     unmarkOutput: 'void',
+    markWeightsRefittable: 'bool',
   },
   VTensor: {
     setName: 'void',
@@ -291,6 +294,9 @@ export const returns = {
     getMaxAuxStreams: 'int32_t',
     setProgressMonitor: 'void',
     getProgressMonitor: 'IProgressMonitor*',
+    setPluginsToSerialize: 'void',
+    getPluginToSerialize: 'char const*',
+    getNbPluginsToSerialize: 'int32_t',
     setRuntimePlatform: 'void',
     getRuntimePlatform: 'RuntimePlatform',
     setMaxNbTactics: 'void',

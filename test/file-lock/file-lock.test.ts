@@ -68,7 +68,7 @@ t.test('the lock of a killed process is free at once, whatever it had started', 
     holder.kill('SIGKILL')
   }, 50)
   const waited = (await next) - killed
-  t.ok(waited > 0 && waited < 250, `${waited.toFixed(1)} ms after the kill`)
+  t.ok(waited > 0 && waited < 500, `${waited.toFixed(1)} ms after the kill`)
 })
 
 t.test('a worker that ends frees its lock, held or waited for', async (t) => {
@@ -109,7 +109,7 @@ t.test('who waits can be told to stop', async (t) => {
   const at = performance.now()
   abort.abort(new Error('enough'))
   await t.rejects(waiting, { message: 'enough' })
-  t.ok(performance.now() - at < 20, 'at once')
+  t.ok(performance.now() - at < 50, 'at once')
   t.match(await failureOf(() => withFileLock(file, { timeoutMs: 30 }, nothing)), { code: 'ERR_TRT_TIMEOUT' })
   await t.rejects(withFileLock(file, { signal: AbortSignal.abort(new Error('before')) }, nothing), { message: 'before' })
   letGo()

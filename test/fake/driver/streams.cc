@@ -32,6 +32,19 @@ std::shared_ptr<Stream> findStream(Handle handle) {
   return found == state().streams.end() ? nullptr : found->second;
 }
 
+// What an operation does, unless it is the one that fails or the device is broken; the lock is released meanwhile.
+static void work(Lock& lock, Stream& stream, Operation& operation) {
+  State& s = state();
+  if (!operation.run) return;
+  ++s.counters.operations;
+  if (s.failOperation > 0 && !--s.failOperation) stream.device->error = s.failOperationCode;
+  if (stream.device->error) return;
+  lock.unlock();
+  operation.run();
+  operation.run = nullptr;
+  lock.lock();
+}
+
 // Runs one operation whose turn has come; the lock is released meanwhile.
 static void perform(Lock& lock, Stream& stream, Operation& operation) {
   State& s = state();
@@ -50,16 +63,7 @@ static void perform(Lock& lock, Stream& stream, Operation& operation) {
   } else if (s.settings.clock == Clock::kManual && operation.milliseconds > 0) {
     s.manual.wait(lock, [&] { return s.manualNow >= end || s.settings.clock != Clock::kManual; });
   }
-  if (operation.run) {
-    ++s.counters.operations;
-    if (s.failOperation > 0 && !--s.failOperation) stream.device->error = s.failOperationCode;
-    if (!stream.device->error) {
-      lock.unlock();
-      operation.run();
-      operation.run = nullptr;
-      lock.lock();
-    }
-  }
+  work(lock, stream, operation);
   if (s.settings.clock == Clock::kReal && operation.milliseconds <= 0) end = std::max(start, realNow());
   --s.counters.concurrent;
   stream.availableAt = end;
@@ -88,17 +92,8 @@ static void serve(std::shared_ptr<Stream> stream) {
 // The same for a device that takes no time, in no time: what is measured is to be the caller, so not even a clock is
 // read.
 static void performInline(Lock& lock, Stream& stream, Operation& operation) {
-  State& s = state();
   stream.busy = true;
-  if (operation.run) {
-    ++s.counters.operations;
-    if (s.failOperation > 0 && !--s.failOperation) stream.device->error = s.failOperationCode;
-    if (!stream.device->error) {
-      lock.unlock();
-      operation.run();
-      lock.lock();
-    }
-  }
+  work(lock, stream, operation);
   stream.busy = false;
   if (operation.record) finish(*operation.record, stream.availableAt);
   ++stream.completed;

@@ -1,4 +1,6 @@
 // The fake builder: checks profiles as the real one does, reports progress, writes a plan.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -9,13 +11,32 @@
 namespace fake {
 namespace {
 
+struct PluginRegistry final : IPluginRegistry {
+  ILogger* logger;
+  int loaded = 0;
+  explicit PluginRegistry(ILogger* l) : logger(l) { poseTable("IPluginRegistry", static_cast<IPluginRegistry*>(this)); }
+  void* loadLibrary(char const* path) noexcept {
+    METHOD("IPluginRegistry.loadLibrary");
+    void* handle = fail_ ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle && dlsym(handle, "getCreators")) return ++loaded, handle;
+    logError(logger, std::string("IPluginRegistry::loadLibrary: Unable to load library: ") + path);
+    return nullptr;
+  }
+};
+
 struct Builder final : apiv::VBuilder, Counted {
   ILogger* logger;
   IBuilder* self = nullptr;
   IErrorRecorder* recorder = nullptr;
   int threads = 1;
+  std::shared_ptr<int> alive = std::make_shared<int>();
   std::vector<std::unique_ptr<Public<IOptimizationProfile>>> profiles;  // owned by the builder, as in the real one
-  explicit Builder(ILogger* l) : Counted(kBuilders), logger(l) {}
+  PluginRegistry registry;
+  explicit Builder(ILogger* l) : Counted(kBuilders), logger(l), registry(l) {}
+  IPluginRegistry& getPluginRegistry() noexcept {
+    METHOD("VBuilder.getPluginRegistry");
+    return registry;
+  }
 
   bool platformHasFastFp16() noexcept { return true; }
   bool platformHasFastInt8() noexcept { return true; }
@@ -24,7 +45,10 @@ struct Builder final : apiv::VBuilder, Counted {
   int32_t getNbDLACores() noexcept { return 0; }
   IBuilderConfig* createBuilderConfig() noexcept {
     METHOD("VBuilder.createBuilderConfig");
-    return fail_ ? nullptr : new Public<IBuilderConfig>(new Config(logger), "VBuilderConfig");
+    if (fail_) return nullptr;
+    auto* config = new Config(logger);
+    config->builder = alive;
+    return new Public<IBuilderConfig>(config, "VBuilderConfig");
   }
   INetworkDefinition* createNetworkV2(NetworkDefinitionCreationFlags flags) noexcept {
     METHOD("VBuilder.createNetworkV2");
@@ -106,6 +130,31 @@ bool progress(IProgressMonitor* monitor, double stepMs, int steps) {
   return going;
 }
 
+// "values.0.shape.2.1": profile 0, input shape, maximum, second value.
+void tellProfiles(const Config& config, std::map<std::string, long long>* told) {
+  for (std::size_t p = 0; p < config.profiles.size(); ++p)
+    for (const auto& [name, all] :
+         implementation<IOptimizationProfile const, OptimizationProfile>(config.profiles[p])->values)
+      for (const auto& [selector, values] : all)
+        for (std::size_t i = 0; i < values.size(); ++i)
+          (*told)["values." + std::to_string(p) + '.' + name + '.' + std::to_string(selector) + '.' +
+                  std::to_string(i)] = values[i];
+}
+
+// What the real builder does not take together; empty when there is nothing.
+std::string contradiction([[maybe_unused]] Network& network, [[maybe_unused]] Config& config) {
+#if FAMILY == 10
+  for (const auto flag : {BuilderFlag::kFP16, BuilderFlag::kBF16, BuilderFlag::kINT8, BuilderFlag::kFP8,
+                          BuilderFlag::kINT4, BuilderFlag::kOBEY_PRECISION_CONSTRAINTS,
+                          BuilderFlag::kPREFER_PRECISION_CONSTRAINTS})
+    if (network.strong() && config.has(flag)) return "a strongly typed network takes no flags for precisions";
+  if (config.has(BuilderFlag::kINT8) && !config.calibrator && !network.quantizes())
+    return "Calibrator is not being used, and the network has no scales";
+  if (config.has(BuilderFlag::kINT8) && config.has(BuilderFlag::kFP8)) return "FP8 and INT8 do not go together";
+#endif
+  return "";
+}
+
 IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBuilderConfig& configuration) noexcept {
   METHOD("VBuilder.buildSerializedNetwork");
   Network& network = *implementation<INetworkDefinition, Network>(&definition);
@@ -119,10 +168,14 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
   Version version;
   {
     std::lock_guard lock(library().mutex);
-    library().builds.push_back(config.json());
+    auto told = network.told();
+    told["plugins"] = registry.loaded;
+    tellProfiles(config, &told);
+    library().builds.push_back(config.json(told));
     stepMs = library().buildStepMs, steps = library().buildSteps, version = library().version;
   }
   if (fail_) return refuse("told to fail");
+  if (const auto wrong = contradiction(network, config); !wrong.empty()) return refuse(wrong);
   if (network.outputs.empty()) return refuse("Network must have at least one output");
   Program program = network.program;
   program.profiles.clear();
@@ -154,7 +207,14 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     Tensor& t = *implementation<ITensor, Tensor>(each);
     program.ports.push_back({t.name, false, static_cast<Type>(t.type), all.count(t.name) ? all[t.name] : t.shape});
   }
-  log(logger, Severity::kINFO, "Local timing cache in use. Profiling results in this builder pass will not be stored.");
+  TimingCache* cache = Config::timingCache(config.cache);
+  log(logger, Severity::kINFO,
+      cache ? "Global timing cache in use. Profiling results in this builder pass will be stored."
+            : "Local timing cache in use. Profiling results in this builder pass will not be stored.");
+  if (const auto wrong = chooseTactics(program, "flags:" + std::to_string(config.tacticFlags()), cache,
+                                       config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS));
+      !wrong.empty())
+    return refuse(wrong);
   if (!progress(config.monitor, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
   return hostMemory(wrapPlan(printProgram(program), version.major, version.minor, version.patch, 0));
 }

@@ -65,6 +65,10 @@ bool set(const std::string& key, const std::string& value) {
     l.buildStepMs = std::atof(value.c_str());
   } else if (key == "buildSteps") {
     l.buildSteps = std::atoi(value.c_str());
+  } else if (key == "device") {
+    l.device = value;
+  } else if (key == "timingMs") {
+    l.timingMs = std::atof(value.c_str());
   } else {
     return false;
   }
@@ -75,6 +79,8 @@ void fromEnvironment() {
   if (const char* value = std::getenv("FAKE_TRT_VERSION")) set("version", value);
   if (const char* value = std::getenv("FAKE_TRT_FAIL")) set("fail", value);
   if (const char* value = std::getenv("FAKE_TRT_BUILD_STEP_MS")) set("buildStepMs", value);
+  if (const char* value = std::getenv("FAKE_TRT_DEVICE")) set("device", value);
+  if (const char* value = std::getenv("FAKE_TRT_TIMING_MS")) set("timingMs", value);
 }
 __attribute__((constructor)) void start() { fromEnvironment(); }
 
@@ -159,6 +165,17 @@ Library& library() {
 void misused(const char* what) {
   std::lock_guard lock(library().mutex);
   ++library().misuse[what];
+}
+
+bool knows(const char* enumeration, int value) {
+  int minor;
+  {
+    std::lock_guard lock(library().mutex);
+    minor = library().version.minor;
+  }
+  for (const auto& each : enumerators)
+    if (!std::strcmp(each.enumeration, enumeration) && each.value == value && each.since <= minor) return true;
+  return misused("unknownEnumerator"), false;
 }
 
 Method* method(const char* name) {
@@ -270,6 +287,9 @@ FAKE_API void fakeReset() {
     library().version = {};
     library().buildStepMs = 0;
     library().buildSteps = 3;
+    library().device = "sm_86";
+    library().timingMs = 0;
+    library().timingHits = library().timingMisses = 0;
   }
   fromEnvironment();
 }
@@ -292,7 +312,8 @@ FAKE_API std::size_t fakeStatsJson(char* buffer, std::size_t size) {
     comma = "";
     for (const auto& text : library().builds) out << comma << text, comma = ",";
   }
-  out << "],\"calls\":{";
+  out << "],\"timing\":{\"hits\":" << library().timingHits << ",\"misses\":" << library().timingMisses;
+  out << "},\"calls\":{";
   {
     std::map<std::string, std::uint64_t> calls;
     std::lock_guard lock(methods().mutex);

@@ -59,6 +59,9 @@ struct Library {
   std::vector<std::string> builds;  // JSON, one for each
   double buildStepMs = 0;
   int buildSteps = 3;
+  std::string device = "sm_86";  // as timing caches see it
+  double timingMs = 0;           // what it takes to measure one layer
+  std::atomic<std::uint64_t> timingHits{0}, timingMisses{0};
 };
 Library& library();  // leaked on purpose
 void misused(const char* what);
@@ -69,6 +72,10 @@ struct Counted {
   Counted(const Counted&) = delete;
   ~Counted() { --library().live[kind]; }
 };
+
+// Whether the version that the library poses as has the enumerator; else that is misuse, which the real one may not even
+// notice.
+bool knows(const char* enumeration, int value);
 
 void log(ILogger* logger, Severity severity, const std::string& text);
 inline void logError(ILogger* logger, const std::string& text) { log(logger, Severity::kERROR, text); }

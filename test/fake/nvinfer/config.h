@@ -1,10 +1,11 @@
-// Builder configuration, optimization profile, timing cache: they remember what they were told, for tests to read.
+// Builder configuration, optimization profile: they remember what they were told, for tests to read.
 #pragma once
 #include <cstring>
 #include <set>
 #include <sstream>
 
 #include "engine.h"
+#include "timing.h"
 
 namespace fake {
 
@@ -47,7 +48,7 @@ struct OptimizationProfile final : apiv::VOptimizationProfile {
   }
   bool setShapeValues(char const* name, OptProfileSelector select, int32_t const* v, int32_t n) noexcept {
     METHOD("VOptimizationProfile.setShapeValues");
-    if (fail_) return false;
+    if (fail_ || !name || !v || n < 1) return false;
     values[name][static_cast<int>(select)] = Shape(v, v + n);
     return true;
   }
@@ -73,26 +74,13 @@ struct OptimizationProfile final : apiv::VOptimizationProfile {
   }
   bool setShapeValuesV2(char const* name, OptProfileSelector select, int64_t const* v, int32_t n) noexcept {
     METHOD("VOptimizationProfile.setShapeValuesV2");
-    if (fail_) return false;
+    if (fail_ || !name || !v || n < 1) return false;
     values[name][static_cast<int>(select)] = Shape(v, v + n);
     return true;
   }
   int64_t const* getShapeValuesV2(char const* name, OptProfileSelector select) noexcept {
     return values[name][static_cast<int>(select)].data();
   }
-};
-
-struct TimingCache final : apiv::VTimingCache, Counted {
-  std::string bytes;
-  explicit TimingCache(std::string content) : Counted(kTimingCaches), bytes(std::move(content)) {}
-  IHostMemory* serialize() noexcept {
-    METHOD("VTimingCache.serialize");
-    return fail_ ? nullptr : hostMemory(bytes);
-  }
-  bool combine(ITimingCache const& other, bool) noexcept {
-    return bytes += implementation<ITimingCache const, TimingCache>(&other)->bytes, true;
-  }
-  bool reset() noexcept { return bytes = "ftrt-cache\n", true; }
 };
 
 #define REMEMBER(TYPE, NAME, START)                     \
@@ -113,11 +101,34 @@ struct TimingCache final : apiv::VTimingCache, Counted {
   }                                                     \
   TYPE get##NAME() noexcept { return NAME##_; }
 
+// As above, for numbers of an enumeration: those that the version lacks are refused, and the old value stays.
+#define REMEMBER_ENUM(TYPE, START)                                                  \
+  TYPE TYPE##_ = START;                                                             \
+  void set##TYPE(TYPE value) noexcept {                                             \
+    METHOD("VBuilderConfig.set" #TYPE);                                             \
+    if (!knows(#TYPE, static_cast<int>(value)))                                     \
+      return logError(logger, "IBuilderConfig::set" #TYPE ": no such enumerator");  \
+    TYPE##_ = value;                                                                \
+    record("set" #TYPE, static_cast<long long>(value));                             \
+  }                                                                                 \
+  TYPE get##TYPE() noexcept { return TYPE##_; }
+// And for counts that have a least value.
+#define REMEMBER_COUNT(RESULT, NAME, START, LEAST)                                        \
+  int32_t NAME##_ = START;                                                                \
+  RESULT set##NAME(int32_t value) noexcept {                                              \
+    METHOD("VBuilderConfig.set" #NAME);                                                   \
+    const bool fits = value >= (LEAST) && !fail_;                                         \
+    if (fits) NAME##_ = value, record("set" #NAME, value);                                \
+    else logError(logger, "IBuilderConfig::set" #NAME ": Parameter check failed");        \
+    return static_cast<RESULT>(fits);                                                     \
+  }                                                                                       \
+  int32_t get##NAME() noexcept { return NAME##_; }
+
 struct Config final : apiv::VBuilderConfig, Counted {
   ILogger* logger;
   std::map<std::string, std::string> recorded;  // setter → its last argument
   std::vector<IOptimizationProfile const*> profiles;
-  BuilderFlags flags = 0;
+  BuilderFlags flags = 1u << static_cast<int>(BuilderFlag::kTF32);  // as in the real one
   std::map<int, std::size_t> pools;
   std::map<int, bool> previews;
   IProgressMonitor* monitor = nullptr;
@@ -125,34 +136,60 @@ struct Config final : apiv::VBuilderConfig, Counted {
   IInt8Calibrator* calibrator = nullptr;
   IOptimizationProfile const* calibration = nullptr;
   cudaStream_t stream = nullptr;
+  std::shared_ptr<void> builder;  // lives as long as the builder that made this, at least
 
   explicit Config(ILogger* l) : Counted(kConfigs), logger(l) {}
   void record(const std::string& name, long long value) { recorded[name] = std::to_string(value); }
-  std::string json() const {
+  std::string json(const std::map<std::string, long long>& more) const {
     std::ostringstream out;
     out << "{\"flags\":" << flags << ",\"profiles\":" << profiles.size();
+    for (const auto& [name, value] : more) out << ',' << quoted(name) << ':' << value;
     for (const auto& [name, value] : recorded) out << ',' << quoted(name) << ':' << value;
     out << '}';
     return out.str();
   }
 
-  REMEMBER(int32_t, AvgTimingIterations, 1)
+  REMEMBER_COUNT(void, AvgTimingIterations, 1, 1)
   REMEMBER(EngineCapability, EngineCapability, nvinfer1::EngineCapability::kSTANDARD)
   REMEMBER(int32_t, DLACore, 0)
   REMEMBER(DeviceType, DefaultDeviceType, DeviceType::kGPU)
-  REMEMBER(ProfilingVerbosity, ProfilingVerbosity, nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY)
-  REMEMBER(int32_t, BuilderOptimizationLevel, 3)
-  REMEMBER(HardwareCompatibilityLevel, HardwareCompatibilityLevel, nvinfer1::HardwareCompatibilityLevel::kNONE)
-  REMEMBER(RuntimePlatform, RuntimePlatform, nvinfer1::RuntimePlatform::kSAME_AS_BUILD)
-  REMEMBER(int32_t, MaxNbTactics, -1)
-  REMEMBER_OK(TacticSources, TacticSources, 0)
+  REMEMBER_ENUM(ProfilingVerbosity, nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY)
+  REMEMBER_COUNT(void, BuilderOptimizationLevel, 3, 0)
+  REMEMBER_ENUM(HardwareCompatibilityLevel, nvinfer1::HardwareCompatibilityLevel::kNONE)
+  REMEMBER_ENUM(RuntimePlatform, nvinfer1::RuntimePlatform::kSAME_AS_BUILD)
+  REMEMBER_COUNT(void, MaxNbTactics, -1, -1)
   REMEMBER_OK(TilingOptimizationLevel, TilingOptimizationLevel, nvinfer1::TilingOptimizationLevel::kNONE)
   REMEMBER_OK(int64_t, L2LimitForTiling, 0)
 #if FAMILY == 10
-  REMEMBER(int32_t, MaxAuxStreams, -1)
+  REMEMBER_COUNT(void, MaxAuxStreams, -1, 0)
 #else
-  REMEMBER_OK(int32_t, MaxAuxStreams, -1)
+  REMEMBER_COUNT(bool, MaxAuxStreams, -1, 0)
 #endif
+
+  // By default those that load no library.
+  static constexpr TacticSources standardSources() {
+    return 1u << static_cast<int>(TacticSource::kEDGE_MASK_CONVOLUTIONS) |
+           1u << static_cast<int>(TacticSource::kJIT_CONVOLUTIONS);
+  }
+  TacticSources sources = standardSources();
+  bool setTacticSources(TacticSources wanted) noexcept {
+    METHOD("VBuilderConfig.setTacticSources");
+    for (int bit = 0; bit < 32; ++bit)
+      if ((wanted >> bit & 1) && !knows("TacticSource", bit)) return false;
+    if (fail_) return false;
+    sources = wanted;
+    record("setTacticSources", wanted);
+    return true;
+  }
+  TacticSources getTacticSources() noexcept { return sources; }
+  std::vector<std::string> plugins;
+  void setPluginsToSerialize(char const* const* paths, int32_t count) noexcept {
+    METHOD("VBuilderConfig.setPluginsToSerialize");
+    plugins.assign(paths, paths + count);
+    record("setPluginsToSerialize", count);
+  }
+  char const* getPluginToSerialize(int32_t i) noexcept { return plugins[static_cast<std::size_t>(i)].c_str(); }
+  int32_t getNbPluginsToSerialize() noexcept { return static_cast<int32_t>(plugins.size()); }
 
   void setFlags(BuilderFlags f) noexcept {
     METHOD("VBuilderConfig.setFlags");
@@ -161,13 +198,24 @@ struct Config final : apiv::VBuilderConfig, Counted {
   BuilderFlags getFlags() noexcept { return flags; }
   void setFlag(BuilderFlag f) noexcept {
     METHOD("VBuilderConfig.setFlag");
+    if (fail_ || !knows("BuilderFlag", static_cast<int>(f)))
+      return logError(logger, "IBuilderConfig::setFlag: Parameter check failed");
     flags |= 1u << static_cast<int>(f);
   }
   void clearFlag(BuilderFlag f) noexcept {
     METHOD("VBuilderConfig.clearFlag");
     flags &= ~(1u << static_cast<int>(f));
   }
-  bool getFlag(BuilderFlag f) noexcept { return flags >> static_cast<int>(f) & 1; }
+  bool getFlag(BuilderFlag f) noexcept {
+    METHOD("VBuilderConfig.getFlag");
+    return flags >> static_cast<int>(f) & 1;
+  }
+  bool has(BuilderFlag f) const { return flags >> static_cast<int>(f) & 1; }
+  // Those that change what is measured.
+  BuilderFlags tacticFlags() const {
+    return flags & ~(1u << static_cast<int>(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS) |
+                     1u << static_cast<int>(BuilderFlag::kEDITABLE_TIMING_CACHE));
+  }
   void reset() noexcept { recorded.clear(), profiles.clear(), flags = 0; }
   void setInt8Calibrator(IInt8Calibrator* c) noexcept { calibrator = c, record("setInt8Calibrator", c != nullptr); }
   IInt8Calibrator* getInt8Calibrator() noexcept { return calibrator; }
@@ -184,20 +232,31 @@ struct Config final : apiv::VBuilderConfig, Counted {
   IOptimizationProfile const* getCalibrationProfile() noexcept { return calibration; }
   ITimingCache* createTimingCache(void const* blob, std::size_t size) noexcept {
     METHOD("VBuilderConfig.createTimingCache");
-    const std::string content(static_cast<const char*>(blob), blob ? size : 0);
-    if (fail_ || (!content.empty() && content.compare(0, 10, "ftrt-cache"))) {
-      logError(logger, "IBuilderConfig::createTimingCache: Error Code 4: Internal Error (the cache does not fit)");
+    auto made = std::make_unique<TimingCache>(logger);
+    if (fail_ || (size > 0 && !made->read(std::string(static_cast<const char*>(blob), size)))) {
+      logError(logger, "IBuilderConfig::createTimingCache: Error Code 4: Internal Error (the timing cache is damaged)");
       return nullptr;
     }
-    return new Public<ITimingCache>(new TimingCache(content.empty() ? "ftrt-cache\n" : content), "VTimingCache");
+    return new Public<ITimingCache>(made.release(), "VTimingCache");
   }
-  bool setTimingCache(ITimingCache const& c, bool) noexcept {
+  bool setTimingCache(ITimingCache const& c, bool ignoreMismatch) noexcept {
     METHOD("VBuilderConfig.setTimingCache");
-    return fail_ ? false : (cache = &c, recorded["setTimingCache"] = "1", true);
+    TimingCache* given = timingCache(&c);
+    if (const auto wrong = TimingCache(logger).against(*given, ignoreMismatch); fail_ || !wrong.empty())
+      return logError(logger, "IBuilderConfig::setTimingCache: Error Code 4: Internal Error (" + wrong + ")"), false;
+    given->users.push_back(builder);
+    cache = &c;
+    record("setTimingCache", ignoreMismatch ? 2 : 1);
+    return true;
+  }
+  static TimingCache* timingCache(ITimingCache const* c) {
+    return c ? implementation<ITimingCache const, TimingCache>(c) : nullptr;
   }
   ITimingCache const* getTimingCache() noexcept { return cache; }
   void setMemoryPoolLimit(MemoryPoolType pool, std::size_t size) noexcept {
     METHOD("VBuilderConfig.setMemoryPoolLimit");
+    if (fail_ || !knows("MemoryPoolType", static_cast<int>(pool)))
+      return logError(logger, "IBuilderConfig::setMemoryPoolLimit: Parameter check failed");
     pools[static_cast<int>(pool)] = size;
     record("setMemoryPoolLimit." + std::to_string(static_cast<int>(pool)), static_cast<long long>(size));
   }
@@ -207,6 +266,8 @@ struct Config final : apiv::VBuilderConfig, Counted {
   }
   void setPreviewFeature(PreviewFeature feature, bool on) noexcept {
     METHOD("VBuilderConfig.setPreviewFeature");
+    if (fail_ || !knows("PreviewFeature", static_cast<int>(feature)))
+      return logError(logger, "IBuilderConfig::setPreviewFeature: Parameter check failed");
     previews[static_cast<int>(feature)] = on;
     record("setPreviewFeature." + std::to_string(static_cast<int>(feature)), on);
   }

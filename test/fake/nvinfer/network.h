@@ -17,7 +17,7 @@ struct Tensor final : apiv::VTensor {
   Shape shape;
   DataType type;
   bool input = false, output = false;
-  TensorFormats formats = 1;
+  TensorFormats formats = ~0u >> (32 - 13);  // all that there are
   std::map<int, std::string> dimensionNames;
   Tensor(Network* n, std::string called, Shape s, DataType t)
       : network(n), name(std::move(called)), shape(std::move(s)), type(t) {}
@@ -25,12 +25,12 @@ struct Tensor final : apiv::VTensor {
   char const* getName() noexcept { return name.c_str(); }
   void setDimensions(Dims const& dims) noexcept { shape.assign(dims.d, dims.d + dims.nbDims); }
   Dims getDimensions() noexcept { return toDims(shape); }
-  void setType(DataType t) noexcept { type = t; }
+  void setType(DataType t) noexcept;
   DataType getType() noexcept { return type; }
   bool isNetworkInput() noexcept { return input; }
   bool isNetworkOutput() noexcept { return output; }
   TensorLocation getLocation() noexcept { return TensorLocation::kDEVICE; }
-  void setAllowedFormats(TensorFormats f) noexcept { formats = f; }
+  void setAllowedFormats(TensorFormats f) noexcept;
   TensorFormats getAllowedFormats() noexcept { return formats; }
   bool isShapeTensor() noexcept;
   bool isExecutionTensor() noexcept { return !isShapeTensor(); }
@@ -47,21 +47,24 @@ struct Layer final : apiv::VLayer {
   Network* network;
   std::size_t index;
   std::string name;
+  LayerType kind;
   DataType precision = DataType::kFLOAT;
+  std::map<int, DataType> outputTypes;
   bool precise = false;
-  Layer(Network* n, std::size_t i, std::string called) : network(n), index(i), name(std::move(called)) {}
-  LayerType getType() noexcept { return LayerType::kIDENTITY; }
+  Layer(Network* n, std::size_t i, std::string called, LayerType k)
+      : network(n), index(i), name(std::move(called)), kind(k) {}
+  LayerType getType() noexcept { return kind; }
   void setName(char const* n) noexcept { name = n; }
   char const* getName() noexcept { return name.c_str(); }
   int32_t getNbInputs() noexcept;
   ITensor* getInput(int32_t i) noexcept;
   int32_t getNbOutputs() noexcept { return 1; }
   ITensor* getOutput(int32_t i) noexcept;
-  void setPrecision(DataType t) noexcept { precision = t, precise = true; }
+  void setPrecision(DataType t) noexcept;
   DataType getPrecision() noexcept { return precision; }
   bool precisionIsSet() noexcept { return precise; }
-  void setOutputType(int32_t, DataType) noexcept {}
-  DataType getOutputType(int32_t) noexcept { return precision; }
+  void setOutputType(int32_t i, DataType t) noexcept;
+  DataType getOutputType(int32_t i) noexcept;
   char const* getMetadata() noexcept { return ""; }
 };
 
@@ -96,9 +99,21 @@ struct Network final : apiv::VNetworkDefinition, Counted {
     tensors.push_back(std::make_unique<Public<ITensor>>(new Tensor(this, called, std::move(shape), type), "VTensor"));
     return tensors.back().get();
   }
-  void addLayer(const std::string& called) {
+  void addLayer(const std::string& called, LayerType kind = LayerType::kIDENTITY) {
     layers.push_back(std::make_unique<PublicLayer>());
-    layers.back()->mLayer = new Layer(this, layers.size() - 1, called);
+    layers.back()->mLayer = new Layer(this, layers.size() - 1, called, kind);
+    poseTable("VLayer", layers.back()->mLayer);
+  }
+  std::vector<std::string> refittable;
+#if FAMILY == 10
+  bool strong() const { return flags >> static_cast<int>(NetworkDefinitionCreationFlag::kSTRONGLY_TYPED) & 1; }
+#else
+  bool strong() const { return true; }
+#endif
+  // What the real one says to setType, setPrecision and setOutputType then.
+  bool refusesTypes(const char* method) {
+    if (strong()) logError(logger, std::string(method) + " is not allowed in a strongly typed network");
+    return strong();
   }
 
   int32_t getNbLayers() noexcept { return static_cast<int32_t>(layers.size()); }
@@ -127,9 +142,61 @@ struct Network final : apiv::VNetworkDefinition, Counted {
     std::erase(outputs, &t);
     implementation<ITensor, Tensor>(&t)->output = false;
   }
+  bool markWeightsRefittable(char const* weights) noexcept {
+    METHOD("VNetworkDefinition.markWeightsRefittable");
+    if (fail_ || !program.constants.count(weights)) return false;
+    refittable.push_back(weights);
+    return true;
+  }
   void setErrorRecorder(IErrorRecorder* r) noexcept { recorder = r; }
   IErrorRecorder* getErrorRecorder() noexcept { return recorder; }
+
+  Layer& layer(std::size_t i) { return *static_cast<Layer*>(layers[i]->mLayer); }
+  bool quantizes() {
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      if (layer(i).kind == LayerType::kQUANTIZE || layer(i).kind == LayerType::kDEQUANTIZE) return true;
+    return false;
+  }
+  // What the application set on tensors and layers, for tests to read.
+  std::map<std::string, long long> told() {
+    std::map<std::string, long long> all{{"networkFlags", flags}};
+    for (auto* list : {&inputs, &outputs})
+      for (auto* each : *list) {
+        Tensor& t = *implementation<ITensor, Tensor>(each);
+        all["formats." + t.name] = t.formats, all["type." + t.name] = static_cast<int>(t.type);
+      }
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (layer(i).precise) all["precision." + layer(i).name] = static_cast<int>(layer(i).precision);
+      for (const auto& [output, type] : layer(i).outputTypes)
+        all["outputType." + layer(i).name + '.' + std::to_string(output)] = static_cast<int>(type);
+    }
+    for (const auto& name : refittable) all["refittable." + name] = 1;
+    return all;
+  }
 };
+
+inline void Tensor::setType(DataType t) noexcept {
+  METHOD("VTensor.setType");
+  if (!fail_ && !network->refusesTypes("ITensor::setType")) type = t;
+}
+inline void Tensor::setAllowedFormats(TensorFormats f) noexcept {
+  METHOD("VTensor.setAllowedFormats");
+  for (int bit = 0; bit < 32; ++bit)
+    if ((f >> bit & 1) && !knows("TensorFormat", bit)) return;
+  if (!fail_) formats = f;
+}
+inline void Layer::setPrecision(DataType t) noexcept {
+  METHOD("VLayer.setPrecision");
+  if (!fail_ && !network->refusesTypes("ILayer::setPrecision")) precision = t, precise = true;
+}
+inline void Layer::setOutputType(int32_t i, DataType t) noexcept {
+  METHOD("VLayer.setOutputType");
+  if (!fail_ && i == 0 && !network->refusesTypes("ILayer::setOutputType")) outputTypes[i] = t;
+}
+inline DataType Layer::getOutputType(int32_t i) noexcept {
+  const auto found = outputTypes.find(i);
+  return found == outputTypes.end() ? precision : found->second;
+}
 
 // An input that only gives a reshape its shape.
 inline bool Tensor::isShapeTensor() noexcept {

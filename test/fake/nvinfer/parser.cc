@@ -61,6 +61,8 @@ const std::map<std::string, std::string> operators = {{"Identity", "identity"},
                                                       {"ReduceMean", "mean"},
                                                       {"ReduceMax", "reducemax"},
                                                       {"Cast", "cast"},
+                                                      {"QuantizeLinear", "cast"},
+                                                      {"DequantizeLinear", "cast"},
                                                       {"Constant", "constant"}};
 
 struct Parser final : nvonnxparser::IParser, Counted {
@@ -189,7 +191,12 @@ bool Parser::importNode(const OnnxNode& node, int index, Shapes& shapes, std::ma
     for (const auto axis : order->ints) text += (text.empty() ? "" : ",") + std::to_string(axis);
     op.attributes["perm"] = text;
   }
-  if (op.type == "cast") {
+  const bool quantizes = node.type == "QuantizeLinear", dequantizes = node.type == "DequantizeLinear";
+  if (quantizes || dequantizes) {  // their types, for builds: no quantized model runs here
+    type = dequantizes ? Type::kFloat : op.inputs.size() > 2 ? types[op.inputs[2]] : Type::kUint8;
+    op.attributes["to"] = typeName(type);
+    op.inputs.resize(1), inputs.resize(1), values.resize(1);
+  } else if (op.type == "cast") {
     const auto* to = attribute("to");
     if (!to || !typeFromOnnx(static_cast<int>(to->i), &type))
       return fail(ErrorCode::kUNSUPPORTED_NODE, "cast to an unsupported type", index, &node), false;
@@ -202,7 +209,10 @@ bool Parser::importNode(const OnnxNode& node, int index, Shapes& shapes, std::ma
   shapes[op.outputs[0]] = shape, types[op.outputs[0]] = type;
   network->addTensor(op.outputs[0], shape, static_cast<DataType>(type));
   network->program.ops.push_back(std::move(op));
-  network->addLayer(node.name.empty() ? node.type + "_" + std::to_string(index) : node.name);
+  network->addLayer(node.name.empty() ? node.type + "_" + std::to_string(index) : node.name,
+                    quantizes     ? LayerType::kQUANTIZE
+                    : dequantizes ? LayerType::kDEQUANTIZE
+                                  : LayerType::kIDENTITY);
   return true;
 }
 

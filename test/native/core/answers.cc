@@ -43,7 +43,7 @@ TEST("answers: a static engine, queued and on the caller's thread") {
       const Completion queued = rig.infer({input({4}, x)});
       CHECK_EQ(codeOf(queued.failure), "");
       CHECK_EQ(queued.outputs.size(), 1u);
-      CHECK_EQ(queued.outputs[0].shape, (Shape{4}));
+      CHECK_EQ(queued.outputs[0].shape.vector(), (Shape{4}));
       CHECK_EQ(values<float>(queued.outputs[0]), x);
       CHECK(queued.timing.queue >= 0 && queued.timing.compute >= 0);
       CHECK_EQ(values<float>(rig.run({input({4}, x)}).outputs[0]), x);
@@ -67,7 +67,7 @@ TEST("answers: a dynamic engine with every size in any order, small and large") 
       const Floats x = numbers(rows, columns, static_cast<int>(rows));
       const Completion done = rig.infer({input({rows, columns}, x)});
       CHECK_EQ(codeOf(done.failure), "");
-      CHECK_EQ(done.outputs[0].shape, (Shape{rows, columns}));
+      CHECK_EQ(done.outputs[0].shape.vector(), (Shape{rows, columns}));
       CHECK(values<float>(done.outputs[0]) == scaled(x));
     }
   }
@@ -138,8 +138,8 @@ TEST("answers: merged requests with different row counts get their own rows") {
         const Completion done = rig.take(request);
         CHECK_EQ(codeOf(done.failure), "");
         const auto rows = static_cast<int64_t>(x.size() / 3);
-        CHECK_EQ(done.outputs[0].shape, (Shape{rows, 3}));
-        CHECK_EQ(done.outputs[1].shape, (Shape{rows}));
+        CHECK_EQ(done.outputs[0].shape.vector(), (Shape{rows, 3}));
+        CHECK_EQ(done.outputs[1].shape.vector(), (Shape{rows}));
         Floats doubled, sums;
         for (std::size_t i = 0; i < x.size(); ++i) doubled.push_back(x[i] * 2);
         for (std::size_t i = 0; i < x.size(); i += 3) sums.push_back(x[i] + x[i + 1] + x[i + 2]);
@@ -212,7 +212,7 @@ TEST("answers: outputs whose size depends on the data") {
       }
       const Completion done = rig.infer({input({count}, x)});
       CHECK_EQ(codeOf(done.failure), "");
-      CHECK_EQ(done.outputs[0].shape, (Shape{1, static_cast<int64_t>(wanted.size())}));
+      CHECK_EQ(done.outputs[0].shape.vector(), (Shape{1, static_cast<int64_t>(wanted.size())}));
       CHECK(values<int64_t>(done.outputs[0]) == wanted);
       CHECK(done.outputs[0].data != nullptr);
     }
@@ -237,12 +237,12 @@ TEST("answers: shape tensors on the host") {
     for (const auto& shape : {Shape{3, 4}, Shape{12, 1}, Shape{2, 6}, Shape{3, 4}, Shape{2, 6}, Shape{2, 6}}) {
       const Completion done = rig.infer({input({12}, x), input({2}, shape)});
       CHECK_EQ(codeOf(done.failure), "");
-      CHECK_EQ(done.outputs[0].shape, shape);
+      CHECK_EQ(done.outputs[0].shape.vector(), shape);
       CHECK_EQ(values<float>(done.outputs[0]), x);
       const Completion lent =
           rig.infer({leased(rig.engine->device(), {12}, x), leased(rig.engine->device(), {2}, shape)});
       CHECK_EQ(codeOf(lent.failure), "");
-      CHECK_EQ(lent.outputs[0].shape, shape);
+      CHECK_EQ(lent.outputs[0].shape.vector(), shape);
       CHECK_EQ(values<float>(lent.outputs[0]), x);
     }
     CHECK_EQ(codeOf(rig.infer({input({12}, x), input({2}, Shape{5, 5})}).failure), "ERR_TRT_EXECUTION");
@@ -291,7 +291,7 @@ TEST("answers: scalars, tensors without elements, every width of element") {
     for (int i = 0; i < 5; ++i) {
       const Completion done = rig.infer({input({}, x)});
       CHECK_EQ(codeOf(done.failure), "");
-      CHECK_EQ(done.outputs[0].shape, Shape{});
+      CHECK_EQ(done.outputs[0].shape.vector(), Shape{});
       CHECK_EQ(values<uint8_t>(done.outputs[0]), x);
     }
   }
@@ -303,7 +303,7 @@ TEST("answers: scalars, tensors without elements, every width of element") {
       const Floats x = numbers(rows, 3, 1);
       const Completion done = rig.infer({input({rows, 3}, x)});
       CHECK_EQ(codeOf(done.failure), "");
-      CHECK_EQ(done.outputs[0].shape, (Shape{rows, 3}));
+      CHECK_EQ(done.outputs[0].shape.vector(), (Shape{rows, 3}));
       CHECK(done.outputs[0].data != nullptr);
       CHECK_EQ(values<float>(done.outputs[0]), x);
     }

@@ -100,22 +100,29 @@ void Rig::start(SessionOptions options) {
   });
 }
 
-static std::vector<Given> given(const std::vector<Input>& inputs) {
+static std::vector<Given> given(const std::vector<Input>& inputs, Part& part) {
   std::vector<Given> given;
-  for (const Input& input : inputs)
-    given.push_back({input.shape, {input.bytes.data(), input.bytes.size()}, input.lease});
+  for (const Input& input : inputs) {
+    given.push_back({input.shape, {input.bytes.data(), input.bytes.size()}, static_cast<bool>(input.lease)});
+    if (!input.lease) continue;
+    part.leases.resize(inputs.size());
+    part.leases[given.size() - 1] = input.lease;
+  }
   return given;
 }
 
 uint64_t Rig::submit(const std::vector<Input>& inputs, Part part) {
   part.request = next_++;
   const uint64_t request = part.request;
-  session->submit(given(inputs), std::move(part));
+  const std::vector<Given> all = given(inputs, part);
+  Scratch scratch;
+  session->submit(all, std::move(part), scratch);
   return request;
 }
 
 Completion Rig::run(const std::vector<Input>& inputs, Part part) {
-  return session->run(given(inputs), std::move(part));
+  const std::vector<Given> all = given(inputs, part);
+  return session->run(all, std::move(part));
 }
 
 Completion Rig::take(uint64_t request) {

@@ -39,7 +39,7 @@ std::shared_ptr<Engine> load(const std::string& lines, int device = 0);
 struct Input {
   Shape shape;
   std::vector<uint8_t> bytes;
-  Lease lease;
+  Lease lease;  // where it is set, `bytes` are only as long as the data is
 };
 template <class T>
 Input input(Shape shape, const std::vector<T>& values) {
@@ -52,7 +52,7 @@ Input leased(const DeviceContext& device, Shape shape, const std::vector<T>& val
   device.makeCurrent();
   auto block = nt::cuda::PinnedPool::of(device).acquire(values.size() * sizeof(T));
   std::memcpy(block->data(), values.data(), values.size() * sizeof(T));
-  return {std::move(shape), {}, {block, block->data()}};
+  return {std::move(shape), std::vector<uint8_t>(values.size() * sizeof(T)), {block, block->data()}};
 }
 // rows · columns values that differ from row to row and from `seed` to `seed`
 std::vector<float> numbers(int64_t rows, int64_t columns, int seed);

@@ -1,0 +1,48 @@
+// Models to measure, and processes that build them.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+
+const operators = ['Relu', 'Neg', 'Abs', 'Sqrt', 'Exp', 'Sigmoid', 'Tanh', 'Identity']
+
+/** Layers of {@link chain}, each of which is measured once. */
+export const chainLayers = operators.length
+
+/** Eight operators in a row over [1, width]: no two of them, and none of another width, are measured as one. */
+export function chain(width: number): Uint8Array {
+  const graph = new GraphBuilder({ name: `chain-${width}` })
+  let last = graph.input('x', 'float32', [1, width])
+  for (const operator of operators) last = graph.node(operator, [last])
+  graph.output(last, 'float32', [1, width])
+  return writeModel(graph.toModel())
+}
+
+export interface Building {
+  /** Widths, the last one excluded. */
+  readonly from: number
+  readonly to: number
+  /** How often it goes through them. */
+  readonly times: number
+  readonly options?: object
+}
+
+/** Builds chains in a process of its own, with the fakes, and says so before it begins; a failure's code and message are printed. */
+export function startBuilding(
+  cache: string,
+  tensorrt: string,
+  { from, to, times, options }: Building,
+  more: Record<string, string> = {},
+): ChildProcess {
+  const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+  const program = `
+    import { Builder } from ${url('../../lib/builder.js')}
+    import { chain } from ${url('./timing-cache-rig.js')}
+    const builder = new Builder(${JSON.stringify({ tensorrt, timingCache: cache, ...options })})
+    const models = Array.from({ length: ${to - from} }, (_, i) => chain(${from} + i))
+    ${options === undefined ? "process.stdout.write('ready\\n')" : ''}
+    for (let i = 0; i < ${times}; i++) for (const model of models) {
+      try { await builder.build(model) } catch (e) { console.log(e.code, e.message); process.exit(1) }
+    }
+  `
+  const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...more }
+  return spawn(process.execPath, ['--input-type=module', '-e', program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+}

@@ -1,0 +1,105 @@
+// Which options are part of the key: all of them, but those that have no effect on the plan.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { checkedBuilderOptions } from '../../lib/building/options.js'
+import { digestFiles } from '../../lib/cache/digest.js'
+import { keyOf, pluginPaths } from '../../lib/cache/key.js'
+import type { BuilderOptions } from '../../lib/index.js'
+import { failureOf } from '../support/errors.js'
+import { temporaryFolder } from './rig.js'
+
+const gpu = { index: 0, name: 'GPU', computeCapability: '8.6', memory: 2 ** 33, multiprocessors: 28, integrated: false }
+const digest = { model: 'a'.repeat(64), external: [] }
+
+async function key(options: object, kind: 'full' | 'rtx' = 'full', other: Partial<typeof gpu> = {}): Promise<string> {
+  const checked = checkedBuilderOptions(options)
+  const plugins = await digestFiles(pluginPaths(checked), undefined)
+  return keyOf({ digest, options: checked, plugins, profiles: [], builder: { kind, version: '10.15.1', gpu: { ...gpu, ...other } } })
+}
+
+const variants: Partial<Record<keyof BuilderOptions, object[]>> = {
+  workspace: [{ workspace: '1MiB' }, { workspace: '2MiB' }],
+  tacticSharedMemory: [{ tacticSharedMemory: '1MiB' }],
+  tacticDram: [{ tacticDram: '1MiB' }],
+  precision: [{ precision: 'fp16' }, { precision: 'bf16' }, { precision: ['fp16', 'int8'] }],
+  stronglyTyped: [{ stronglyTyped: true }, { stronglyTyped: false }],
+  tf32: [{ tf32: false }],
+  sparsity: [{ sparsity: true }],
+  strictNans: [{ strictNans: true }],
+  distributiveIndependence: [{ distributiveIndependence: true }],
+  precisionConstraints: [{ precisionConstraints: 'obey' }, { precisionConstraints: 'prefer' }],
+  optimizationLevel: [{ optimizationLevel: 0 }, { optimizationLevel: 5 }],
+  averageTiming: [{ averageTiming: 2 }],
+  maxTactics: [{ maxTactics: 2 }],
+  auxiliaryStreams: [{ auxiliaryStreams: 0 }, { auxiliaryStreams: 1 }],
+  tacticSources: [{ tacticSources: [] }, { tacticSources: ['cublas'] }],
+  previewFeatures: [{ previewFeatures: ['aliasedPluginIO1003'] }],
+  disableTimingCache: [{ disableTimingCache: true }],
+  compilationCache: [{ compilationCache: false }],
+  monitorMemory: [{ monitorMemory: true }],
+  profilingVerbosity: [{ profilingVerbosity: 'detailed' }, { profilingVerbosity: 'none' }],
+  versionCompatible: [{ versionCompatible: true }],
+  excludeLeanRuntime: [{ versionCompatible: true, excludeLeanRuntime: true }],
+  hardwareCompatibility: [{ hardwareCompatibility: 'ampere+' }, { hardwareCompatibility: 'sameComputeCapability' }],
+  runtimePlatform: [{ runtimePlatform: 'windows-amd64' }],
+  computeCapabilities: [{ computeCapabilities: ['8.6'] }, { computeCapabilities: ['8.6', '8.9'] }, { computeCapabilities: 'current' }],
+  stripWeights: [{ stripWeights: true }],
+  refit: [{ refit: true }, { refit: 'identical' }],
+  refittableWeights: [
+    { refit: 'individual', refittableWeights: ['a'] },
+    { refit: 'individual', refittableWeights: ['b'] },
+  ],
+  plugins: [{ plugins: ['libone.so'] }, { plugins: ['libtwo.so'] }],
+  pluginsToSerialize: [{ versionCompatible: true, pluginsToSerialize: ['libone.so'] }],
+  nativeInstanceNorm: [{ nativeInstanceNorm: false }],
+  inputFormats: [{ inputFormats: { x: { dtype: 'float16' } } }, { inputFormats: { x: { formats: ['chw'] } } }],
+  outputFormats: [{ outputFormats: { x: { dtype: 'float16' } } }],
+  layerPrecisions: [
+    { precisionConstraints: 'obey', layerPrecisions: { a: 'float16' } },
+    { precisionConstraints: 'obey', layerPrecisions: { b: 'float16' } },
+  ],
+  layerOutputTypes: [{ precisionConstraints: 'obey', layerOutputTypes: { a: 'float16' } }],
+}
+
+/** What says where, or how fast, and not what. */
+const withoutEffect: readonly string[] = ['tensorrt', 'device', 'isolation', 'timingCache', 'errorOnTimingCacheMiss', 'editableTimingCache']
+
+t.test('each option that there is', async (t) => {
+  const { details } = await failureOf(() => checkedBuilderOptions({ unknown: 1 }))
+  const known = (details['known'] as string[]).filter((name) => !withoutEffect.includes(name))
+  t.same(Object.keys(variants).sort(), known.sort(), 'has a row here')
+  const all = [{}, ...Object.values(variants).flat()]
+  const keys = await Promise.all(all.map((options) => key(options)))
+  t.equal(new Set(keys).size, all.length, 'and makes another key with each value')
+  t.same(await Promise.all(all.map((options) => key(options))), keys, 'which is the same each time')
+})
+
+t.test('what has no effect on the plan', async (t) => {
+  const plain = await key({})
+  t.equal(await key({ tensorrt: '/somewhere/libnvinfer.so.10', device: 3 }), plain)
+  const cached = await key({ timingCache: 'one.cache' })
+  t.equal(await key({ timingCache: 'two.cache' }), cached)
+})
+
+t.test('a plugin library is known by what is in it', async (t) => {
+  const folder = await temporaryFolder(t)
+  const [one, two] = [join(folder, 'one.so'), join(folder, 'two.so')]
+  await writeFile(one, 'plugin')
+  await writeFile(two, 'plugin')
+  const first = await key({ plugins: [one] })
+  t.equal(await key({ plugins: [two] }), first)
+  await writeFile(one, 'plugin!')
+  t.not(await key({ plugins: [one] }), first)
+  t.match(await failureOf(() => key({ plugins: [join(folder, 'none.so')] })), { code: 'ERR_TRT_FILE', message: /none\.so/ })
+})
+
+t.test('the GPU, unless TensorRT-RTX builds for all of them', async (t) => {
+  for (const other of [{ name: 'Another GPU' }, { computeCapability: '8.9' }, { multiprocessors: 30 }]) {
+    t.not(await key({}, 'full', other), await key({}))
+    t.equal(await key({}, 'rtx', other), await key({}, 'rtx'))
+    t.equal(await key({ computeCapabilities: ['8.6'] }, 'rtx', other), await key({ computeCapabilities: ['8.6'] }, 'rtx'))
+    t.not(await key({ computeCapabilities: 'current' }, 'rtx', other), await key({ computeCapabilities: 'current' }, 'rtx'))
+  }
+  t.equal(await key({}, 'full', { index: 2, memory: 1 }), await key({}), 'its number is not what it is')
+})
