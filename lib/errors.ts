@@ -20,6 +20,7 @@ export const errorCodes = {
   ERR_TRT_PRECISION: 'the precision that was asked for cannot be had from this model with this TensorRT',
   ERR_TRT_BUILD: 'TensorRT could not build an engine',
   ERR_TRT_TIMING_CACHE: 'a timing cache is damaged, or made for another TensorRT or GPU',
+  ERR_TRT_CRASH: 'a process that ran TensorRT for us ended without an answer, or could not be started',
   ERR_TRT_PLAN: 'the plan is truncated, damaged or made for another TensorRT or GPU',
   ERR_TRT_EXECUTION: 'TensorRT or the backend failed while running the model',
   ERR_TRT_UNSUPPORTED: 'the loaded TensorRT is too old, too new or of a kind that cannot do this',

@@ -173,6 +173,10 @@ export interface NativeAddon {
   connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle: (count: number, objects: unknown[]) => void): void
   /** Calls back with each line of TensorRT up to the level (0 internal error … 4 verbose), until the result is called. */
   subscribeLog(level: number, listener: (severity: number, line: string) => void): () => void
+  /** Tells all subscribers of this process, in any of its threads, a line that TensorRT logged in a child process. */
+  tellLog(severity: number, line: string): void
+  /** The level of the subscriber that wants most; -1 where there is none. */
+  logLevel(): number
 }
 
 let loaded: NativeAddon | undefined

@@ -53,6 +53,10 @@ using LogListener = std::function<void(int32_t severity, const std::string& line
 int subscribeLog(int32_t level, LogListener listener);
 // No call comes after it has returned.
 void unsubscribeLog(int subscription);
+// Tells the subscribers a line that a TensorRT in another process logged.
+void tellLog(int32_t severity, const std::string& line);
+// The level of the subscriber that wants most; -1 where there is none.
+int32_t subscribedLevel();
 
 // The ILogger object that the family's library calls. Lives as long as the process.
 void* newLogger(Family family, Log& log);
