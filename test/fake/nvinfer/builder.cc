@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "config.h"
+#include "deaths.h"
 #include "network.h"
 
 namespace fake {
@@ -112,7 +113,7 @@ std::string fillProfile(Network& network, OptimizationProfile& from, Profile* to
 }
 
 // Phases within a phase, steps in each. False: cancelled.
-bool progress(IProgressMonitor* monitor, double stepMs, int steps) {
+bool progress(IProgressMonitor* monitor, const std::string& network, double stepMs, int steps) {
   if (!monitor) return true;
   const char* const phases[] = {"Tactic selection", "Weights", "Serialization"};
   monitor->phaseStart("Building engine", nullptr, 3);
@@ -122,6 +123,7 @@ bool progress(IProgressMonitor* monitor, double stepMs, int steps) {
     for (int s = 0; s < steps && going; ++s) {
       if (stepMs > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(stepMs));
       going = monitor->stepComplete(phases[p], s);
+      if (p == 1) dieIfWished(network, "step");
     }
     monitor->phaseFinish(phases[p]);
     if (going) going = monitor->stepComplete("Building engine", p);
@@ -175,6 +177,9 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     stepMs = library().buildStepMs, steps = library().buildSteps, version = library().version;
   }
   if (fail_) return refuse("told to fail");
+  if (const auto wished = wish(network.name, "stepMs"); !wished.empty()) stepMs = std::stod(wished);
+  if (const auto wished = wish(network.name, "steps"); !wished.empty()) steps = std::stoi(wished);
+  dieIfWished(network.name, "build");
   if (const auto wrong = contradiction(network, config); !wrong.empty()) return refuse(wrong);
   if (network.outputs.empty()) return refuse("Network must have at least one output");
   Program program = network.program;
@@ -215,7 +220,7 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
                                        config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS));
       !wrong.empty())
     return refuse(wrong);
-  if (!progress(config.monitor, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
+  if (!progress(config.monitor, network.name, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
   return hostMemory(wrapPlan(printProgram(program), version.major, version.minor, version.patch, 0));
 }
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "deaths.h"
 #include "network.h"
 #include "onnx.h"
 
@@ -223,6 +224,7 @@ bool Parser::import(const void* data, std::size_t size) {
                 "Failed to parse the ONNX model: the bytes are damaged or truncated"),
            false;
   network->name = model.name;
+  dieIfWished(network->name, "parse");
   Shapes shapes;
   std::map<std::string, Type> types;
   bool fine = true;
