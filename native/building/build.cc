@@ -75,6 +75,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   result.layers = network->layers();
   for (int32_t i = 0; i < network->inputs(); ++i) result.inputs.push_back(factsOf(network->input(i)));
   for (int32_t i = 0; i < network->outputs(); ++i) result.outputs.push_back(factsOf(network->output(i)));
+  if (request.parseOnly) return result;
 
   addProfiles(builder, *config, *network, request.profiles);
   config->setProgressMonitor(&monitor);

@@ -29,6 +29,8 @@ struct Request {
   std::vector<ProfileShapes> profiles;
   Options options;
   TimingCacheRequest timingCache;
+  // Stop after the parse: no profiles are needed, no configuration is made, and the result has no plan.
+  bool parseOnly = false;
 };
 
 struct TensorFacts {
@@ -38,6 +40,7 @@ struct TensorFacts {
 };
 
 struct Result {
+  // null where only the parse was asked for; then nothing of the configuration is known either
   std::unique_ptr<tensorrt::HostMemory> plan;
   std::vector<TensorFacts> inputs;
   std::vector<TensorFacts> outputs;
