@@ -92,8 +92,9 @@ export class BuildingProcess {
       const { model, ...rest } = request
       if (model !== undefined) await passing(() => writeStart(this.#exchange, model))
       const { result, planBytes } = await this.#order(rest, model?.length, onProgress)
+      if (planBytes === undefined) return result as NativeBuildResult // only parsed
       const plan = await passing(() => readStart(this.#exchange, planBytes))
-      return { ...result, plan: plan.buffer }
+      return { ...result, plan: plan.buffer } as NativeBuildResult
     } catch (error) {
       if (this.#dead) await this.#exited // the file is closed then, which is not the news
       throw this.#death ?? error

@@ -1,7 +1,7 @@
 /** The program of a building process: one build at a time, as its parent orders. */
 import { read as readCallback, write as writeCallback, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { loadAddon } from '../backend/native.js'
+import { loadAddon, type NativeBuildResult, type NativeParseResult } from '../backend/native.js'
 import { buildInProcess } from './in-process.js'
 import { type Answer, type Exchange, exchangeDescriptor, type Order, readStart, toWire, writeStart } from './messages.js'
 
@@ -41,9 +41,9 @@ async function build(order: Extract<Order, { type: 'build' }>): Promise<void> {
     subscribe(order.logLevel)
     const model = order.modelBytes === undefined ? {} : { model: await readStart(exchange, order.modelBytes) }
     const { result } = buildInProcess({ ...order.request, ...model }, (progress) => send({ type: 'progress', progress }), undefined)
-    const { plan, ...rest } = await result
-    await writeStart(exchange, new Uint8Array(plan))
-    send({ type: 'built', result: rest, planBytes: plan.byteLength })
+    const { plan, ...rest } = (await result) as Partial<NativeBuildResult> & NativeParseResult
+    if (plan !== undefined) await writeStart(exchange, new Uint8Array(plan))
+    send({ type: 'built', result: rest, planBytes: plan?.byteLength })
   } catch (error) {
     send({ type: 'failed', error: toWire(error) })
   }

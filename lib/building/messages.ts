@@ -1,4 +1,4 @@
-import type { NativeBuildRequest, NativeBuildResult } from '../backend/native.js'
+import type { NativeBuildRequest, NativeParseResult } from '../backend/native.js'
 import { type ErrorCode, TensorRTError } from '../errors.js'
 import type { BuildProgress } from './in-process.js'
 
@@ -18,11 +18,11 @@ export type Order =
     }
   | { readonly type: 'logLevel'; readonly logLevel: number }
 
-/** From it. After `built` the exchange file begins with the plan. */
+/** From it. After `built` the exchange file begins with the plan; without `planBytes` there is none, as only a parse was asked for. */
 export type Answer =
   | { readonly type: 'progress'; readonly progress: BuildProgress }
   | { readonly type: 'log'; readonly severity: number; readonly line: string }
-  | { readonly type: 'built'; readonly result: Omit<NativeBuildResult, 'plan'>; readonly planBytes: number }
+  | { readonly type: 'built'; readonly result: NativeParseResult; readonly planBytes: number | undefined }
   | { readonly type: 'failed'; readonly error: WireError }
 
 /** An error as data. Without a code: one that is no TensorRTError, which is a mistake of ours. */
