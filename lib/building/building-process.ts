@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { constants } from 'node:fs'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,9 +31,9 @@ interface Job {
 /**
  * A process of ours that builds, one build at a time, until it dies. While idle it does not keep this process alive, and it ends with it.
  *
- * Model and plan go through a file that has no name: it is unlinked before the process starts, and both have it open. So nothing is left
- * whichever of the two is killed when, nobody else can open it, and 300 MB cross in 0.2 s where the channel of Node needs 4 s and blocks
- * the event loop for most of it (measured, see docs/architecture.md).
+ * Model and plan go through a file that has no name, which both have open. So nothing is left whichever of the two is killed when, nobody
+ * else can open it, and the event loop goes on: Node's own channel copies a model on it, which holds it up for as long as the copy takes
+ * (measured, see docs/architecture.md).
  */
 export class BuildingProcess {
   readonly #process: ChildProcess
@@ -127,6 +128,7 @@ export class BuildingProcess {
       this.#job = { onProgress, resolve, reject }
       this.#phase = undefined
       this.#log = []
+      this.#stderr = ''
       this.#logLevel = loadAddon().logLevel()
       this.#send({ type: 'build', request, modelBytes, cwd: process.cwd(), logLevel: this.#logLevel })
     })
@@ -202,14 +204,20 @@ export class BuildingProcess {
   }
 }
 
+/** Linux's O_TMPFILE, which Node does not name: a file that never had a name. */
+const withoutName = 0o20000000 | constants.O_DIRECTORY | constants.O_RDWR
+
 /** A file that two processes can have open and nobody can find. */
 async function openNameless(): Promise<FileHandle> {
+  return passing(() => open(tmpdir(), withoutName, 0o600).catch(openAndUnlink))
+}
+
+/** Where the file system cannot do it in one step: who is killed between the two leaves an empty file. */
+async function openAndUnlink(): Promise<FileHandle> {
   const path = join(tmpdir(), `node-tensorrt-${randomUUID()}`)
-  return passing(async () => {
-    const file = await open(path, 'wx+', 0o600)
-    await unlink(path)
-    return file
-  })
+  const file = await open(path, 'wx+', 0o600)
+  await unlink(path)
+  return file
 }
 
 /** What happens to the file between the processes, such as a full disk, as a typed error. */

@@ -9,6 +9,14 @@ export function buildingProcesses(parent = process.pid): number[] {
     .filter((pid) => parentOf(pid) === parent && isBuilding(pid))
 }
 
+/** The living building processes, whoever's children, that have a variable with this text. */
+export function markedProcesses(mark: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => isBuilding(pid) && isAlive(pid) && contents(`/proc/${pid}/environ`).includes(mark))
+}
+
 /** The parent's id; nothing for a process that is gone, or dead and not yet waited for. */
 function parentOf(pid: number): number | undefined {
   const [, state, parent] = /^\d+ \(.*\) (\S) (\d+)/s.exec(contents(`/proc/${pid}/stat`)) ?? []

@@ -1,6 +1,6 @@
 import { parseModel, writeModel } from '../../../lib/onnx/index.js'
 import { byteMutations, type ByteMutation, type GraphMutation, graphMutations } from './mutations.js'
-import type { Random } from './random.js'
+import { NothingToPick, type Random } from './random.js'
 import type { Seed } from './seeds.js'
 
 export interface Mutant {
@@ -24,9 +24,12 @@ export function mutant(seeds: readonly Seed[], random: Random): Mutant {
   const mutations = [first, ...Array.from({ length: random.pick([0, 0, 1, 2]) }, () => random.weighted(graphMutations))]
   const done: string[] = []
   for (const { name, graph } of mutations) {
-    graph(model, random)
-    done.push(name)
-    if (model.graph === undefined || model.graph.node.length === 0 || model.graph.input.length === 0) break
+    try {
+      graph(model, random)
+      done.push(name)
+    } catch (error) {
+      if (!(error instanceof NothingToPick)) throw error
+    }
   }
   return { seed: seed.name, mutations: done, bytes: writeModel(model) }
 }

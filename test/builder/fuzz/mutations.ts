@@ -172,10 +172,10 @@ export const graphMutations: readonly GraphMutation[] = [
     name: 'values of a small tensor',
     weight: 8,
     graph: (model, random) => {
-      const small = [...tensorsOf(model)].filter(({ dataType, rawData }) => dataType === 7 && rawData.length > 0 && rawData.length <= 256)
+      const small = [...tensorsOf(model)].filter(({ dataType, rawData }) => dataType === 7 && rawData.length >= 8 && rawData.length <= 256)
       if (small.length === 0) return
       const tensor = random.pick(small)
-      const values = new BigInt64Array(new Uint8Array(tensor.rawData).buffer)
+      const values = new BigInt64Array(new Uint8Array(tensor.rawData).buffer.slice(0, tensor.rawData.length & ~7))
       values[random.below(values.length)] = random.pick(numbers)
       tensor.rawData = new Uint8Array(values.buffer)
     },

@@ -1,3 +1,6 @@
+/** A model that was mutated before may lack what the next mutation wants to change. */
+export class NothingToPick extends Error {}
+
 /** Numbers that are the same for the same seed. */
 export class Random {
   #state: number
@@ -22,7 +25,9 @@ export class Random {
     return this.next() < probability
   }
 
+  /** @throws NothingToPick */
   pick<T>(values: readonly T[]): T {
+    if (values.length === 0) throw new NothingToPick()
     return values[this.below(values.length)] as T
   }
 
