@@ -8,9 +8,10 @@ namespace nt::building {
 
 void checkExternalFile(const std::string& file, const std::string& modelPath) {
   namespace fs = std::filesystem;
+  const std::string shown = file.substr(0, file.find('\0'));  // a message ends there
   const auto refuse = [&](const std::string& why) {
-    throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model keeps weights in the file \"" + file + "\", " + why,
-                {{"location", file}});
+    throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model keeps weights in the file \"" + shown + "\", " + why,
+                {{"location", shown}});
   };
   if (modelPath.empty()) refuse("and was given as bytes, which lie in no folder: give the path of the model instead");
   if (file.empty() || file.find('\0') != std::string::npos) refuse("which is no name of a file");

@@ -28,12 +28,12 @@ struct Fields {
   std::string_view body = {};
 
   uint64_t varint() {
-    uint64_t value = 0;
+    uint64_t read = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       if (at == end) damaged("a number goes beyond the end");
       const uint8_t byte = *at++;
-      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if ((byte & 0x80) == 0) return value;
+      read |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return read;
     }
     damaged("a number of more than ten bytes");
   }
@@ -50,19 +50,21 @@ struct Fields {
     const uint64_t key = varint();
     if (key >> 3 == 0 || key >> 32 != 0) damaged("a field has an impossible number");
     number = static_cast<uint32_t>(key >> 3);
+    wire = static_cast<uint32_t>(key & 7);
+    value = 0;
     body = {};
-    switch (key & 7) {
+    switch (wire) {
       case 0:
-        varint();
+        value = varint();
         break;
       case 1:
-        take(8);
+        body = take(8);
         break;
       case 2:
         body = take(varint());
-        return true;
+        break;
       case 5:
-        take(4);
+        body = take(4);
         break;
       default:
         damaged("a field of an unknown kind");  // groups too, which ONNX has none of
