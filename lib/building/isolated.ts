@@ -25,7 +25,10 @@ class Places {
 
   give(): void {
     const [next] = this.#waiting
-    if (next === undefined) return void this.#free++
+    if (next === undefined) {
+      this.#free++
+      return
+    }
     this.#waiting.delete(next)
     next()
   }

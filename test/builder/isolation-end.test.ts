@@ -82,7 +82,13 @@ t.test('flags and options of the parent that are not for a build stay with it; i
     const [pid] = buildingProcesses()
     const environ = contents('/proc/' + pid + '/environ').split('\\0')
     console.log(environ.filter((line) => /^NODE_(OPTIONS|TENSORRT_TEST)=/.test(line)).join(), contents('/proc/' + pid + '/cmdline').split('\\0').length)`
-  const { code, stdout, stderr } = await runNode(['--inspect=0', '--import=data:text/javascript,0', '--input-type=module', '-e', prelude + program])
+  const { code, stdout, stderr } = await runNode([
+    '--inspect=0',
+    '--import=data:text/javascript,0',
+    '--input-type=module',
+    '-e',
+    prelude + program,
+  ])
   t.equal(code, 0, stderr)
   t.equal(stdout, 'NODE_TENSORRT_TEST=mine 3\n', 'the program and its path, and no flags')
 })

@@ -64,7 +64,10 @@ for (const { name, tensorrt } of families) {
       ['a file that is none', ['/no/such/model.onnx']],
     ]
     for (const [what, args] of wrong) {
-      const [expected, found] = [await failureOf(() => here.build(...(args as [never]))), await failureOf(() => there.build(...(args as [never])))]
+      const [expected, found] = [
+        await failureOf(() => here.build(...(args as [never]))),
+        await failureOf(() => there.build(...(args as [never]))),
+      ]
       const known = ({ code, message, details, log }: TensorRTError): object => ({ code, message, details, log })
       t.same(known(found), known(expected), what)
       t.equal((found.cause as Error).message, (expected.cause as Error).message, `${what}: the cause's text`)

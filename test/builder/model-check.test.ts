@@ -59,7 +59,11 @@ t.test('weights are looked for in the folder of the model only', { skip: skipWit
     writeFileSync(path, external(location))
     const error = await failureOf(() => builder.build(path))
     const shown = location.replace('\0', '')
-    t.match(error, { code: 'ERR_TRT_ONNX_PARSE', message: `keeps weights in the file "${shown}", which is`, details: { location: shown } }, shown)
+    t.match(
+      error,
+      { code: 'ERR_TRT_ONNX_PARSE', message: `keeps weights in the file "${shown}", which is`, details: { location: shown } },
+      shown,
+    )
   }
   t.match(
     await failureOf(() => builder.build(external('weights.bin'))),
@@ -106,7 +110,10 @@ t.test('nodes that the parser would die of', { skip: skipWithoutRtx }, async (t)
   })
   for (const operator of ['DepthToSpace', 'SpaceToDepth']) {
     for (const size of [0n, -1n, 2n ** 32n, -(2n ** 63n)])
-      t.match(await failureOf(() => builder.build(blocks(operator, size))), { code: 'ERR_TRT_ONNX_PARSE', message: RegExp(`blocksize of ${size}`) })
+      t.match(await failureOf(() => builder.build(blocks(operator, size))), {
+        code: 'ERR_TRT_ONNX_PARSE',
+        message: RegExp(`blocksize of ${size}`),
+      })
     t.ok((await builder.build(blocks(operator, 2n))).bytes.length > 0)
   }
 })
@@ -121,7 +128,8 @@ t.test('bytes that are no protobuf message', { skip: skipWithoutRtx }, async (t)
     ['a group', Uint8Array.of(0x0b, 0x0c), /unknown kind/],
     ['messages 200 deep', deep(200), /more than 100 messages within each other/],
   ]
-  for (const [what, bytes, message] of rows) t.match(await failureOf(() => builder.build(bytes)), { code: 'ERR_TRT_ONNX_PARSE', message }, what)
+  for (const [what, bytes, message] of rows)
+    t.match(await failureOf(() => builder.build(bytes)), { code: 'ERR_TRT_ONNX_PARSE', message }, what)
 })
 
 /** graph.node.attribute.g.node.attribute.g … */

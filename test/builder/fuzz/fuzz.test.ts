@@ -5,7 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { availableParallelism, tmpdir } from 'node:os'
 import { isAbsolute, join, normalize } from 'node:path'
 import t from 'tap'
-import type { NativeBuildRequest, NativeParseResult, NativeProfile } from '../../../lib/backend/native.js'
+import type { NativeBuildOptions, NativeBuildRequest, NativeParseResult, NativeProfile } from '../../../lib/backend/native.js'
+import { checkedBuilderOptions } from '../../../lib/building/options.js'
 import { IsolatedBuilds } from '../../../lib/building/isolated.js'
 import { errorCodes, TensorRTError } from '../../../lib/index.js'
 import { externalFiles, parseModel } from '../../../lib/onnx/index.js'
@@ -56,7 +57,9 @@ class Tally {
       .sort(([, a], [, b]) => b - a)
       .map(([what, count]) => `${count} ${what}`)
     const list = [...this.crashes, ...this.hangs.map((who) => `${who}: cut by the time limit`)]
-    process.stderr.write([`fuzz: ${title} in ${seconds.toFixed(0)} s: ${figures.join(', ')}`, ...list.map((line) => `  ${line.slice(0, 400)}`), ''].join('\n'))
+    process.stderr.write(
+      [`fuzz: ${title} in ${seconds.toFixed(0)} s: ${figures.join(', ')}`, ...list.map((line) => `  ${line.slice(0, 400)}`), ''].join('\n'),
+    )
   }
 }
 
@@ -126,8 +129,8 @@ t.test('mutated models', { skip: skipWithoutRtx, timeout: 0 }, async (t) => {
   const isolated = new IsolatedBuilds()
   t.teardown(() => isolated.close())
   t.teardown(watchMemory())
-  const base = { tensorrt: rtxPath ?? '', device: 0 }
-  const run = (request: Omit<NativeBuildRequest, 'tensorrt' | 'device'>, limitMs: number): Promise<NativeParseResult> =>
+  const base = checkedBuilderOptions({ tensorrt: rtxPath })
+  const run = (request: Omit<NativeBuildRequest, keyof NativeBuildOptions>, limitMs: number): Promise<NativeParseResult> =>
     isolated.build({ ...base, ...request }, undefined, AbortSignal.timeout(limitMs)).result
   const parse = (mutant: Mutant, index: number): Promise<NativeParseResult> =>
     run({ ...sourceOf(mutant, index), profiles: [], parseOnly: 1 }, parseLimitMs)

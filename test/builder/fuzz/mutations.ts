@@ -1,7 +1,13 @@
 // What is done to a model: to its bytes, or to what they mean. Each draws from the same random numbers, so a seed gives the same mutant.
 import { create } from '@bufbuild/protobuf'
 import { attributeTypes, type GraphProto, type ModelProto, nodesOf, tensorsOf, type TensorProto } from '../../../lib/onnx/index.js'
-import { AttributeProtoSchema, NodeProtoSchema, type NodeProto, StringStringEntryProtoSchema, type ValueInfoProto } from '../../../lib/onnx/onnx_pb.js'
+import {
+  AttributeProtoSchema,
+  NodeProtoSchema,
+  type NodeProto,
+  StringStringEntryProtoSchema,
+  type ValueInfoProto,
+} from '../../../lib/onnx/onnx_pb.js'
 import type { Random } from './random.js'
 
 export interface ByteMutation {
@@ -16,7 +22,24 @@ export interface GraphMutation {
   readonly graph: (model: ModelProto, random: Random) => void
 }
 
-const numbers = [0n, 1n, -1n, 2n, 3n, 7n, 255n, 65536n, 2n ** 31n - 1n, 2n ** 31n, -(2n ** 31n), 2n ** 32n, 2n ** 40n, 2n ** 62n, 2n ** 63n - 1n, -(2n ** 63n)]
+const numbers = [
+  0n,
+  1n,
+  -1n,
+  2n,
+  3n,
+  7n,
+  255n,
+  65536n,
+  2n ** 31n - 1n,
+  2n ** 31n,
+  -(2n ** 31n),
+  2n ** 32n,
+  2n ** 40n,
+  2n ** 62n,
+  2n ** 63n - 1n,
+  -(2n ** 63n),
+]
 const reals = [0, -0, 1, -1, 0.5, 1e-45, 3.4e38, -3.4e38, Infinity, -Infinity, NaN]
 const operators = [
   'Conv', 'Relu', 'Add', 'MatMul', 'Gemm', 'Concat', 'Reshape', 'Slice', 'Gather', 'Pad', 'Resize', 'Split', 'TopK', 'Shape', 'Loop', 'If', 'Scan', 'LSTM', 'GRU', 'RNN',
@@ -259,7 +282,7 @@ export const graphMutations: readonly GraphMutation[] = [
     weight: 5,
     graph: (model, random) => {
       const { node, initializer, input, output } = graphOf(model)
-      const list = random.pick([node, initializer, initializer, input, output].filter(({ length }) => length > 0) as unknown[][])
+      const list = random.pick([node, initializer, initializer, input, output].filter(({ length }) => length > 0))
       remove(list, random)
     },
   },

@@ -18,7 +18,11 @@ const ints = (...values: number[]): Tensor => new Tensor('int64', BigInt64Array.
 const scalar = (value: number): Tensor => new Tensor('int64', BigInt64Array.of(BigInt(value)), [])
 const floats = (shape: number[]): Tensor => {
   const count = shape.reduce((a, b) => a * b, 1)
-  return new Tensor('float32', Float32Array.from({ length: count }, (_, i) => Math.sin(i) / 4), shape)
+  return new Tensor(
+    'float32',
+    Float32Array.from({ length: count }, (_, i) => Math.sin(i) / 4),
+    shape,
+  )
 }
 
 type Body = (graph: GraphBuilder, x: Value) => Value
@@ -44,7 +48,9 @@ const small: Readonly<Record<string, Body>> = {
   shapes: (g, x) => {
     const shape = g.node('Shape', [x])
     const last = g.node('Gather', [shape, g.constant('index', scalar(3))])
-    const wanted = g.node('Concat', [g.constant('head', ints(1, -1)), g.node('Unsqueeze', [last, g.constant('axis', ints(0))])], { axis: 0 })
+    const wanted = g.node('Concat', [g.constant('head', ints(1, -1)), g.node('Unsqueeze', [last, g.constant('axis', ints(0))])], {
+      axis: 0,
+    })
     const moved = g.node('Transpose', [g.node('Reshape', [x, wanted])], { perm: [0, 2, 1] })
     const cut = g.node('Slice', [moved, ...([[0], [8], [1], [1]] as number[][]).map((v, i) => g.constant(`s${i}`, ints(...v)))])
     const padded = g.node('Pad', [cut, g.constant('pads', ints(0, 1, 0, 0, 1, 0))])
@@ -61,13 +67,21 @@ const small: Readonly<Record<string, Body>> = {
     const scales = g.constant('scales', new Tensor('float32', Float32Array.of(1, 1, 2, 2), [4]))
     const up = g.node('Resize', [x, '', scales], { mode: 'linear', coordinate_transformation_mode: 'half_pixel' })
     const deep = g.node('SpaceToDepth', [up], { blocksize: 2 })
-    return g.node('InstanceNormalization', [g.node('DepthToSpace', [deep], { blocksize: 2 }), g.constant('s', floats([8])), g.constant('b', floats([8]))])
+    return g.node('InstanceNormalization', [
+      g.node('DepthToSpace', [deep], { blocksize: 2 }),
+      g.constant('s', floats([8])),
+      g.constant('b', floats([8])),
+    ])
   },
   recurrence: (g, x) => {
     const sequence = g.node('Reshape', [x, g.constant('to', ints(16, 1, 128))])
-    const [y] = g.nodeWithOutputs('LSTM', [sequence, g.constant('w', floats([1, 16, 128])), g.constant('r', floats([1, 16, 4]))], 3, { hidden_size: 4 })
+    const [y] = g.nodeWithOutputs('LSTM', [sequence, g.constant('w', floats([1, 16, 128])), g.constant('r', floats([1, 16, 4]))], 3, {
+      hidden_size: 4,
+    })
     const flat = g.node('Squeeze', [y as Value, g.constant('axes', ints(1))])
-    const [z] = g.nodeWithOutputs('GRU', [flat, g.constant('gw', floats([1, 12, 4])), g.constant('gr', floats([1, 12, 4]))], 2, { hidden_size: 4 })
+    const [z] = g.nodeWithOutputs('GRU', [flat, g.constant('gw', floats([1, 12, 4])), g.constant('gr', floats([1, 12, 4]))], 2, {
+      hidden_size: 4,
+    })
     return z as Value
   },
   quantization: (g, x) => {
@@ -80,7 +94,11 @@ const small: Readonly<Record<string, Body>> = {
     const all = ['Sigmoid', 'Tanh', 'Exp', 'Abs', 'Sqrt', 'Erf', 'Floor', 'HardSigmoid', 'LeakyRelu', 'Elu', 'Softplus']
     const last = all.reduce((value, op) => g.node(op, [value]), x)
     const norm = g.node('LayerNormalization', [last, g.constant('s', floats([16])), g.constant('b', floats([16]))])
-    return g.node('Clip', [g.node('Pow', [norm, g.constant('two', new Tensor('float32', Float32Array.of(2), []))]), '', g.constant('most', new Tensor('float32', Float32Array.of(9), []))])
+    return g.node('Clip', [
+      g.node('Pow', [norm, g.constant('two', new Tensor('float32', Float32Array.of(2), []))]),
+      '',
+      g.constant('most', new Tensor('float32', Float32Array.of(9), [])),
+    ])
   },
 }
 
@@ -99,7 +117,10 @@ function smallModel(name: string, body: Body): Uint8Array {
 function branches(): Uint8Array {
   const graph = new GraphBuilder({ name: 'branches' })
   const x = graph.input('x', 'float32', [1, 8])
-  const positive = graph.node('Greater', [graph.node('ReduceMax', [x], { keepdims: 0 }), graph.constant('zero', new Tensor('float32', Float32Array.of(0), []))])
+  const positive = graph.node('Greater', [
+    graph.node('ReduceMax', [x], { keepdims: 0 }),
+    graph.constant('zero', new Tensor('float32', Float32Array.of(0), [])),
+  ])
   graph.output(graph.node('If', [positive], {}, { output: 'y' }), 'float32', [1, 8])
   const model = graph.toModel()
   const branch = (operator: string): GraphProto => {
