@@ -64,7 +64,7 @@ export class BuildingProcess {
     this.#process = fork(entry, {
       // Flags of the user's process, such as --inspect-brk, --test, --import, are not for our program.
       execArgv: [],
-      env: { ...process.env, NODE_OPTIONS: undefined },
+      env: withoutFlags(process.env),
       serialization: 'advanced',
       detached: true, // a group of its own, so that all of it can be killed, and no Ctrl-C of a terminal goes there
       stdio: ['ignore', 'ignore', 'pipe', 'ipc', exchange.fd],
@@ -202,6 +202,10 @@ export class BuildingProcess {
       log: this.#log,
     })
   }
+}
+
+function withoutFlags(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => name !== 'NODE_OPTIONS'))
 }
 
 /** Linux's O_TMPFILE, which Node does not name: a file that never had a name. */
