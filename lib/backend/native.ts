@@ -24,6 +24,8 @@ export interface NativeBuildRequest extends NativeBuildOptions {
   readonly model?: Uint8Array
   readonly path?: string
   readonly profiles: readonly NativeProfile[]
+  /** 1: only parse. No profiles are needed, and of the result only what {@link NativeParseResult} names is there. */
+  readonly parseOnly?: 0 | 1
 }
 
 export interface NativeTensorFacts {
@@ -32,9 +34,9 @@ export interface NativeTensorFacts {
   readonly shape: readonly number[]
 }
 
-export interface NativeBuildResult {
-  readonly plan: ArrayBuffer
-  /** The library that built it, for people: "TensorRT-RTX 1.7.1". */
+/** What is known when the model is parsed. */
+export interface NativeParseResult {
+  /** The library that did it, for people: "TensorRT-RTX 1.7.1". */
   readonly library: string
   readonly kind: LibraryKind
   readonly version: string
@@ -43,11 +45,15 @@ export interface NativeBuildResult {
   readonly outputs: readonly NativeTensorFacts[]
   /** Layers of the parsed network, before TensorRT fused any. */
   readonly layers: number
+  readonly parseMs: number
+}
+
+export interface NativeBuildResult extends NativeParseResult {
+  readonly plan: ArrayBuffer
   /** Bytes of workspace, level of optimization and TF32, as the library itself reported them. */
   readonly workspace: number
   readonly optimizationLevel: number
   readonly tf32: boolean
-  readonly parseMs: number
   readonly buildMs: number
 }
 

@@ -60,6 +60,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   result.layers = network->layers();
   for (int32_t i = 0; i < network->inputs(); ++i) result.inputs.push_back(factsOf(network->input(i)));
   for (int32_t i = 0; i < network->outputs(); ++i) result.outputs.push_back(factsOf(network->output(i)));
+  if (request.parseOnly) return result;
 
   // made before the configuration, which points at it
   tensorrt::ProgressMonitor monitor(std::move(onProgress), cancelled);

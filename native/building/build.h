@@ -30,6 +30,8 @@ struct Request {
   int32_t optimizationLevel = -1;
   // TensorFloat-32 for FP32 layers, which TensorRT allows unless told otherwise
   bool tf32 = true;
+  // Stop after the parse: no profiles are needed, no configuration is made, and the result has no plan.
+  bool parseOnly = false;
 };
 
 struct TensorFacts {
@@ -39,6 +41,7 @@ struct TensorFacts {
 };
 
 struct Result {
+  // null where only the parse was asked for; then nothing of the configuration is known either
   std::unique_ptr<tensorrt::HostMemory> plan;
   std::vector<TensorFacts> inputs;
   std::vector<TensorFacts> outputs;

@@ -30,6 +30,7 @@ building::Request requestOf(const Napi::Object& options) {
   request.workspace = static_cast<std::size_t>(integerOf(options, "workspace", 0));
   request.optimizationLevel = static_cast<int32_t>(integerOf(options, "optimizationLevel", -1));
   request.tf32 = integerOf(options, "tf32", 1) != 0;
+  request.parseOnly = integerOf(options, "parseOnly", 0) != 0;
   const Napi::Array profiles = options.Get("profiles").As<Napi::Array>();
   for (uint32_t i = 0; i < profiles.Length(); ++i) request.profiles.push_back(profileOf(profiles.Get(i)));
   return request;
@@ -49,18 +50,19 @@ Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>
 
 Napi::Value resultValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
   const Napi::Object value = Napi::Object::New(env);
-  const std::shared_ptr<tensorrt::HostMemory> plan = std::move(result.plan);
-  value.Set("plan", externalBuffer(env, plan->data(), plan->size(), plan));
   value.Set("library", library.name());
   value.Set("kind", tensorrt::kindName(library.kind()));
   value.Set("version", library.version().text());
   value.Set("inputs", tensorsValue(env, result.inputs));
   value.Set("outputs", tensorsValue(env, result.outputs));
   value.Set("layers", result.layers);
+  value.Set("parseMs", result.parseMs);
+  const std::shared_ptr<tensorrt::HostMemory> plan = std::move(result.plan);
+  if (plan == nullptr) return value;  // only parsed
+  value.Set("plan", externalBuffer(env, plan->data(), plan->size(), plan));
   value.Set("workspace", static_cast<double>(result.workspace));
   value.Set("optimizationLevel", result.optimizationLevel);
   value.Set("tf32", result.tf32);
-  value.Set("parseMs", result.parseMs);
   value.Set("buildMs", result.buildMs);
   return value;
 }
