@@ -2,10 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { NativeBuildResult } from './backend/native.js'
+import type { NetworkAudit } from './building/audit.js'
 import { expected, TensorRTError } from './errors.js'
 
 /** How a plan came about. */
-export type PlanInfo = Readonly<Omit<NativeBuildResult, 'plan'>>
+export type PlanInfo = Readonly<Omit<NativeBuildResult, 'plan' | 'audit'>> & {
+  /** What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.audit} tells on a device. */
+  readonly audit: NetworkAudit
+}
 
 /** A serialized engine. It belongs to the TensorRT version, and unless RTX built it the GPU model, that built it. */
 export class Plan {

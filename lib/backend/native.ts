@@ -45,7 +45,35 @@ export interface NativeParseResult {
   readonly outputs: readonly NativeTensorFacts[]
   /** Layers of the parsed network, before TensorRT fused any. */
   readonly layers: number
+  readonly audit: NativeNetworkAudit
   readonly parseMs: number
+}
+
+type Counts = Readonly<Record<string, number>>
+
+/** What the parsed network is made of; see NetworkAudit. */
+export interface NativeNetworkAudit {
+  readonly layers: number
+  readonly layerTypes: Counts
+  readonly outputTypes: Counts
+  readonly quantize: Counts
+  readonly dequantize: Counts
+  readonly weightBytes: number
+  readonly inputs: readonly NativeTensorFacts[]
+  readonly outputs: readonly NativeTensorFacts[]
+}
+
+/** What an audit of an engine found; see EngineAudit. */
+export interface NativeEngineAudit {
+  readonly layers: number
+  /** How much the plan tells: `detailed`, `layer_names_only`, `none`, or `unknown`. */
+  readonly verbosity: string
+  /** What TensorRT's inspector says, as JSON; empty where it says nothing. */
+  readonly document: string
+  /** The inputs' shapes, at which it ran. */
+  readonly shapes: readonly { readonly name: string; readonly shape: readonly number[] }[]
+  /** In the order in which the layers ran; names may come twice. */
+  readonly times: readonly { readonly name: string; readonly averageMs: number; readonly medianMs: number }[]
 }
 
 export interface NativeBuildResult extends NativeParseResult {
@@ -126,6 +154,7 @@ export interface NativeEngine {
   stats(): EngineStats
   memory(): Omit<EngineMemory, 'host'>
   share(): string
+  audit(options: { readonly profile: number; readonly iterations: number }): { readonly promise: Promise<NativeEngineAudit>; cancel(): void }
   close(): Promise<void>
 }
 

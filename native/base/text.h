@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nt {
@@ -26,6 +27,13 @@ std::string join(const Range& items, const char* separator = ", ") {
 inline std::string shapeText(const std::vector<int64_t>& shape) {
   std::string text = "[";  // built by appending: GCC 12 warns of a prepended literal (its bug 105651)
   return text.append(join(shape)).append("]");
+}
+
+// Of ASCII, whatever the locale is.
+inline std::string lowercase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
 }
 
 inline const char* orEmpty(const char* text) noexcept { return text == nullptr ? "" : text; }

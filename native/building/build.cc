@@ -28,11 +28,6 @@ std::vector<uint8_t> readFile(const std::string& path) {
   return bytes;
 }
 
-TensorFacts factsOf(const tensorrt::Tensor& tensor) {
-  const auto dtype = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
-  return {tensor.name(), dtype ? tensorrt::dtypeName(*dtype) : "unknown", tensor.dimensions().vector()};
-}
-
 void configure(tensorrt::BuilderConfig& config, const Request& request) {
   if (request.workspace > 0) config.setWorkspace(request.workspace);
   if (request.optimizationLevel >= 0) config.setOptimizationLevel(request.optimizationLevel);
@@ -57,9 +52,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
     parseModel(parser, *network, bytes, request.path);
     result.parseMs = msSince(parseStart);
   }
-  result.layers = network->layers();
-  for (int32_t i = 0; i < network->inputs(); ++i) result.inputs.push_back(factsOf(network->input(i)));
-  for (int32_t i = 0; i < network->outputs(); ++i) result.outputs.push_back(factsOf(network->output(i)));
+  result.audit = audit(*network);
   if (request.parseOnly) return result;
 
   // made before the configuration, which points at it

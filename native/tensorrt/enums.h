@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "methods.h"
 
@@ -26,5 +27,8 @@ std::span<const EnumRow, kEnumerators> enumRows() noexcept;
 
 // The number of an enumerator that every family has.
 int32_t enumNumber(Enumerator enumerator, Family family) noexcept;
+
+// "MATRIX_MULTIPLY": the enumerator of that number without its k; empty where the table has none.
+std::string_view enumName(std::string_view enumeration, int32_t number, Family family) noexcept;
 
 }  // namespace nt::tensorrt

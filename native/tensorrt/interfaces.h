@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dtype.h"
 #include "library.h"
@@ -59,6 +60,24 @@ class Tensor : public Reference {
   bool isShapeTensor() const { return call<Method::VTensor_isShapeTensor>(); }
 };
 
+class Layer : public Reference {
+ public:
+  using Reference::Reference;
+  int32_t type() const { return call<Method::VLayer_getType>(); }
+  int32_t inputs() const { return call<Method::VLayer_getNbInputs>(); }
+  int32_t outputs() const { return call<Method::VLayer_getNbOutputs>(); }
+  // nothing for an optional input that is not given
+  std::optional<Tensor> input(int32_t i) const { return tensor(call<Method::VLayer_getInput>(i)); }
+  int32_t outputType(int32_t i) const { return call<Method::VLayer_getOutputType>(i); }
+  // The weights that the layer itself holds: those of a convolution, a deconvolution, a scale or a constant.
+  std::vector<Weights> weights() const;
+
+ private:
+  std::optional<Tensor> tensor(void* object) const {
+    return object == nullptr ? std::nullopt : std::optional<Tensor>({library(), object});
+  }
+};
+
 class NetworkDefinition : public Owned {
  public:
   using Owned::Owned;
@@ -67,6 +86,7 @@ class NetworkDefinition : public Owned {
   int32_t outputs() const { return call<Method::VNetworkDefinition_getNbOutputs>(); }
   Tensor input(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getInput>(i)}; }
   Tensor output(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getOutput>(i)}; }
+  Layer layer(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getLayer>(i)}; }
 };
 
 class OptimizationProfile : public Reference {  // owned by the builder
@@ -179,6 +199,12 @@ class CudaEngine : public Owned {
   Dims profileShape(const char* tensor, int32_t profile, Enumerator selector) const {
     return call<Method::VCudaEngine_getProfileShape>(tensor, profile, library().number(selector));
   }
+  int32_t layers() const { return call<Method::VCudaEngine_getNbLayers>(); }
+  int32_t profilingVerbosity() const { return call<Method::VCudaEngine_getProfilingVerbosity>(); }
+  // the inspector's object, or null
+  void* createInspector() const { return call<Method::VCudaEngine_createEngineInspector>(); }
+  // The values of a shape tensor that a profile was built for; empty where the library knows none.
+  std::vector<int64_t> profileValues(const char* tensor, int32_t profile, Enumerator selector, std::size_t count) const;
   // bytes of scratch memory that a context takes
   int64_t contextMemory() const {
     if (library().has(Method::VCudaEngine_getDeviceMemorySizeV2))
@@ -213,6 +239,24 @@ class ExecutionContext : public Owned {
     return call<Method::VExecutionContext_setOutputAllocator>(tensor, allocator);
   }
   bool enqueue(void* stream) { return call<Method::VExecutionContext_enqueueV3>(stream); }
+  // `profiler` (see profiler.h) must outlive the context, or be replaced by null. From then on an enqueue waits for its
+  // stream, and tells the profiler how long each layer took before it returns.
+  void setProfiler(void* profiler) {
+    call<Method::VExecutionContext_setEnqueueEmitsProfile>(true);
+    call<Method::VExecutionContext_setProfiler>(profiler);
+  }
+};
+
+class EngineInspector : public Owned {
+ public:
+  EngineInspector(const std::shared_ptr<CudaEngine>& engine, void* object)
+      : Owned(engine->library(), object, engine) {}
+  // With a context whose shapes are set, formats and types are told where shapes are dynamic too.
+  bool setContext(const ExecutionContext& context) {
+    return call<Method::VEngineInspector_setExecutionContext>(static_cast<const void*>(context.get()));
+  }
+  // A JSON document about all layers; empty where TensorRT gives none.
+  std::string information() const;
 };
 
 }  // namespace nt::tensorrt
