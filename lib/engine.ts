@@ -308,7 +308,7 @@ export class Engine implements AsyncDisposable {
     const { signal, ...checked } = checkedAuditOptions(options)
     this.#refuseIfOver()
     return within({ signal }, async (running) => {
-      await this.ready
+      if (this.#loaded === undefined) await this.ready // one that is loaded begins now: a close() that follows waits for it
       running?.throwIfAborted()
       this.#refuseIfOver()
       const { backend } = this.#known()

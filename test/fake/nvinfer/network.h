@@ -50,7 +50,7 @@ struct Layer final : apiv::VLayer {
   DataType precision = DataType::kFLOAT;
   bool precise = false;
   Layer(Network* n, std::size_t i, std::string called) : network(n), index(i), name(std::move(called)) {}
-  LayerType getType() noexcept { return LayerType::kIDENTITY; }
+  LayerType getType() noexcept;
   void setName(char const* n) noexcept { name = n; }
   char const* getName() noexcept { return name.c_str(); }
   int32_t getNbInputs() noexcept;
@@ -61,7 +61,7 @@ struct Layer final : apiv::VLayer {
   DataType getPrecision() noexcept { return precision; }
   bool precisionIsSet() noexcept { return precise; }
   void setOutputType(int32_t, DataType) noexcept {}
-  DataType getOutputType(int32_t) noexcept { return precision; }
+  DataType getOutputType(int32_t i) noexcept;
   char const* getMetadata() noexcept { return ""; }
 };
 
@@ -143,6 +143,21 @@ inline int32_t Layer::getNbInputs() noexcept { return static_cast<int32_t>(netwo
 inline ITensor* Layer::getInput(int32_t i) noexcept {
   return network->find(network->program.ops[index].inputs[static_cast<std::size_t>(i)]);
 }
+inline LayerType Layer::getType() noexcept {
+  static const std::map<std::string, LayerType> types = {
+      {"add", LayerType::kELEMENTWISE},    {"sub", LayerType::kELEMENTWISE},     {"mul", LayerType::kELEMENTWISE},
+      {"div", LayerType::kELEMENTWISE},    {"max", LayerType::kELEMENTWISE},     {"min", LayerType::kELEMENTWISE},
+      {"relu", LayerType::kACTIVATION},    {"sigmoid", LayerType::kACTIVATION},  {"tanh", LayerType::kACTIVATION},
+      {"neg", LayerType::kUNARY},          {"abs", LayerType::kUNARY},           {"sqrt", LayerType::kUNARY},
+      {"exp", LayerType::kUNARY},          {"sum", LayerType::kREDUCE},          {"mean", LayerType::kREDUCE},
+      {"reducemax", LayerType::kREDUCE},   {"matmul", LayerType::kMATRIX_MULTIPLY}, {"concat", LayerType::kCONCATENATION},
+      {"softmax", LayerType::kSOFTMAX},    {"shape", LayerType::kSHAPE},         {"nonzero", LayerType::kNON_ZERO},
+      {"reshape", LayerType::kSHUFFLE},    {"transpose", LayerType::kSHUFFLE},   {"argmax", LayerType::kTOPK},
+      {"cast", LayerType::kCAST}};
+  const auto found = types.find(network->program.ops[index].type);
+  return found == types.end() ? LayerType::kIDENTITY : found->second;
+}
+inline DataType Layer::getOutputType(int32_t i) noexcept { return implementation<ITensor, Tensor>(getOutput(i))->type; }
 inline ITensor* Layer::getOutput(int32_t) noexcept { return network->find(network->program.ops[index].outputs[0]); }
 
 }  // namespace fake
