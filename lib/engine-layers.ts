@@ -78,22 +78,25 @@ function typeIn(text: string): AuditPrecision {
 }
 
 /** TensorRT's words for types, in lower case. */
-const typeWords: Readonly<Partial<Record<string, DType>>> = Object.assign(Object.create(null) as object, {
-  fp32: 'float32',
-  float: 'float32',
-  fp16: 'float16',
-  half: 'float16',
-  bf16: 'bfloat16',
-  bfloat16: 'bfloat16',
-  int8: 'int8',
-  fp8: 'fp8',
-  int4: 'int4',
-  fp4: 'fp4',
-  int32: 'int32',
-  int64: 'int64',
-  uint8: 'uint8',
-  bool: 'bool',
-} as const)
+const typeWords: Readonly<Partial<Record<string, DType>>> = Object.assign(
+  Object.create(null) as object,
+  {
+    fp32: 'float32',
+    float: 'float32',
+    fp16: 'float16',
+    half: 'float16',
+    bf16: 'bfloat16',
+    bfloat16: 'bfloat16',
+    int8: 'int8',
+    fp8: 'fp8',
+    int4: 'int4',
+    fp4: 'fp4',
+    int32: 'int32',
+    int64: 'int64',
+    uint8: 'uint8',
+    bool: 'bool',
+  } as const,
+)
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 

@@ -154,7 +154,10 @@ export interface NativeEngine {
   stats(): EngineStats
   memory(): Omit<EngineMemory, 'host'>
   share(): string
-  audit(options: { readonly profile: number; readonly iterations: number }): { readonly promise: Promise<NativeEngineAudit>; cancel(): void }
+  audit(options: { readonly profile: number; readonly iterations: number }): {
+    readonly promise: Promise<NativeEngineAudit>
+    cancel(): void
+  }
   close(): Promise<void>
 }
 

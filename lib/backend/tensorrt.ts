@@ -141,7 +141,9 @@ class TensorRTBackend implements Backend {
   }
 
   async audit(options: Parameters<NativeEngine['audit']>[0], signal: AbortSignal | undefined): Promise<NativeEngineAudit> {
-    const { promise, cancel } = direct(() => this.#engine.audit(options))
+    const running = direct(() => this.#engine.audit(options))
+    const { promise } = running
+    const cancel = (): void => running.cancel()
     const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))
     this.#audits.add(ended)
     signal?.addEventListener('abort', cancel, { once: true })

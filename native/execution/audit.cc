@@ -48,8 +48,7 @@ class Audit {
         context_(engine->createContext()) {}
   ~Audit() {
     // nothing of it is under way any more when its memory goes
-    if (!engine_->device().lost())
-      engine_->device().note(engine_->device().driver().streamSynchronize(stream_.get()));
+    if (!engine_->device().lost()) engine_->device().note(engine_->device().driver().streamSynchronize(stream_.get()));
   }
   Audit(const Audit&) = delete;
   Audit& operator=(const Audit&) = delete;
@@ -133,11 +132,11 @@ void Audit::setOutput(const IoTensor& tensor) {
   } else {
     place.device = std::make_unique<cuda::DeviceBuffer>(engine_->device());
     if (std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; })) {
-      place.allocator = std::make_unique<tensorrt::OutputAllocator>(
-          engine_->library().family(), [buffer = place.device.get()](std::size_t bytes) {
-            buffer->reserve(bytes);
-            return buffer->address();
-          });
+      place.allocator = std::make_unique<tensorrt::OutputAllocator>(engine_->library().family(),
+                                                                    [buffer = place.device.get()](std::size_t bytes) {
+                                                                      buffer->reserve(bytes);
+                                                                      return buffer->address();
+                                                                    });
       check(context_->setOutputAllocator(name, place.allocator->object()), "setOutputAllocator");
     } else {
       place.device->reserve(std::max<std::size_t>(tensorrt::byteSize(tensor.dtype, shape), 1));

@@ -36,7 +36,8 @@ struct EngineAudit {
 
 // Runs on the calling thread, on a context, a stream and memory of its own, which are freed when it returns. Inputs are
 // zeros; those that the CPU reads have the values that the profile was built for. `cancelled` is looked at before each
-// execution. Throws ABORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY and the errors of cuda/.
+// execution. Throws ABORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY and the errors of
+// cuda/.
 EngineAudit audit(const std::shared_ptr<Engine>& engine, const AuditOptions& options,
                   const std::atomic<bool>& cancelled);
 

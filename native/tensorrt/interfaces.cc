@@ -82,8 +82,8 @@ std::vector<int64_t> CudaEngine::profileValues(const char* tensor, int32_t profi
 }
 
 std::string EngineInspector::information() const {
-  return orEmpty(call<Method::VEngineInspector_getEngineInformation>(
-      library().number(Enumerator::LayerInformationFormat_kJSON)));
+  return orEmpty(
+      call<Method::VEngineInspector_getEngineInformation>(library().number(Enumerator::LayerInformationFormat_kJSON)));
 }
 
 std::string CudaEngine::formatDescription(const char* tensor, int32_t profile) const {

@@ -249,8 +249,7 @@ class ExecutionContext : public Owned {
 
 class EngineInspector : public Owned {
  public:
-  EngineInspector(const std::shared_ptr<CudaEngine>& engine, void* object)
-      : Owned(engine->library(), object, engine) {}
+  EngineInspector(const std::shared_ptr<CudaEngine>& engine, void* object) : Owned(engine->library(), object, engine) {}
   // With a context whose shapes are set, formats and types are told where shapes are dynamic too.
   bool setContext(const ExecutionContext& context) {
     return call<Method::VEngineInspector_setExecutionContext>(static_cast<const void*>(context.get()));

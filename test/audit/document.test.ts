@@ -4,7 +4,12 @@ import { checkedAuditOptions, engineAudit } from '../../lib/engine-audit.js'
 import { engineLayers } from '../../lib/engine-layers.js'
 import type { NativeEngineAudit } from '../../lib/backend/native.js'
 
-const tensor10 = (name: string, format: string) => ({ Name: name, Location: 'Device', Dimensions: [16, 512, 28, 28], 'Format/Datatype': format })
+const tensor10 = (name: string, format: string) => ({
+  Name: name,
+  Location: 'Device',
+  Dimensions: [16, 512, 28, 28],
+  'Format/Datatype': format,
+})
 const tensor11 = (name: string, format: string, type: string) => ({
   Name: name,
   Location: 'Device',
@@ -46,9 +51,24 @@ const linear = 'Row major linear FP32 format (kLINEAR)'
 const document11 = JSON.stringify({
   Layers: [
     // the format still has a type's name in it, and is not what is read
-    { Name: 'conv1', LayerType: 'CaskConvolution', Inputs: [tensor11('images', linear, 'Half')], Outputs: [tensor11('a', linear, 'Float')] },
-    { Name: 'conv2', LayerType: 'CaskConvolution', Inputs: [tensor11('a', 'Row major', 'Float')], Outputs: [tensor11('y', 'Row major', 'Half')] },
-    { Name: 'conv3', LayerType: 'CaskConvolution', Inputs: [{ ...tensor11('a', 'x', ''), Datatype: undefined, DataType: 'FP8' }], Outputs: [] },
+    {
+      Name: 'conv1',
+      LayerType: 'CaskConvolution',
+      Inputs: [tensor11('images', linear, 'Half')],
+      Outputs: [tensor11('a', linear, 'Float')],
+    },
+    {
+      Name: 'conv2',
+      LayerType: 'CaskConvolution',
+      Inputs: [tensor11('a', 'Row major', 'Float')],
+      Outputs: [tensor11('y', 'Row major', 'Half')],
+    },
+    {
+      Name: 'conv3',
+      LayerType: 'CaskConvolution',
+      Inputs: [{ ...tensor11('a', 'x', ''), Datatype: undefined, DataType: 'FP8' }],
+      Outputs: [],
+    },
   ],
   'I/O Tensors': [
     {
@@ -94,7 +114,9 @@ t.test('what is not as documented is unknown, and never a guess', (t) => {
     ['nothing', null],
   ]
   for (const [what, input] of inputs) {
-    const [layer] = engineLayers(JSON.stringify({ Layers: [{ Name: 'l', LayerType: 'kgen', Inputs: [input], Outputs: [{ Datatype: 'Half' }] }] }))
+    const [layer] = engineLayers(
+      JSON.stringify({ Layers: [{ Name: 'l', LayerType: 'kgen', Inputs: [input], Outputs: [{ Datatype: 'Half' }] }] }),
+    )
     t.same(layer, { name: 'l', type: 'kgen', precision: what === 'nothing' ? 'float16' : 'unknown' }, what)
   }
   t.same(engineLayers(JSON.stringify({ Layers: ['conv1', 7, null, {}] })), [
@@ -176,7 +198,10 @@ t.test('layers of one name, and times of layers that are not listed', (t) => {
   t.match(audit.warnings, [/^1 timed layers are not among .*'other'/])
   const none = engineAudit(found({ verbosity: 'none', document: '', times: [], layers: 9 }), checkedAuditOptions({}))
   t.same(none.precisions, [{ precision: 'unknown', layers: 9, timeShare: 0 }])
-  const partly = engineAudit(found({ document: JSON.stringify({ Layers: [{ Name: 'a', ...half }, { Name: 'b' }] }) }), checkedAuditOptions({}))
+  const partly = engineAudit(
+    found({ document: JSON.stringify({ Layers: [{ Name: 'a', ...half }, { Name: 'b' }] }) }),
+    checkedAuditOptions({}),
+  )
   t.match(partly.warnings, [/timed layers/, 'TensorRT does not tell the precision of 1 of 2 layers'])
   t.end()
 })

@@ -15,21 +15,29 @@ const scalar = (dtype: 'float32' | 'float16', value: number): Tensor => {
   return tensor
 }
 
-t.test('the face detector: as many layers of each type as the file has nodes, and all of its weights', { skip: skipWithoutRtx }, async (t) => {
-  const bytes = await faceDetectorModel({ batch: 'N' })
-  const found = await audit(bytes)
-  const model = await readModel(bytes)
-  const { operators, inputs, outputs } = modelInfo(model)
-  t.same(found.layerTypes, { convolution: operators['Conv'], activation: operators['LeakyRelu'], pooling: operators['MaxPool'] })
-  t.equal(found.layers, modelInfo(model).nodeCount)
-  t.same(found.outputTypes, { float32: found.layers })
-  t.equal(found.weightBytes, model.graph?.initializer.reduce((bytes, { rawData }) => bytes + rawData.length, 0), 'each weight is counted once')
-  const named = (list: readonly { name: string; dtype: string }[]) => list.map(({ name, dtype }) => ({ name, dtype }))
-  t.same(named(found.inputs), named(inputs))
-  t.same(named(found.outputs), named(outputs))
-  t.same(found.inputs[0]?.shape, [-1, 3, 416, 416])
-  t.same([found.kind, found.quantize, found.dequantize], ['network', { layers: 0, types: {} }, { layers: 0, types: {} }])
-})
+t.test(
+  'the face detector: as many layers of each type as the file has nodes, and all of its weights',
+  { skip: skipWithoutRtx },
+  async (t) => {
+    const bytes = await faceDetectorModel({ batch: 'N' })
+    const found = await audit(bytes)
+    const model = await readModel(bytes)
+    const { operators, inputs, outputs } = modelInfo(model)
+    t.same(found.layerTypes, { convolution: operators['Conv'], activation: operators['LeakyRelu'], pooling: operators['MaxPool'] })
+    t.equal(found.layers, modelInfo(model).nodeCount)
+    t.same(found.outputTypes, { float32: found.layers })
+    t.equal(
+      found.weightBytes,
+      model.graph?.initializer.reduce((bytes, { rawData }) => bytes + rawData.length, 0),
+      'each weight is counted once',
+    )
+    const named = (list: readonly { name: string; dtype: string }[]) => list.map(({ name, dtype }) => ({ name, dtype }))
+    t.same(named(found.inputs), named(inputs))
+    t.same(named(found.outputs), named(outputs))
+    t.same(found.inputs[0]?.shape, [-1, 3, 416, 416])
+    t.same([found.kind, found.quantize, found.dequantize], ['network', { layers: 0, types: {} }, { layers: 0, types: {} }])
+  },
+)
 
 t.test('real models: what TensorRT keeps one to one', { skip: skipWithoutRtx }, async (t) => {
   for (const { name, source } of realModels) {

@@ -67,8 +67,8 @@ struct Inspector final : apiv::VEngineInspector, Counted {
     const bool known = std::none_of(shape.begin(), shape.end(), [](auto extent) { return extent < 0; });
     const Words& row = wordsOf(types[name]);
     const char* const unknown = "N/A due to dynamic shapes";
-    std::string out = "{" + field("Name", name) + ", " + field("Location", "Device") + ", \"Dimensions\": " +
-                      list(shape) + ", ";
+    std::string out =
+        "{" + field("Name", name) + ", " + field("Location", "Device") + ", \"Dimensions\": " + list(shape) + ", ";
 #if FAMILY == 10
     return out + field("Format/Datatype", known ? row.format : unknown) + "}";
 #else
@@ -87,12 +87,15 @@ struct Inspector final : apiv::VEngineInspector, Counted {
 #if FAMILY == 10
     return "\"Bindings\": [" + joined(program->ports, [](const Port& port) { return quoted(port.name); }) + "]";
 #else
-    return "\"I/O Tensors\": [" + joined(program->ports, [](const Port& port) {
-             return "{" + field("Name", port.name) + ", " + field("IOMode", port.input ? "Input" : "Output") + ", " +
-                    field("DataType", wordsOf(port.type).word) + ", \"Dimensions\": " + list(port.shape) + ", " +
-                    field("Location", port.host ? "Host" : "Device") +
-                    ", \"IsShapeInferenceIO\": " + (port.host ? "true" : "false") + "}";
-           }) + "]";
+    return "\"I/O Tensors\": [" +
+           joined(program->ports,
+                  [](const Port& port) {
+                    return "{" + field("Name", port.name) + ", " + field("IOMode", port.input ? "Input" : "Output") +
+                           ", " + field("DataType", wordsOf(port.type).word) + ", \"Dimensions\": " + list(port.shape) +
+                           ", " + field("Location", port.host ? "Host" : "Device") +
+                           ", \"IsShapeInferenceIO\": " + (port.host ? "true" : "false") + "}";
+                  }) +
+           "]";
 #endif
   }
 
