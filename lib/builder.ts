@@ -1,4 +1,5 @@
 import type { NativeBuildOptions } from './backend/native.js'
+import { type NetworkAudit, networkAudit } from './building/audit.js'
 import { buildInProcess, type BuildProgress, type ProgressListener } from './building/in-process.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import { settingsOf } from './building/settings.js'
@@ -55,8 +56,27 @@ export class Builder implements AsyncDisposable {
     const { result, ended } = buildInProcess(request, given.onProgress as ProgressListener | undefined, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    const { plan, settings, ...info } = await result
-    return new Plan(new Uint8Array(plan), Object.freeze({ ...info, settings: settingsOf(settings) }))
+    const { plan, settings, audit, ...info } = await result
+    return new Plan(new Uint8Array(plan), Object.freeze({ ...info, settings: settingsOf(settings), audit: networkAudit(audit) }))
+  }
+
+  /**
+   * Parses a model, and says what the network is made of: nothing is built, and no shapes are needed. With TensorRT-RTX no device is needed either.
+   * What became of the layers in an engine is another matter: {@link Engine.audit}.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU,
+   * ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_network_definition.html getLayer
+   */
+  async audit(model: ModelSource, options?: { readonly signal?: AbortSignal | undefined }): Promise<NetworkAudit> {
+    const signal = checkedSignal(readOptions(options, ['signal'], 'audit').signal)
+    const source = checkedSource(model)
+    signal?.throwIfAborted()
+    if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
+    const given = typeof source === 'string' ? { path: source } : { model: source }
+    const { result, ended } = buildInProcess({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
+    this.#running.add(ended)
+    void ended.then(() => this.#running.delete(ended))
+    return networkAudit((await result).audit)
   }
 
   /** Refuses new builds, and waits until nothing of the others is under way, those that were aborted too. Twice without harm. */

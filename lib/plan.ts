@@ -2,11 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { NativeBuildResult } from './backend/native.js'
+import type { NetworkAudit } from './building/audit.js'
 import type { BuildSettings } from './building/builder-options.js'
 import { expected, TensorRTError } from './errors.js'
 
 /** How a plan came about. */
-export type PlanInfo = Readonly<Omit<NativeBuildResult, 'plan' | 'settings'> & { readonly settings: BuildSettings }>
+export type PlanInfo = Readonly<Omit<NativeBuildResult, 'plan' | 'settings' | 'audit'>> & {
+  readonly settings: BuildSettings
+  /** What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.audit} tells on a device. */
+  readonly audit: NetworkAudit
+}
 
 /** A serialized engine. It belongs to the TensorRT version, and unless RTX built it the GPU model, that built it. */
 export class Plan {

@@ -46,6 +46,8 @@ export interface NativeBuildRequest extends NativeBuildOptions {
   readonly model?: Uint8Array
   readonly path?: string
   readonly profiles: readonly NativeProfile[]
+  /** 1: only parse. No profiles are needed, and of the result only what {@link NativeParseResult} names is there. */
+  readonly parseOnly?: 0 | 1
 }
 
 export interface NativeTensorFacts {
@@ -54,9 +56,9 @@ export interface NativeTensorFacts {
   readonly shape: readonly number[]
 }
 
-export interface NativeBuildResult {
-  readonly plan: ArrayBuffer
-  /** The library that built it, for people: "TensorRT-RTX 1.7.1". */
+/** What is known when the model is parsed. */
+export interface NativeParseResult {
+  /** The library that did it, for people: "TensorRT-RTX 1.7.1". */
   readonly library: string
   readonly kind: LibraryKind
   readonly version: string
@@ -65,11 +67,43 @@ export interface NativeBuildResult {
   readonly outputs: readonly NativeTensorFacts[]
   /** Layers of the parsed network, before TensorRT fused any. */
   readonly layers: number
+  readonly audit: NativeNetworkAudit
+  readonly parseMs: number
+}
+
+type Counts = Readonly<Record<string, number>>
+
+/** What the parsed network is made of; see NetworkAudit. */
+export interface NativeNetworkAudit {
+  readonly layers: number
+  readonly layerTypes: Counts
+  readonly outputTypes: Counts
+  readonly quantize: Counts
+  readonly dequantize: Counts
+  readonly weightBytes: number
+  readonly inputs: readonly NativeTensorFacts[]
+  readonly outputs: readonly NativeTensorFacts[]
+}
+
+/** What an audit of an engine found; see EngineAudit. */
+export interface NativeEngineAudit {
+  readonly layers: number
+  /** How much the plan tells: `detailed`, `layer_names_only`, `none`, or `unknown`. */
+  readonly verbosity: string
+  /** What TensorRT's inspector says, as JSON; empty where it says nothing. */
+  readonly document: string
+  /** The inputs' shapes, at which it ran. */
+  readonly shapes: readonly { readonly name: string; readonly shape: readonly number[] }[]
+  /** In the order in which the layers ran; names may come twice. */
+  readonly times: readonly { readonly name: string; readonly averageMs: number; readonly medianMs: number }[]
+}
+
+export interface NativeBuildResult extends NativeParseResult {
+  readonly plan: ArrayBuffer
   /** As the library itself reported them; lib/building/settings.ts gives them to users. */
   readonly settings: NativeOptions
   /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
   readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
-  readonly parseMs: number
   readonly buildMs: number
 }
 
@@ -142,6 +176,10 @@ export interface NativeEngine {
   stats(): EngineStats
   memory(): Omit<EngineMemory, 'host'>
   share(): string
+  audit(options: { readonly profile: number; readonly iterations: number }): {
+    readonly promise: Promise<NativeEngineAudit>
+    cancel(): void
+  }
   close(): Promise<void>
 }
 

@@ -2,7 +2,15 @@ import { capabilities } from '../capabilities.js'
 import type { Tensor } from '../tensor.js'
 import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
-import { fromNative, loadAddon, native, type NativeEngine, type NativeSessionOptions, tensorrtPath } from './native.js'
+import {
+  fromNative,
+  loadAddon,
+  native,
+  type NativeEngine,
+  type NativeEngineAudit,
+  type NativeSessionOptions,
+  tensorrtPath,
+} from './native.js'
 import { placed } from './results.js'
 
 /** How the lanes of an engine work; what a user left out has its default. */
@@ -50,6 +58,8 @@ class TensorRTBackend implements Backend {
   readonly outputs: Backend['outputs']
   readonly concurrency: number
   readonly #engine: NativeEngine
+  /** Audits under way, the aborted ones too, until nothing of them runs. */
+  readonly #audits = new Set<Promise<unknown>>()
 
   constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions) {
     this.#engine = engine
@@ -130,8 +140,19 @@ class TensorRTBackend implements Backend {
     return direct(() => this.#engine.share())
   }
 
-  close(): Promise<void> {
-    return native(() => this.#engine.close())
+  async audit(options: Parameters<NativeEngine['audit']>[0], signal: AbortSignal | undefined): Promise<NativeEngineAudit> {
+    const running = direct(() => this.#engine.audit(options))
+    const { promise } = running
+    const cancel = (): void => running.cancel()
+    const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))
+    this.#audits.add(ended)
+    signal?.addEventListener('abort', cancel, { once: true })
+    return native(() => promise).finally(() => signal?.removeEventListener('abort', cancel))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#audits)
+    await native(() => this.#engine.close())
   }
 }
 

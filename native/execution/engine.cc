@@ -145,6 +145,23 @@ IoTensor Engine::describe(const char* name, bool input) const {
   return tensor;
 }
 
+std::string Engine::profilingVerbosity() const {
+  const auto name = tensorrt::enumName("ProfilingVerbosity", engine_->profilingVerbosity(), library().family());
+  return lowercase(name.empty() ? "unknown" : name);
+}
+
+std::string Engine::inspect(const tensorrt::ExecutionContext& context) const {
+  void* object = engine_->createInspector();
+  if (object == nullptr) {
+    device_.throwIfBroken("createEngineInspector");
+    throw Error("ERR_TRT_EXECUTION", library().name() + " could not create an engine inspector");
+  }
+  tensorrt::EngineInspector inspector(engine_, object);
+  if (!inspector.setContext(context))
+    throw Error("ERR_TRT_EXECUTION", library().name() + ": setExecutionContext of the engine inspector failed");
+  return inspector.information();
+}
+
 void Engine::ContextDeleter::operator()(tensorrt::ExecutionContext* context) const {
   std::shared_ptr<tensorrt::ExecutionContext> owned(context);
   if (device->lost()) cuda::leaveBehind(std::move(owned));

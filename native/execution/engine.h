@@ -60,6 +60,16 @@ class Engine {
   // The profile that takes these shapes with the least distance to its optimum. Throws ERR_TRT_SHAPE.
   int32_t profileFor(const Shapes& shapes) const;
 
+  int32_t layers() const { return engine_->layers(); }
+  // "detailed", "layer_names_only" or "none", as the plan was built.
+  std::string profilingVerbosity() const;
+  // The inspector's JSON document of the engine, at the shapes that the context is set to. Throws ERR_TRT_EXECUTION.
+  std::string inspect(const tensorrt::ExecutionContext& context) const;
+  // The best values of an input that the CPU reads; empty where TensorRT knows none.
+  std::vector<int64_t> profileValues(const char* input, int32_t profile, std::size_t count) const {
+    return engine_->profileValues(input, profile, tensorrt::Enumerator::OptProfileSelector_kOPT, count);
+  }
+
   // Deletes a context, or leaves it behind on a lost device.
   struct ContextDeleter {
     const cuda::DeviceContext* device = nullptr;

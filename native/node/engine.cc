@@ -1,6 +1,7 @@
 // openEngine(), attachEngine() and the object that they give: a plan on a GPU, with lanes of its own.
 #include "../execution/registry.h"
 #include "../tensorrt/choose.h"
+#include "audit.h"
 #include "errors.h"
 #include "exports.h"
 #include "handle.h"
@@ -71,10 +72,6 @@ execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
     session.batching.pad = session.lane.pad;
   }
   return session;
-}
-
-EngineHandle& handleOf(const Napi::CallbackInfo& info) {
-  return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data());
 }
 
 // Ends a session off the JavaScript thread. What waits is not run when the environment ends first: nobody is there to
@@ -166,14 +163,6 @@ Napi::Value allocate(const Napi::CallbackInfo& info) {
   });
 }
 
-Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
-                     const std::shared_ptr<EngineHandle>& handle) {
-  auto* kept = new std::shared_ptr<EngineHandle>(handle);
-  const Napi::Function function = Napi::Function::New(env, callback, name, kept);
-  function.AddFinalizer([](Napi::Env, std::shared_ptr<EngineHandle>* data) { delete data; }, kept);
-  return function;
-}
-
 // The last function of the object is gone: whatever still runs ends on a thread of its own, not on JavaScript's.
 struct Dispose {
   void operator()(EngineHandle* handle) const {
@@ -219,6 +208,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
   value.Set("memory", bound(env, memory, "memory", handle));
   value.Set("allocate", bound(env, allocate, "allocate", handle));
   exportInference(env, value, handle);
+  value.Set("audit", bound(env, audit, "audit", handle));
   return value;
 }
 
@@ -270,6 +260,18 @@ Napi::Value attachEngine(const Napi::CallbackInfo& info) {
 }
 
 }  // namespace
+
+EngineHandle& handleOf(const Napi::CallbackInfo& info) {
+  return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data());
+}
+
+Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
+                     const std::shared_ptr<EngineHandle>& handle) {
+  auto* kept = new std::shared_ptr<EngineHandle>(handle);
+  const Napi::Function function = Napi::Function::New(env, callback, name, kept);
+  function.AddFinalizer([](Napi::Env, std::shared_ptr<EngineHandle>* data) { delete data; }, kept);
+  return function;
+}
 
 void exportEngine(Napi::Env env, Napi::Object exports) {
   exports.Set("openEngine", Napi::Function::New(env, openEngine));

@@ -29,6 +29,14 @@ struct Dims {
 };
 static_assert(sizeof(Dims) == 72 && offsetof(Dims, d) == 8);
 
+// nvinfer1::Weights
+struct Weights {
+  int32_t type;
+  const void* values;
+  int64_t count;
+};
+static_assert(sizeof(Weights) == 24);
+
 // nvinfer1::InterfaceInfo
 struct InterfaceInfo {
   const char* kind;

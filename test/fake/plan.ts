@@ -31,7 +31,9 @@ export interface FakeOp {
   type: string
   inputs: readonly string[]
   output: string
-  /** scale, offset, axis, keep, to, perm, shape: as the operation needs. */
+  /**
+   * scale, offset, axis, keep, to, perm, shape: as the operation needs. `ms`: what a profiler is told, for each execution in turn; `reported`: under which name.
+   */
   attributes?: Record<string, string | number | readonly number[]>
 }
 
@@ -50,6 +52,8 @@ export interface FakePlan {
   weights?: number
   /** Milliseconds of one execution; else what the driver is told with computeMs. */
   computeMs?: number
+  /** What an inspector may tell; 'layer_names_only' unless given, as in TensorRT. */
+  verbosity?: 'layer_names_only' | 'none' | 'detailed'
 }
 
 const encoder = new TextEncoder()
@@ -69,6 +73,7 @@ function portLine(kind: 'input' | 'output', port: FakePort): string {
 export function fakePlan(spec: FakePlan): Uint8Array {
   const lines = [`name ${encode(spec.name ?? 'fake')}`, `aux ${spec.aux ?? 0}`, `memory ${spec.memory ?? 4096}`]
   lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`)
+  lines.push(`verbosity ${['layer_names_only', 'none', 'detailed'].indexOf(spec.verbosity ?? 'layer_names_only')}`)
   for (const port of spec.inputs) lines.push(portLine('input', port))
   for (const port of spec.outputs) lines.push(portLine('output', port))
   for (const [index, profile] of (spec.profiles ?? []).entries()) {

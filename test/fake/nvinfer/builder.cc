@@ -194,6 +194,7 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     program.profiles.push_back(std::move(profile));
   }
   if (program.profiles.empty()) program.profiles.resize(1);
+  program.verbosity = static_cast<int>(config.getProfilingVerbosity());
   program.ports.clear();
   program.name = network.name.empty() ? "Unnamed Network 0" : network.name;
   Shapes inputs, all;

@@ -283,39 +283,13 @@ int32_t Engine::getNbAuxStreams() noexcept {
   return program->aux;
 }
 
-struct Inspector final : apiv::VEngineInspector, Counted {
-  std::shared_ptr<const Program> program;
-  IExecutionContext const* context = nullptr;
-  IErrorRecorder* recorder = nullptr;
-  std::string text;
-  explicit Inspector(std::shared_ptr<const Program> p) : Counted(kInspectors), program(std::move(p)) {}
-  static std::string layer(const Program& program, std::size_t index) {
-    const Op& op = program.ops[index];
-    return "{\"Name\": " + quoted(op.outputs[0]) + ", \"LayerType\": " + quoted(op.type) + "}";
-  }
-  bool setExecutionContext(IExecutionContext const* c) noexcept { return context = c, true; }
-  IExecutionContext const* getExecutionContext() noexcept { return context; }
-  char const* getLayerInformation(int32_t index, LayerInformationFormat) noexcept {
-    METHOD("VEngineInspector.getLayerInformation");
-    if (index < 0 || static_cast<std::size_t>(index) >= program->ops.size()) return nullptr;
-    text = layer(*program, static_cast<std::size_t>(index));
-    return text.c_str();
-  }
-  char const* getEngineInformation(LayerInformationFormat) noexcept {
-    METHOD("VEngineInspector.getEngineInformation");
-    text = "{\"Layers\": [";
-    for (std::size_t i = 0; i < program->ops.size(); ++i) text += (i ? ", " : "") + layer(*program, i);
-    text += "], \"Bindings\": [";
-    for (std::size_t i = 0; i < program->ports.size(); ++i) text += (i ? ", " : "") + quoted(program->ports[i].name);
-    text += "]}";
-    return text.c_str();
-  }
-  void setErrorRecorder(IErrorRecorder* r) noexcept { recorder = r; }
-  IErrorRecorder* getErrorRecorder() noexcept { return recorder; }
-};
+ProfilingVerbosity Engine::getProfilingVerbosity() noexcept {
+  METHOD("VCudaEngine.getProfilingVerbosity");
+  return static_cast<ProfilingVerbosity>(program->verbosity);
+}
 IEngineInspector* Engine::createEngineInspector() noexcept {
   METHOD("VCudaEngine.createEngineInspector");
-  return fail_ ? nullptr : new Public<IEngineInspector>(new Inspector(program), "VEngineInspector");
+  return fail_ ? nullptr : makeInspector(program);
 }
 
 }  // namespace fake

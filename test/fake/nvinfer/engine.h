@@ -89,7 +89,7 @@ struct Engine final : apiv::VCudaEngine, Counted {
   EngineCapability getEngineCapability() noexcept { return EngineCapability::kSTANDARD; }
   bool hasImplicitBatchDimension() noexcept { return false; }
   TacticSources getTacticSources() noexcept { return 0; }
-  ProfilingVerbosity getProfilingVerbosity() noexcept { return ProfilingVerbosity::kLAYER_NAMES_ONLY; }
+  ProfilingVerbosity getProfilingVerbosity() noexcept;
   IEngineInspector* createEngineInspector() noexcept;
   Dims getTensorShape(char const* name) noexcept;
   DataType getTensorDataType(char const* name) noexcept;
@@ -121,5 +121,6 @@ struct Engine final : apiv::VCudaEngine, Counted {
 };
 
 IExecutionContext* makeContext(Engine* engine, unsigned long long memory);
+IEngineInspector* makeInspector(std::shared_ptr<const Program> program);
 
 }  // namespace fake

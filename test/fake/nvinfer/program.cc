@@ -113,6 +113,20 @@ bool Program::dataDependent() const {
   return false;
 }
 
+std::map<std::string, Type> Program::types() const {
+  std::map<std::string, Type> out;
+  for (const auto& port : ports)
+    if (port.input) out[port.name] = port.type;
+  for (const auto& [name, value] : constants) out[name] = value.type;
+  for (const auto& op : ops) {
+    Type type = op.inputs.empty() ? Type::kFloat : out[op.inputs[0]];
+    if (op.type == "cast") parseType(op.attributes.at("to"), &type);
+    if (op.type == "argmax" || op.type == "shape" || op.type == "nonzero") type = Type::kInt64;
+    out[op.outputs[0]] = type;
+  }
+  return out;
+}
+
 static std::vector<std::string> names(const std::string& text) {
   std::vector<std::string> out;
   if (text == ".") return out;
@@ -135,6 +149,8 @@ std::string parseProgram(const std::string& text, Program* out) {
       out->weights = std::atoll(w[1].c_str());
     } else if (w[0] == "compute") {
       out->compute = std::atof(w[1].c_str());
+    } else if (w[0] == "verbosity") {
+      out->verbosity = std::atoi(w[1].c_str());
     } else if ((w[0] == "input" || w[0] == "output") && w.size() >= 8) {
       Port port;
       port.name = decodeName(w[1]);
@@ -185,7 +201,7 @@ std::string parseProgram(const std::string& text, Program* out) {
 std::string printProgram(const Program& program) {
   std::ostringstream out;
   out << "name " << encodeName(program.name) << "\naux " << program.aux << "\nmemory " << program.memory << "\nweights "
-      << program.weights << "\ncompute " << program.compute << '\n';
+      << program.weights << "\ncompute " << program.compute << "\nverbosity " << program.verbosity << '\n';
   for (const auto& p : program.ports)
     out << (p.input ? "input " : "output ") << encodeName(p.name) << ' ' << typeName(p.type) << ' '
         << printShape(p.shape) << ' ' << (p.host ? "host " : "device ") << p.format << ' ' << p.vectorDim << ' '

@@ -2,7 +2,7 @@
 //
 // A plan: "ftrt", u32 layout 0, u64 body length, u64 FNV-1a of the body, major/minor/patch/build at bytes 24..27, zeros
 // to 32, then lines of space-separated words (names percent-encoded, lists with commas, "." for an empty list):
-//   name N | aux COUNT | memory BYTES | weights BYTES | compute MS
+//   name N | aux COUNT | memory BYTES | weights BYTES | compute MS | verbosity ProfilingVerbosity
 //   input|output NAME DTYPE DIMS device|host FORMAT VECTOR-DIM COMPONENTS
 //   dims PROFILE NAME MIN OPT MAX          (lists)
 //   values PROFILE NAME MIN OPT MAX        (of a host shape tensor)
@@ -73,6 +73,7 @@ struct Program {
   int aux = 0;
   std::int64_t memory = 4096, weights = 1024;
   double compute = -1;  // milliseconds; negative: what the driver's computeMs says
+  int verbosity = 0;    // a number of ProfilingVerbosity: what an inspector may tell
   std::vector<Port> ports;
   std::vector<Profile> profiles;
   std::map<std::string, Value> constants;
@@ -80,6 +81,7 @@ struct Program {
 
   const Port* port(const std::string& name) const;
   bool dataDependent() const;
+  std::map<std::string, Type> types() const;  // of all tensors
 };
 
 // Empty text: fine, else what is wrong.
