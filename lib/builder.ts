@@ -2,12 +2,11 @@ import type { NativeBuildOptions } from './backend/native.js'
 import { type NetworkAudit, networkAudit } from './building/audit.js'
 import { buildInProcess, type BuildProgress, type ProgressListener } from './building/in-process.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
-import { settingsOf } from './building/settings.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './model-source.js'
 import { checkedSignal, readOptions } from './options.js'
-import { Plan } from './plan.js'
+import { type BuildInfo, builtPlan, type Plan } from './plan.js'
 
 export interface BuildOptions {
   /** One optimization profile, or several. */
@@ -43,7 +42,7 @@ export class Builder implements AsyncDisposable {
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE,
    * ERR_TRT_PRECISION, ERR_TRT_DTYPE, ERR_TRT_BUILD, ERR_TRT_TIMING_CACHE, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
    */
-  async build(model: ModelSource, options?: BuildOptions): Promise<Plan> {
+  async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
     const signal = checkedSignal(given.signal)
     if (given.onProgress !== undefined && typeof given.onProgress !== 'function')
@@ -56,8 +55,7 @@ export class Builder implements AsyncDisposable {
     const { result, ended } = buildInProcess(request, given.onProgress as ProgressListener | undefined, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    const { plan, settings, audit, ...info } = await result
-    return new Plan(new Uint8Array(plan), Object.freeze({ ...info, settings: settingsOf(settings), audit: networkAudit(audit) }))
+    return builtPlan(await result, profiles)
   }
 
   /**

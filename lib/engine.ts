@@ -5,7 +5,7 @@ import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOpt
 import { describe, expected, TensorRTError } from './errors.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput, type TensorInfos, type TensorRecord } from './infer-arguments.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './infer-options.js'
-import { checkedSource, type ModelSource, openModel } from './model-source.js'
+import { checkedEngineSource, type EngineSource, openModel } from './model-source.js'
 import { openBackend } from './open-backend.js'
 import { checkedSignal, readOptions } from './options.js'
 import { byteSize, checkedShape, Tensor } from './tensor.js'
@@ -57,11 +57,12 @@ export class Engine implements AsyncDisposable {
   #closing: Promise<void> | undefined
 
   /**
-   * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, or the bytes of one, which are copied here.
+   * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, which are copied here, or a {@link Plan}. A plan that is truncated, damaged,
+   * or made for another TensorRT, GPU or system is refused before TensorRT sees it, as far as its header and its sidecar tell.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
-  constructor(source: ModelSource, options?: EngineOptions)
-  constructor(source: ModelSource | Opener, options?: EngineOptions) {
+  constructor(source: EngineSource, options?: EngineOptions)
+  constructor(source: EngineSource | Opener, options?: EngineOptions) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
     this.#load = this.#open(opener)
     this.#load.catch(() => {})
@@ -76,7 +77,7 @@ export class Engine implements AsyncDisposable {
   }
 
   /** `new Engine(source, options)`, awaited until it is {@link ready}. */
-  static async load(source: ModelSource, options?: EngineOptions): Promise<Engine> {
+  static async load(source: EngineSource, options?: EngineOptions): Promise<Engine> {
     const engine = new Engine(source, options)
     await engine.ready
     return engine
@@ -90,7 +91,7 @@ export class Engine implements AsyncDisposable {
     const id = checkedToken(token)
     const { lanes, signal } = checkedAttachOptions(options)
     const opener = new Opener(signal, async () => (await import('./backend/tensorrt.js')).attachTensorRT(id, lanes))
-    const engine = new Engine(opener as unknown as ModelSource)
+    const engine = new Engine(opener as unknown as EngineSource)
     await engine.ready
     return engine
   }
@@ -366,11 +367,11 @@ class Opener {
   }
 }
 
-function openerOf(source: ModelSource, options: EngineOptions | undefined): Opener {
+function openerOf(source: EngineSource, options: EngineOptions | undefined): Opener {
   const { signal, ...open } = checkedEngineOptions(options)
-  const checked = checkedSource(source)
+  const checked = checkedEngineSource(source)
   return new Opener(signal, async (loading) => {
-    const model = await openModel(checked)
+    const model = await openModel(checked, loading)
     loading.throwIfAborted()
     return openBackend(model, open, loading)
   })

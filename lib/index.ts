@@ -14,6 +14,6 @@ export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } 
 export type { TensorInfos, TensorRecord } from './infer-arguments.js'
 export type { InferOptions, InferSyncOptions } from './infer-options.js'
 export { type LogLevel, type LogLine, onLog } from './log.js'
-export type { ModelSource } from './model-source.js'
-export { Plan, type PlanInfo } from './plan.js'
+export type { EngineSource, ModelSource } from './model-source.js'
+export { type BuildInfo, Plan, type PlanInfo, type PlanReport } from './plan.js'
 export { type DType, type DTypeArrays, dtypes, Tensor } from './tensor.js'

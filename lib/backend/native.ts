@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
@@ -105,6 +105,21 @@ export interface NativeBuildResult extends NativeParseResult {
   /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
   readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
   readonly buildMs: number
+  /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
+  readonly gpu?: { readonly name: string; readonly computeCapability: string }
+}
+
+/** Where a plan came from, as far as that decides where it runs; complete, with empty text for what is not known. */
+export interface NativePlanOrigin {
+  /** For messages: "model.plan was built by TensorRT 10.15.1 for NVIDIA A10 (8.6) on linux-x64". */
+  readonly description: string
+  /** 1: only the version that built it runs it. */
+  readonly exactVersion: 0 | 1
+  /** Of the GPU that it was built for. */
+  readonly gpu: string
+  readonly computeCapability: string
+  /** Where it runs too: on GPUs of that model only, of that compute capability, from Ampere on, or as TensorRT says. */
+  readonly reach: 'model' | 'computeCapability' | 'ampere' | 'any'
 }
 
 /** full: builder and runtime; lean, dispatch: runtimes for version-compatible plans; rtx: TensorRT-RTX. */
@@ -204,7 +219,7 @@ export interface NativeAddon {
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   openEngine(
     plan: Uint8Array,
-    options: NativeSessionOptions & { readonly tensorrt: string; readonly device: number },
+    options: NativeSessionOptions & { readonly tensorrt: string; readonly device: number; readonly origin?: NativePlanOrigin },
   ): Promise<NativeEngine>
   attachEngine(name: string, options: NativeSessionOptions): Promise<NativeEngine>
   /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */
@@ -252,6 +267,12 @@ export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder)
   return folder
+}
+
+/** As package.json has it: "0.1.0". */
+export function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }
+  return version
 }
 
 function firstLine(error: unknown): string {

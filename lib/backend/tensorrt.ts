@@ -8,6 +8,7 @@ import {
   native,
   type NativeEngine,
   type NativeEngineAudit,
+  type NativePlanOrigin,
   type NativeSessionOptions,
   tensorrtPath,
 } from './native.js'
@@ -29,8 +30,12 @@ export interface TensorRTOptions {
  * ERR_TRT_CUDA, ERR_TRT_DEVICE_LOST
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html deserializeCudaEngine
  */
-export async function openTensorRT(plan: Uint8Array, { device, tensorrt }: TensorRTOptions, lanes: LaneOptions): Promise<Backend> {
-  return open(lanes, (addon) => addon.openEngine(plan, { ...lanes, device, tensorrt: tensorrtPath(tensorrt) }))
+export async function openTensorRT(
+  plan: Uint8Array,
+  { device, tensorrt, origin }: TensorRTOptions & { readonly origin?: NativePlanOrigin },
+  lanes: LaneOptions,
+): Promise<Backend> {
+  return open(lanes, (addon) => addon.openEngine(plan, { ...lanes, device, tensorrt: tensorrtPath(tensorrt), ...(origin && { origin }) }))
 }
 
 /** Lanes of one's own on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and those of openTensorRT */

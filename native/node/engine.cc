@@ -229,6 +229,19 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
   });
 }
 
+// From lib/plan/origin.ts; without it only the header tells something.
+tensorrt::PlanOrigin originOf(const Napi::Object& options) {
+  tensorrt::PlanOrigin origin;
+  if (!options.Get("origin").IsObject()) return origin;
+  const Napi::Object given = options.Get("origin").As<Napi::Object>();
+  origin.description = stringOf(given, "description");
+  origin.exactVersion = integerOf(given, "exactVersion", 0) != 0;
+  origin.gpu = stringOf(given, "gpu");
+  origin.computeCapability = stringOf(given, "computeCapability");
+  origin.reach = tensorrt::reachByName(stringOf(given, "reach", "any"));
+  return origin;
+}
+
 // openEngine(plan: Uint8Array, options): Promise<engine>
 Napi::Value openEngine(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
@@ -236,14 +249,17 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
     const Napi::Object options = objectArgument(info, 1, "options");
     const std::string path = stringOf(options, "tensorrt");
     const int device = static_cast<int>(integerOf(options, "device", 0));
-    return openSession(info.Env(), options, [plan, path, device] {
+    const tensorrt::PlanOrigin origin = originOf(options);
+    return openSession(info.Env(), options, [plan, path, device, origin] {
       const auto header = tensorrt::readPlanHeader(plan->data(), plan->size());
       if (!header)
         throw Error("ERR_TRT_PLAN",
                     "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
-      const tensorrt::Library& library = tensorrt::chooseForPlan(path, *header);
+      const tensorrt::Library& library = tensorrt::chooseForPlan(path, *header, origin);
       // asked before TensorRT: without a driver its entry points return garbage
       const cuda::DeviceContext& context = cuda::DeviceContext::get(device);
+      const auto gpus = cuda::listDevices(context.driver());
+      tensorrt::checkGpu(origin, library, gpus.at(static_cast<std::size_t>(device)));
       return execution::Engine::load(library, context, plan->data(), plan->size());
     });
   });

@@ -101,8 +101,8 @@ export function fakePlan(spec: FakePlan): Uint8Array {
   const view = new DataView(plan.buffer)
   plan.set(encoder.encode('ftrt'))
   view.setUint32(4, 0, true) // the only layout of a header that trtexec reads too
-  view.setBigUint64(8, BigInt(body.length), true)
-  view.setBigUint64(16, hash, true)
+  view.setBigUint64(8, hash, true)
+  view.setBigUint64(16, BigInt(plan.length), true)
   plan.set((spec.version ?? [10, 15, 1]).slice(0, 4), 24)
   plan.set(body, 32)
   return plan

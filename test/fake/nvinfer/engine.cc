@@ -28,10 +28,10 @@ ICudaEngine* Runtime::load(const std::string& plan) {
         "Current "
         "Version: " +
         std::to_string(version.minor) + ", Serialized Engine Version: " + std::to_string(plan[25]));
-  std::uint64_t length = 0, expected = 0, hash = 14695981039346656037ull;
-  std::memcpy(&length, &plan[8], 8);
-  std::memcpy(&expected, &plan[16], 8);
-  if (plan.size() != 32 + length)
+  std::uint64_t size = 0, expected = 0, hash = 14695981039346656037ull;
+  std::memcpy(&expected, &plan[8], 8);
+  std::memcpy(&size, &plan[16], 8);
+  if (plan.size() != size)
     return refuse(
         "Serialization assertion sizeRead == sizeExpected failed.Size specified in header does not match archive size");
   for (std::size_t i = 32; i < plan.size(); ++i) hash = (hash ^ static_cast<unsigned char>(plan[i])) * 1099511628211ull;
@@ -61,10 +61,10 @@ ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& reader) noexcept 
   // As the real one: the header first, then back to the start; some of it straight into device memory.
   std::string plan(32, '\0');
   if (reader.read(plan.data(), 32, nullptr) != 32 || !reader.seek(0, SeekPosition::kSET)) return load("");
-  std::uint64_t length = 0;
-  std::memcpy(&length, &plan[8], 8);
-  if (plan.compare(0, 4, "ftrt") || length > (1u << 30)) return load(plan);
-  plan.resize(32 + length);
+  std::uint64_t size = 0;
+  std::memcpy(&size, &plan[16], 8);
+  if (plan.compare(0, 4, "ftrt") || size < 32 || size > (1u << 30)) return load(plan);
+  plan.resize(size);
   std::size_t at = 0;
   while (at < plan.size()) {
     const auto got =

@@ -238,10 +238,10 @@ std::string wrapPlan(const std::string& body, int major, int minor, int patch, i
   std::string out(32, '\0');
   std::uint64_t hash = 14695981039346656037ull;
   for (const unsigned char c : body) hash = (hash ^ c) * 1099511628211ull;
-  const std::uint64_t length = body.size();
+  const std::uint64_t size = 32 + body.size();
   std::memcpy(&out[0], "ftrt", 4);
-  std::memcpy(&out[8], &length, 8);
-  std::memcpy(&out[16], &hash, 8);
+  std::memcpy(&out[8], &hash, 8);
+  std::memcpy(&out[16], &size, 8);
   out[24] = static_cast<char>(major), out[25] = static_cast<char>(minor), out[26] = static_cast<char>(patch);
   out[27] = static_cast<char>(build);
   return out + body;

@@ -1,7 +1,8 @@
 // What a fake plan holds and how it computes. Plain data and plain loops; nothing of TensorRT's in here.
 //
-// A plan: "ftrt", u32 layout 0, u64 body length, u64 FNV-1a of the body, major/minor/patch/build at bytes 24..27, zeros
-// to 32, then lines of space-separated words (names percent-encoded, lists with commas, "." for an empty list):
+// A plan: "ftrt", u32 layout 0, u64 FNV-1a of the body, u64 size of the whole plan, major/minor/patch/build at
+// bytes 24..27, zeros to 32, then lines of space-separated words (names percent-encoded, lists with commas, "." for an
+// empty list):
 //   name N | aux COUNT | memory BYTES | weights BYTES | compute MS | verbosity ProfilingVerbosity
 //   input|output NAME DTYPE DIMS device|host FORMAT VECTOR-DIM COMPONENTS
 //   dims PROFILE NAME MIN OPT MAX          (lists)
