@@ -27,11 +27,12 @@ interface Version {
   readonly minor: number
   readonly path: string
   readonly control: (typeof trt10)['runtime']
+  readonly parser: (typeof trt10)['runtime']
 }
 const versions: Version[] = [
-  { family: 'trt10', name: 'TensorRT 10.15.1', minor: 15, path: fakes.trt10, control: trt10.runtime },
-  { family: 'trt11', name: 'TensorRT 11.4.0', minor: 4, path: fakes.trt11, control: trt11.runtime },
-  { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: join(old, 'trt10'), control: trt100.runtime },
+  { family: 'trt10', name: 'TensorRT 10.15.1', minor: 15, path: fakes.trt10, control: trt10.runtime, parser: trt10.parser },
+  { family: 'trt11', name: 'TensorRT 11.4.0', minor: 4, path: fakes.trt11, control: trt11.runtime, parser: trt11.parser },
+  { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: join(old, 'trt10'), control: trt100.runtime, parser: trt100.parser },
 ]
 
 type Told = Record<string, number>
@@ -167,10 +168,10 @@ const rows: Row[] = [
     cdhw32: 'kCDHW32',
   }).map(([name, fact]) => format(name, fact)),
   {
-    option: { outputFormats: { [`Relu_0`]: { formats: ['chw', 'hwc8'] } } },
-    settings: {},
+    option: { outputFormats: { 'the-node': { formats: ['chw', 'hwc8'] } } },
+    settings: { outputFormats: { 'the-node': { dtype: 'float32', formats: ['chw', 'hwc8'] } } },
     needs: [],
-    model: oneNode('Relu'),
+    told: (version) => ({ 'formats.the-node': 2 ** number(version, 'TensorFormat.kLINEAR') + 2 ** number(version, 'TensorFormat.kHWC8') }),
   },
   { option: { nativeInstanceNorm: false }, needs: ['OnnxParserFlag.kNATIVE_INSTANCENORM'] },
   { option: { nativeInstanceNorm: true }, needs: ['OnnxParserFlag.kNATIVE_INSTANCENORM'] },
@@ -220,8 +221,145 @@ for (const version of versions) {
       t.match(told, row.told?.(version) ?? {}, `${name}: ${JSON.stringify(row.told?.(version) ?? {})}`)
       t.match(plan.info.settings, row.settings ?? row.option, `${name} is read back`)
     }
-    const { traps, misuse } = version.control.stats()
-    t.same(traps, [], 'no method was called that this version lacks')
-    t.same(misuse, {}, 'no number was given that this version lacks')
+    for (const library of [version.control, version.parser]) {
+      const { traps, misuse } = library.stats()
+      t.same(traps, [], 'no method was called that this version lacks')
+      t.same(misuse, {}, 'no number was given that this version lacks')
+    }
   })
 }
+
+const [trt1015, trt114, oldest] = versions as [Version, Version, Version]
+const half = typedModel('float16')
+
+t.test('precisions of a weakly typed network are flags', async (t) => {
+  const flags = { fp16: 'kFP16', bf16: 'kBF16', int8: 'kINT8' } as const
+  for (const [precision, name] of Object.entries(flags) as [keyof typeof flags, string][]) {
+    const { plan, told } = await build(trt1015, { precision }, quantizedModel())
+    t.equal(told['flags'], bits(trt1015, ['BuilderFlag.kTF32', `BuilderFlag.${name}`]), precision)
+    t.same(plan.info.settings.precision, [precision])
+    t.equal(plan.info.settings.stronglyTyped, false)
+  }
+  const both = await build(trt1015, { precision: ['fp16', 'int8'] }, quantizedModel())
+  t.equal(both.told['flags'], bits(trt1015, ['BuilderFlag.kTF32', 'BuilderFlag.kFP16', 'BuilderFlag.kINT8']))
+  t.same((await build(trt1015, { precision: 'fp32' })).plan.info.settings.precision, [])
+  t.match(await failureOf(() => build(oldest, { precision: 'int4' })), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: 'BuilderFlag::kINT4 needs TensorRT 10.1; this is TensorRT 10.0.0',
+  })
+})
+
+t.test('a strongly typed network has its types from the model', async (t) => {
+  const strong = await build(trt1015, { stronglyTyped: true, precision: 'fp16' }, half)
+  t.equal(strong.told['flags'], bits(trt1015, ['BuilderFlag.kTF32']), 'no flag of a precision')
+  t.equal(strong.told['networkFlags'], bits(trt1015, ['NetworkDefinitionCreationFlag.kEXPLICIT_BATCH', 'NetworkDefinitionCreationFlag.kSTRONGLY_TYPED']))
+  t.match(strong.plan.info.settings, { stronglyTyped: true, precision: ['fp16'] })
+  const weak = await build(trt1015, { stronglyTyped: false })
+  t.equal(weak.told['networkFlags'], bits(trt1015, ['NetworkDefinitionCreationFlag.kEXPLICIT_BATCH']))
+  t.match((await build(trt114, { precision: 'bf16' }, typedModel('bfloat16'))).plan.info.settings, { stronglyTyped: true, precision: ['bf16'] })
+  t.match((await build(trt114, { precision: 'int8', stronglyTyped: true }, quantizedModel())).plan.info.settings, { precision: ['int8'] })
+  t.match(await failureOf(() => build(trt114, { stronglyTyped: false })), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /stronglyTyped.*needs TensorRT 10; this is TensorRT 11\.4\.0/,
+  })
+})
+
+t.test('a precision that cannot be given is an error that says what the model has', async (t) => {
+  const refused: [string, Version, BuilderOptions, Uint8Array, RegExp][] = [
+    ['fp16 of an FP32 model on 11', trt114, { precision: 'fp16' }, oneNode('Relu'), /TensorRT 11\.4\.0 takes its types from the model, which has no 'fp16'.*need TensorRT 10.*2 float32.*Convert the ONNX model's types to float16/],
+    ['bf16 of an FP16 model on 11', trt114, { precision: 'bf16' }, half, /no 'bf16'.*2 float16.*to bfloat16/],
+    ['fp16 of an FP32 model, strongly typed on 10', trt1015, { precision: 'fp16', stronglyTyped: true }, oneNode('Relu'), /TensorRT 10\.15\.1 was told to take its types from the model, which has no 'fp16'/],
+    ['int8 without Q/DQ on 11', trt114, { precision: 'int8' }, half, /no 'int8'.*quantizing layers: none.*Put QuantizeLinear/],
+    ['fp8 of a model with int8', trt114, { precision: 'fp8' }, quantizedModel(), /no 'fp8'.*quantizing layers: 2 int8/],
+    ['int8 without Q/DQ or calibrator on 10', trt1015, { precision: 'int8' }, oneNode('Relu'), /'int8' needs quantizing layers in the model, or a calibrator/],
+    ['one of two', trt1015, { precision: ['fp16', 'int8'] }, oneNode('Relu'), /'int8' needs/],
+    ['fp8 of a model with int8 on 10', trt1015, { precision: 'fp8' }, quantizedModel(), /'fp8' needs quantizing layers/],
+    ['int4 of a model with int8 on 10', trt1015, { precision: 'int4' }, quantizedModel(), /'int4' needs quantizing layers/],
+    ['int8 and fp8, weakly typed', trt1015, { precision: ['int8', 'fp8'] }, quantizedModel(), /'int8' and 'fp8' do not go together/],
+  ]
+  for (const [name, version, options, model, message] of refused) {
+    const before = version.control.stats().builds.length
+    t.match(await failureOf(() => build(version, options, model)), { code: 'ERR_TRT_PRECISION', message }, name)
+    t.equal(version.control.stats().builds.length, before, `${name}: nothing was built`)
+  }
+})
+
+t.test('names and types that do not fit the model', async (t) => {
+  const obey = { precisionConstraints: 'obey' } as const
+  const refused: [string, Version, BuilderOptions, Uint8Array, string, RegExp][] = [
+    ['an input that is none', trt1015, { inputFormats: { X: { formats: ['chw'] } } }, half, 'ERR_TRT_UNKNOWN_INPUT', /no input 'X'.*it has 'x'/],
+    ['an output that is none', trt1015, { outputFormats: { x: { formats: ['chw'] } } }, half, 'ERR_TRT_INVALID_ARGUMENT', /no output 'x'.*it has 'the-node'/],
+    ["another type than a strongly typed model's", trt1015, { stronglyTyped: true, inputFormats: { x: { dtype: 'float32' } } }, half, 'ERR_TRT_DTYPE', /'x' is float16 in the model and cannot be made float32 in a strongly typed/],
+    ['a layer that is none', trt1015, { ...obey, layerPrecisions: { 'the-node': 'float16', nope: 'float16' } }, half, 'ERR_TRT_INVALID_ARGUMENT', /layerPrecisions: no layer of the model is named 'nope'/],
+    ['a pattern that fits none', trt1015, { ...obey, layerOutputTypes: { 'nope*': 'float16' } }, half, 'ERR_TRT_INVALID_ARGUMENT', /no layer of the model is named 'nope\*'/],
+    ['two types for one output', trt1015, { ...obey, layerOutputTypes: { 'the-node': ['float16', 'float32'] } }, half, 'ERR_TRT_INVALID_ARGUMENT', /has 1 outputs, and 2 types/],
+    ['weights that are none', trt1015, { refit: 'individual', refittableWeights: ['nope'] }, half, 'ERR_TRT_INVALID_ARGUMENT', /no weights 'nope'/],
+    ['a plugin library that is not there', trt114, { plugins: ['/no/such/plugin.so'] }, half, 'ERR_TRT_FILE', /\/no\/such\/plugin\.so/],
+    ['a library that has no plugins', trt114, { plugins: [fakes.cuda] }, half, 'ERR_TRT_FILE', /libcuda\.so\.1/],
+  ]
+  for (const [name, version, options, model, code, message] of refused) {
+    t.match(await failureOf(() => build(version, options, model)), { code, message }, name)
+  }
+  const same = await build(trt114, { inputFormats: { x: { dtype: 'float16' } } }, half)
+  t.equal(same.plan.info.settings.inputFormats['x']?.dtype, 'float16', 'the type that the model has already may be said on 11 too')
+})
+
+t.test('what the library does not take is no success', async (t) => {
+  const calls: [string, BuilderOptions][] = [
+    ['VBuilderConfig.setFlag', { strictNans: true }],
+    ['VBuilderConfig.setMaxAuxStreams', { auxiliaryStreams: 2 }],
+    ['VBuilderConfig.setTacticSources', { tacticSources: ['jitConvolutions'] }],
+    ['VBuilderConfig.setPreviewFeature', { previewFeatures: ['aliasedPluginIO1003'] }],
+    ['VBuilderConfig.setMemoryPoolLimit', { tacticSharedMemory: 4096 }],
+    ['VTensor.setAllowedFormats', { inputFormats: { x: { formats: ['hwc8'] } } }],
+    ['VTensor.setType', { inputFormats: { x: { dtype: 'float16' } } }],
+    ['VLayer.setPrecision', { precisionConstraints: 'obey', layerPrecisions: { 'the-node': 'float16' } }],
+    ['VLayer.setOutputType', { precisionConstraints: 'obey', layerOutputTypes: { 'the-node': 'float16' } }],
+  ]
+  for (const [call, options] of calls) {
+    // tensors and layers are the parser's: its library made them
+    const owner = /VTensor|VLayer/.test(call) ? trt10.parser : trt10.runtime
+    owner.failNth(call, 1)
+    t.match(await failureOf(() => build(trt1015, options)), { code: /^ERR_TRT_(UNSUPPORTED|DTYPE)$/, message: /TensorRT 10\.15\.1/ }, call)
+  }
+})
+
+t.test('the values of a shape tensor', async (t) => {
+  const range = { min: [1, -1], opt: [4, 6], max: [24, 24] }
+  for (const version of versions) {
+    const { told } = await build(version, {}, reshapeModel(), { shapes: [{ shape: range }, { shape: [4, 6] }] })
+    const expected: Told = {}
+    for (const [selector, name] of [
+      ['kMIN', 'min'],
+      ['kOPT', 'opt'],
+      ['kMAX', 'max'],
+    ] as const) {
+      const select = number(version, `OptProfileSelector.${selector}`)
+      for (const i of [0, 1]) {
+        expected[`values.0.shape.${select}.${i}`] = range[name][i] ?? NaN
+        expected[`values.1.shape.${select}.${i}`] = [4, 6][i] ?? NaN
+      }
+    }
+    t.match(told, expected, version.name)
+    const calls = version.control.stats().calls
+    const method = hasMethod(version, 'VOptimizationProfile.setShapeValuesV2') ? 'setShapeValuesV2' : 'setShapeValues'
+    t.equal(calls[`VOptimizationProfile.${method}`], 6, `by ${method}`)
+  }
+  const wide = { min: [1, 1], opt: [4, 6], max: [2 ** 40, 24] }
+  t.match(await failureOf(() => build(oldest, {}, reshapeModel(), { shapes: { shape: wide } })), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /setShapeValuesV2 needs TensorRT 10\.11; this is TensorRT 10\.0\.0/,
+  })
+  const refused: [string, object | undefined, string, RegExp][] = [
+    ['none', undefined, 'ERR_TRT_SHAPES_REQUIRED', /'shape' \[2\] is a shape tensor: give its min, opt and max values/],
+    ['too few', { min: [1], opt: [1], max: [1] }, 'ERR_TRT_SHAPE', /Expected 2 values/],
+    ['min above opt', { min: [5, 1], opt: [4, 6], max: [6, 6] }, 'ERR_TRT_SHAPE', /min ≤ opt ≤ max in value 0/],
+  ]
+  for (const [name, shape, code, message] of refused) {
+    t.match(await failureOf(() => build(trt1015, {}, reshapeModel(), shape === undefined ? {} : { shapes: { shape: shape as never } })), { code, message }, name)
+  }
+  t.match(await failureOf(() => build(trt1015, {}, oneNode('Relu', ['N', 4]), { shapes: { x: { min: [-1, 4], opt: [1, 4], max: [2, 4] } } })), {
+    code: 'ERR_TRT_SHAPE',
+    message: /no negative dimension/,
+  })
+})
