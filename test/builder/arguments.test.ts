@@ -41,15 +41,31 @@ const refusedOptions: [string, unknown, RegExp][] = [
   ['no output type', { layerOutputTypes: { a: [] }, precisionConstraints: 'obey' }, /or an array of them/],
   ['two stars', { layerPrecisions: { 'a*b*': 'float16' }, precisionConstraints: 'obey' }, /at most one '\*'/],
   ['constraints that are none', { precisionConstraints: 'none' }, /one of 'obey', 'prefer'/],
-  ['layer types without constraints', { layerPrecisions: { a: 'float16' } }, needed("layerPrecisions needs precisionConstraints: 'obey' or 'prefer'")],
+  [
+    'layer types without constraints',
+    { layerPrecisions: { a: 'float16' } },
+    needed("layerPrecisions needs precisionConstraints: 'obey' or 'prefer'"),
+  ],
   ['output types without constraints', { layerOutputTypes: { a: 'float16' } }, needed('layerOutputTypes needs precisionConstraints')],
-  ['layer types of a strongly typed network', { layerPrecisions: { a: 'float16' }, precisionConstraints: 'obey', stronglyTyped: true }, needed('needs a weakly typed network')],
-  ['constraints of a strongly typed network', { precisionConstraints: 'obey', stronglyTyped: true }, needed('needs a weakly typed network')],
+  [
+    'layer types of a strongly typed network',
+    { layerPrecisions: { a: 'float16' }, precisionConstraints: 'obey', stronglyTyped: true },
+    needed('needs a weakly typed network'),
+  ],
+  [
+    'constraints of a strongly typed network',
+    { precisionConstraints: 'obey', stronglyTyped: true },
+    needed('needs a weakly typed network'),
+  ],
   ['no lean runtime in an incompatible plan', { excludeLeanRuntime: true }, needed('excludeLeanRuntime needs versionCompatible')],
   ['plugins in an incompatible plan', { pluginsToSerialize: ['a.so'] }, needed('pluginsToSerialize needs versionCompatible')],
   ['individual refit of nothing', { refit: 'individual' }, needed("refit: 'individual' needs refittableWeights")],
   ['weights for another refit', { refit: true, refittableWeights: ['w'] }, needed("refittableWeights needs refit: 'individual'")],
-  ['a plugin for norms in a compatible plan', { nativeInstanceNorm: false, versionCompatible: true }, needed('nativeInstanceNorm: false cannot go')],
+  [
+    'a plugin for norms in a compatible plan',
+    { nativeInstanceNorm: false, versionCompatible: true },
+    needed('nativeInstanceNorm: false cannot go'),
+  ],
   ['fp8 on Ampere', { precision: 'fp8', hardwareCompatibility: 'ampere+' }, needed("'fp8' cannot go")],
 ]
 

@@ -50,7 +50,7 @@ t.test('what TensorRT-RTX has', { skip: skipWithoutRtx }, async (t) => {
   ]
   for (const [options, settings = options] of rows) {
     const { info, bytes } = await new Builder(options).build(relu)
-    t.match(info.settings, settings as object, JSON.stringify(options))
+    t.match(info.settings, settings, JSON.stringify(options))
     t.ok(bytes.length > 100)
     t.ok(Object.isFrozen(info.settings) && Object.isFrozen(info.settings.tacticSources), 'frozen')
   }
@@ -61,12 +61,18 @@ t.test('what TensorRT-RTX has not', { skip: skipWithoutRtx }, async (t) => {
     [{ tacticSources: ['cublas'] }, /kCUBLAS needs TensorRT 10; this is TensorRT-RTX 1\.7/],
     [{ previewFeatures: ['profileSharing0806'] }, /kPROFILE_SHARING_0806 needs TensorRT 10; this is TensorRT-RTX 1\.7/],
     [{ previewFeatures: ['multiDeviceRuntime1016'] }, /needs TensorRT 10\.16; this is TensorRT-RTX 1\.7/],
-    [{ hardwareCompatibility: 'ampere+' }, /hardwareCompatibility: needs TensorRT 10 or 11; this is TensorRT-RTX 1\.7.*computeCapabilities/],
+    [
+      { hardwareCompatibility: 'ampere+' },
+      /hardwareCompatibility: needs TensorRT 10 or 11; this is TensorRT-RTX 1\.7.*computeCapabilities/,
+    ],
     [{ runtimePlatform: 'windows-amd64' }, /does not take windows-amd64 and stays with same/],
     [{ computeCapabilities: ['7.0'] }, /knows no '7\.0': it has current, 7\.5/],
     [{ stronglyTyped: false }, /needs TensorRT 10; this is TensorRT-RTX 1\.7/],
     [{ precisionConstraints: 'obey' }, /kOBEY_PRECISION_CONSTRAINTS needs TensorRT 10; this is TensorRT-RTX 1\.7/],
-    [{ inputFormats: { x: { dtype: 'float16' } } }, /'x' is float32 in the model and cannot be made float16: ITensor::setType needs TensorRT 10; this is TensorRT-RTX 1\.7/],
+    [
+      { inputFormats: { x: { dtype: 'float16' } } },
+      /'x' is float32 in the model and cannot be made float16: ITensor::setType needs TensorRT 10; this is TensorRT-RTX 1\.7/,
+    ],
   ]
   for (const [options, message] of refused) {
     t.match(await failureOf(() => new Builder(options).build(relu)), { code: 'ERR_TRT_UNSUPPORTED', message }, JSON.stringify(options))
@@ -83,7 +89,10 @@ t.test('precisions are those of the model', { skip: skipWithoutRtx }, async (t) 
   ]
   for (const [precision, model] of given) {
     t.match((await new Builder({ precision }).build(model)).info.settings, { precision: [precision], stronglyTyped: true }, precision)
-    t.match(await failureOf(() => new Builder({ precision }).build(relu)), { code: 'ERR_TRT_PRECISION', message: /2 float32; its quantizing layers: none/ })
+    t.match(await failureOf(() => new Builder({ precision }).build(relu)), {
+      code: 'ERR_TRT_PRECISION',
+      message: /2 float32; its quantizing layers: none/,
+    })
   }
   t.same((await new Builder({ precision: 'fp32' }).build(relu)).info.settings.precision, [])
 })
@@ -111,6 +120,11 @@ t.test('the values of a shape tensor', { skip: skipWithoutRtx }, async (t) => {
     { name: 'x', shape: [4, 6] },
     { name: 'shape', dtype: 'int64', shape: [2] },
   ])
-  t.match(await failureOf(() => builder.build(reshapeModel())), { code: 'ERR_TRT_SHAPES_REQUIRED', message: /'shape' \[2\] is a shape tensor/ })
-  t.match(await failureOf(() => builder.build(reshapeModel(), { shapes: { shape: { min: [9, 1], opt: [4, 6], max: [24, 24] } } })), { code: 'ERR_TRT_SHAPE' })
+  t.match(await failureOf(() => builder.build(reshapeModel())), {
+    code: 'ERR_TRT_SHAPES_REQUIRED',
+    message: /'shape' \[2\] is a shape tensor/,
+  })
+  t.match(await failureOf(() => builder.build(reshapeModel(), { shapes: { shape: { min: [9, 1], opt: [4, 6], max: [24, 24] } } })), {
+    code: 'ERR_TRT_SHAPE',
+  })
 })

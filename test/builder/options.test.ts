@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { Builder, type BuilderOptions, type BuildOptions, type Plan } from '../../lib/index.js'
+import { Builder, type BuilderOptions, type BuildOptions, type BuildSettings, type Plan } from '../../lib/index.js'
 import { type Family, enums, minor, vtables } from '../facts/facts.js'
 import { controlFakes } from '../fake/control.js'
 import { useFakes } from '../native/fakes.js'
@@ -35,9 +35,53 @@ const versions: Version[] = [
   { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: join(old, 'trt10'), control: trt100.runtime, parser: trt100.parser },
 ]
 
+const always = (): boolean => true
+
+/** Every setting, and the versions that have it: the compiler holds it against BuildSettings. */
+const settingNames: Record<keyof BuildSettings, (version: Version) => boolean> = {
+  workspace: always,
+  tacticDram: always,
+  tacticSharedMemory: always,
+  optimizationLevel: always,
+  averageTiming: always,
+  auxiliaryStreams: always,
+  tf32: always,
+  sparsity: always,
+  disableTimingCache: always,
+  compilationCache: always,
+  versionCompatible: always,
+  excludeLeanRuntime: always,
+  stripWeights: always,
+  profilingVerbosity: always,
+  refit: always,
+  tacticSources: always,
+  previewFeatures: always,
+  pluginsToSerialize: always,
+  precision: always,
+  stronglyTyped: always,
+  inputFormats: always,
+  outputFormats: always,
+  layerPrecisions: always,
+  layerOutputTypes: always,
+  hardwareCompatibility: always,
+  maxTactics: (version) => knows(version, 'VBuilderConfig.setMaxNbTactics'),
+  strictNans: (version) => knows(version, 'BuilderFlag.kSTRICT_NANS'),
+  monitorMemory: (version) => knows(version, 'BuilderFlag.kMONITOR_MEMORY'),
+  distributiveIndependence: (version) => knows(version, 'BuilderFlag.kDISTRIBUTIVE_INDEPENDENCE'),
+  runtimePlatform: (version) => knows(version, 'VBuilderConfig.setRuntimePlatform'),
+  computeCapabilities: (version) => knows(version, 'VBuilderConfig.setNbComputeCapabilities'),
+  nativeInstanceNorm: (version) => knows(version, 'OnnxParserFlag.kNATIVE_INSTANCENORM'),
+  precisionConstraints: () => false, // only where it was asked for
+}
+
 type Told = Record<string, number>
 
-async function build(version: Version, options: BuilderOptions, model = oneNode('Relu'), how?: BuildOptions): Promise<{ plan: Plan; told: Told }> {
+async function build(
+  version: Version,
+  options: BuilderOptions,
+  model = oneNode('Relu'),
+  how?: BuildOptions,
+): Promise<{ plan: Plan; told: Told }> {
   const plan = await new Builder({ tensorrt: version.path, ...options }).build(model, how)
   return { plan, told: version.control.stats().builds.at(-1) ?? {} }
 }
@@ -59,7 +103,8 @@ const hasMethod = ({ family, minor: own }: Version, name: string): boolean => {
   const [owner, method] = name.split('.') as [string, string]
   return (vtables[family].interfaces[owner] ?? []).some(([, signature, since]) => signature.startsWith(`${method}(`) && minor(since) <= own)
 }
-const knows = (version: Version, what: string): boolean => (what.startsWith('V') ? hasMethod(version, what) : numberOf(version, what) !== undefined)
+const knows = (version: Version, what: string): boolean =>
+  what.startsWith('V') ? hasMethod(version, what) : numberOf(version, what) !== undefined
 
 const bits = (version: Version, names: readonly string[]): number => names.reduce((sum, name) => sum + 2 ** number(version, name), 0)
 
@@ -76,7 +121,12 @@ interface Row {
   readonly model?: Uint8Array
 }
 
-const flag = (option: BuilderOptions, name: string, more: Partial<Row> = {}): Row => ({ option, needs: [`BuilderFlag.${name}`], flags: [name], ...more })
+const flag = (option: BuilderOptions, name: string, more: Partial<Row> = {}): Row => ({
+  option,
+  needs: [`BuilderFlag.${name}`],
+  flags: [name],
+  ...more,
+})
 const setter = (option: BuilderOptions, method: string, value: number, more: Partial<Row> = {}): Row => ({
   option,
   needs: [`VBuilderConfig.${method}`],
@@ -102,7 +152,12 @@ const preview = (feature: string, name: string): Row => ({
 const sources = (names: NonNullable<BuilderOptions['tacticSources']>, ...facts: string[]): Row => ({
   option: { tacticSources: names },
   needs: facts.map((each) => `TacticSource.${each}`),
-  told: (version) => ({ setTacticSources: bits(version, facts.map((each) => `TacticSource.${each}`)) }),
+  told: (version) => ({
+    setTacticSources: bits(
+      version,
+      facts.map((each) => `TacticSource.${each}`),
+    ),
+  }),
 })
 const format = (name: string, fact: string): Row => ({
   option: { inputFormats: { x: { formats: [name as never] } } },
@@ -143,7 +198,11 @@ const rows: Row[] = [
   choice({ profilingVerbosity: 'none' }, 'setProfilingVerbosity', 'ProfilingVerbosity.kNONE'),
   choice({ hardwareCompatibility: 'none' }, 'setHardwareCompatibilityLevel', 'HardwareCompatibilityLevel.kNONE'),
   choice({ hardwareCompatibility: 'ampere+' }, 'setHardwareCompatibilityLevel', 'HardwareCompatibilityLevel.kAMPERE_PLUS'),
-  choice({ hardwareCompatibility: 'sameComputeCapability' }, 'setHardwareCompatibilityLevel', 'HardwareCompatibilityLevel.kSAME_COMPUTE_CAPABILITY'),
+  choice(
+    { hardwareCompatibility: 'sameComputeCapability' },
+    'setHardwareCompatibilityLevel',
+    'HardwareCompatibilityLevel.kSAME_COMPUTE_CAPABILITY',
+  ),
   choice({ runtimePlatform: 'windows-amd64' }, 'setRuntimePlatform', 'RuntimePlatform.kWINDOWS_AMD64'),
   sources([]),
   sources(['jitConvolutions'], 'kJIT_CONVOLUTIONS'),
@@ -176,10 +235,19 @@ const rows: Row[] = [
   { option: { nativeInstanceNorm: false }, needs: ['OnnxParserFlag.kNATIVE_INSTANCENORM'] },
   { option: { nativeInstanceNorm: true }, needs: ['OnnxParserFlag.kNATIVE_INSTANCENORM'] },
   { option: { computeCapabilities: ['8.6'] }, needs: ['VBuilderConfig.setNbComputeCapabilities'] },
-  { option: { versionCompatible: true, pluginsToSerialize: ['a.so', 'b.so'] }, needs: [], flags: ['kVERSION_COMPATIBLE'], told: () => ({ setPluginsToSerialize: 2 }) },
+  {
+    option: { versionCompatible: true, pluginsToSerialize: ['a.so', 'b.so'] },
+    needs: [],
+    flags: ['kVERSION_COMPATIBLE'],
+    told: () => ({ setPluginsToSerialize: 2 }),
+  },
   { option: { plugins: [fakes.plugin] }, settings: {}, needs: [], told: () => ({ plugins: 1 }) },
   { option: { precisionConstraints: 'obey' }, needs: ['BuilderFlag.kOBEY_PRECISION_CONSTRAINTS'], flags: ['kOBEY_PRECISION_CONSTRAINTS'] },
-  { option: { precisionConstraints: 'prefer' }, needs: ['BuilderFlag.kPREFER_PRECISION_CONSTRAINTS'], flags: ['kPREFER_PRECISION_CONSTRAINTS'] },
+  {
+    option: { precisionConstraints: 'prefer' },
+    needs: ['BuilderFlag.kPREFER_PRECISION_CONSTRAINTS'],
+    flags: ['kPREFER_PRECISION_CONSTRAINTS'],
+  },
   {
     option: { layerPrecisions: { 'the-*': 'float16' }, precisionConstraints: 'obey' },
     settings: { layerPrecisions: { 'the-node': 'float16' }, precisionConstraints: 'obey' },
@@ -206,6 +274,12 @@ for (const version of versions) {
     const plain = await build(version, {})
     t.equal(plain.told['flags'], bits(version, ['BuilderFlag.kTF32']), 'without options, nothing is touched')
     t.equal(plain.plan.info.library, version.name)
+    const expected = Object.entries(settingNames).filter(([, has]) => has(version))
+    t.same(
+      Object.keys(plain.plan.info.settings).sort(),
+      expected.map(([name]) => name).sort(),
+      'all settings that this version has are read back',
+    )
     for (const row of rows) {
       const name = JSON.stringify(row.option)
       if (!row.needs.every((each) => knows(version, each))) {
@@ -217,7 +291,14 @@ for (const version of versions) {
       }
       const { plan, told } = await build(version, row.option, row.model)
       const flags = [...(row.withoutTf32 ? [] : ['kTF32']), ...(row.flags ?? [])]
-      t.equal(told['flags'], bits(version, [...new Set(flags)].map((each) => `BuilderFlag.${each}`)), `${name}: flags`)
+      t.equal(
+        told['flags'],
+        bits(
+          version,
+          [...new Set(flags)].map((each) => `BuilderFlag.${each}`),
+        ),
+        `${name}: flags`,
+      )
       t.match(told, row.told?.(version) ?? {}, `${name}: ${JSON.stringify(row.told?.(version) ?? {})}`)
       t.match(plan.info.settings, row.settings ?? row.option, `${name} is read back`)
     }
@@ -252,11 +333,17 @@ t.test('precisions of a weakly typed network are flags', async (t) => {
 t.test('a strongly typed network has its types from the model', async (t) => {
   const strong = await build(trt1015, { stronglyTyped: true, precision: 'fp16' }, half)
   t.equal(strong.told['flags'], bits(trt1015, ['BuilderFlag.kTF32']), 'no flag of a precision')
-  t.equal(strong.told['networkFlags'], bits(trt1015, ['NetworkDefinitionCreationFlag.kEXPLICIT_BATCH', 'NetworkDefinitionCreationFlag.kSTRONGLY_TYPED']))
+  t.equal(
+    strong.told['networkFlags'],
+    bits(trt1015, ['NetworkDefinitionCreationFlag.kEXPLICIT_BATCH', 'NetworkDefinitionCreationFlag.kSTRONGLY_TYPED']),
+  )
   t.match(strong.plan.info.settings, { stronglyTyped: true, precision: ['fp16'] })
   const weak = await build(trt1015, { stronglyTyped: false })
   t.equal(weak.told['networkFlags'], bits(trt1015, ['NetworkDefinitionCreationFlag.kEXPLICIT_BATCH']))
-  t.match((await build(trt114, { precision: 'bf16' }, typedModel('bfloat16'))).plan.info.settings, { stronglyTyped: true, precision: ['bf16'] })
+  t.match((await build(trt114, { precision: 'bf16' }, typedModel('bfloat16'))).plan.info.settings, {
+    stronglyTyped: true,
+    precision: ['bf16'],
+  })
   t.match((await build(trt114, { precision: 'int8', stronglyTyped: true }, quantizedModel())).plan.info.settings, { precision: ['int8'] })
   t.match(await failureOf(() => build(trt114, { stronglyTyped: false })), {
     code: 'ERR_TRT_UNSUPPORTED',
@@ -266,12 +353,30 @@ t.test('a strongly typed network has its types from the model', async (t) => {
 
 t.test('a precision that cannot be given is an error that says what the model has', async (t) => {
   const refused: [string, Version, BuilderOptions, Uint8Array, RegExp][] = [
-    ['fp16 of an FP32 model on 11', trt114, { precision: 'fp16' }, oneNode('Relu'), /TensorRT 11\.4\.0 takes its types from the model, which has no 'fp16'.*need TensorRT 10.*2 float32.*Convert the ONNX model's types to float16/],
+    [
+      'fp16 of an FP32 model on 11',
+      trt114,
+      { precision: 'fp16' },
+      oneNode('Relu'),
+      /TensorRT 11\.4\.0 takes its types from the model, which has no 'fp16'.*need TensorRT 10.*2 float32.*Convert the ONNX model's types to float16/,
+    ],
     ['bf16 of an FP16 model on 11', trt114, { precision: 'bf16' }, half, /no 'bf16'.*2 float16.*to bfloat16/],
-    ['fp16 of an FP32 model, strongly typed on 10', trt1015, { precision: 'fp16', stronglyTyped: true }, oneNode('Relu'), /TensorRT 10\.15\.1 was told to take its types from the model, which has no 'fp16'/],
+    [
+      'fp16 of an FP32 model, strongly typed on 10',
+      trt1015,
+      { precision: 'fp16', stronglyTyped: true },
+      oneNode('Relu'),
+      /TensorRT 10\.15\.1 was told to take its types from the model, which has no 'fp16'/,
+    ],
     ['int8 without Q/DQ on 11', trt114, { precision: 'int8' }, half, /no 'int8'.*quantizing layers: none.*Put QuantizeLinear/],
     ['fp8 of a model with int8', trt114, { precision: 'fp8' }, quantizedModel(), /no 'fp8'.*quantizing layers: 2 int8/],
-    ['int8 without Q/DQ or calibrator on 10', trt1015, { precision: 'int8' }, oneNode('Relu'), /'int8' needs quantizing layers in the model, or a calibrator/],
+    [
+      'int8 without Q/DQ or calibrator on 10',
+      trt1015,
+      { precision: 'int8' },
+      oneNode('Relu'),
+      /'int8' needs quantizing layers in the model, or a calibrator/,
+    ],
     ['one of two', trt1015, { precision: ['fp16', 'int8'] }, oneNode('Relu'), /'int8' needs/],
     ['fp8 of a model with int8 on 10', trt1015, { precision: 'fp8' }, quantizedModel(), /'fp8' needs quantizing layers/],
     ['int4 of a model with int8 on 10', trt1015, { precision: 'int4' }, quantizedModel(), /'int4' needs quantizing layers/],
@@ -287,13 +392,62 @@ t.test('a precision that cannot be given is an error that says what the model ha
 t.test('names and types that do not fit the model', async (t) => {
   const obey = { precisionConstraints: 'obey' } as const
   const refused: [string, Version, BuilderOptions, Uint8Array, string, RegExp][] = [
-    ['an input that is none', trt1015, { inputFormats: { X: { formats: ['chw'] } } }, half, 'ERR_TRT_UNKNOWN_INPUT', /no input 'X'.*it has 'x'/],
-    ['an output that is none', trt1015, { outputFormats: { x: { formats: ['chw'] } } }, half, 'ERR_TRT_INVALID_ARGUMENT', /no output 'x'.*it has 'the-node'/],
-    ["another type than a strongly typed model's", trt1015, { stronglyTyped: true, inputFormats: { x: { dtype: 'float32' } } }, half, 'ERR_TRT_DTYPE', /'x' is float16 in the model and cannot be made float32 in a strongly typed/],
-    ['a layer that is none', trt1015, { ...obey, layerPrecisions: { 'the-node': 'float16', nope: 'float16' } }, half, 'ERR_TRT_INVALID_ARGUMENT', /layerPrecisions: no layer of the model is named 'nope'/],
-    ['a pattern that fits none', trt1015, { ...obey, layerOutputTypes: { 'nope*': 'float16' } }, half, 'ERR_TRT_INVALID_ARGUMENT', /no layer of the model is named 'nope\*'/],
-    ['two types for one output', trt1015, { ...obey, layerOutputTypes: { 'the-node': ['float16', 'float32'] } }, half, 'ERR_TRT_INVALID_ARGUMENT', /has 1 outputs, and 2 types/],
-    ['weights that are none', trt1015, { refit: 'individual', refittableWeights: ['nope'] }, half, 'ERR_TRT_INVALID_ARGUMENT', /no weights 'nope'/],
+    [
+      'an input that is none',
+      trt1015,
+      { inputFormats: { X: { formats: ['chw'] } } },
+      half,
+      'ERR_TRT_UNKNOWN_INPUT',
+      /no input 'X'.*it has 'x'/,
+    ],
+    [
+      'an output that is none',
+      trt1015,
+      { outputFormats: { x: { formats: ['chw'] } } },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /no output 'x'.*it has 'the-node'/,
+    ],
+    [
+      "another type than a strongly typed model's",
+      trt1015,
+      { stronglyTyped: true, inputFormats: { x: { dtype: 'float32' } } },
+      half,
+      'ERR_TRT_DTYPE',
+      /'x' is float16 in the model and cannot be made float32 in a strongly typed/,
+    ],
+    [
+      'a layer that is none',
+      trt1015,
+      { ...obey, layerPrecisions: { 'the-node': 'float16', nope: 'float16' } },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /layerPrecisions: no layer of the model is named 'nope'/,
+    ],
+    [
+      'a pattern that fits none',
+      trt1015,
+      { ...obey, layerOutputTypes: { 'nope*': 'float16' } },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /no layer of the model is named 'nope\*'/,
+    ],
+    [
+      'two types for one output',
+      trt1015,
+      { ...obey, layerOutputTypes: { 'the-node': ['float16', 'float32'] } },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /has 1 outputs, and 2 types/,
+    ],
+    [
+      'weights that are none',
+      trt1015,
+      { refit: 'individual', refittableWeights: ['nope'] },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /no weights 'nope'/,
+    ],
     ['a plugin library that is not there', trt114, { plugins: ['/no/such/plugin.so'] }, half, 'ERR_TRT_FILE', /\/no\/such\/plugin\.so/],
     ['a library that has no plugins', trt114, { plugins: [fakes.cuda] }, half, 'ERR_TRT_FILE', /libcuda\.so\.1/],
   ]
@@ -356,10 +510,17 @@ t.test('the values of a shape tensor', async (t) => {
     ['min above opt', { min: [5, 1], opt: [4, 6], max: [6, 6] }, 'ERR_TRT_SHAPE', /min ≤ opt ≤ max in value 0/],
   ]
   for (const [name, shape, code, message] of refused) {
-    t.match(await failureOf(() => build(trt1015, {}, reshapeModel(), shape === undefined ? {} : { shapes: { shape: shape as never } })), { code, message }, name)
+    t.match(
+      await failureOf(() => build(trt1015, {}, reshapeModel(), shape === undefined ? {} : { shapes: { shape: shape as never } })),
+      { code, message },
+      name,
+    )
   }
-  t.match(await failureOf(() => build(trt1015, {}, oneNode('Relu', ['N', 4]), { shapes: { x: { min: [-1, 4], opt: [1, 4], max: [2, 4] } } })), {
-    code: 'ERR_TRT_SHAPE',
-    message: /no negative dimension/,
-  })
+  t.match(
+    await failureOf(() => build(trt1015, {}, oneNode('Relu', ['N', 4]), { shapes: { x: { min: [-1, 4], opt: [1, 4], max: [2, 4] } } })),
+    {
+      code: 'ERR_TRT_SHAPE',
+      message: /no negative dimension/,
+    },
+  )
 })
