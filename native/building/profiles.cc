@@ -26,9 +26,7 @@ struct Input {
     return static_cast<std::size_t>(
         std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>()));
   }
-  std::string text() const {
-    return "'" + name + "' " + shapeText(shape) + (shapeTensor ? " (a shape tensor)" : "");
-  }
+  std::string text() const { return "'" + name + "' " + shapeText(shape) + (shapeTensor ? " (a shape tensor)" : ""); }
 };
 
 void checkShapeTensor(const Input& input) {

@@ -108,7 +108,10 @@ lines.push('inline constexpr TableFacts tables[] = {')
 for (const [name] of traps) lines.push(`  {"${name}", ${interfaces[name].length}, since${name}, methods${name}},`)
 lines.push('};')
 // The first minor version of every enumerator, to refuse those that an older library does not know.
-lines.push('struct EnumeratorFacts { char const* enumeration; int value; int since; };', 'inline constexpr EnumeratorFacts enumerators[] = {')
+lines.push(
+  'struct EnumeratorFacts { char const* enumeration; int value; int since; };',
+  'inline constexpr EnumeratorFacts enumerators[] = {',
+)
 for (const [name, values] of Object.entries(enums)) {
   for (const [value, since] of Object.values(values)) lines.push(`  {"${name}", ${value}, ${number(since)}},`)
 }

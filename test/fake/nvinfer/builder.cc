@@ -144,9 +144,9 @@ void tellProfiles(const Config& config, std::map<std::string, long long>* told) 
 // What the real builder does not take together; empty when there is nothing.
 std::string contradiction([[maybe_unused]] Network& network, [[maybe_unused]] Config& config) {
 #if FAMILY == 10
-  for (const auto flag : {BuilderFlag::kFP16, BuilderFlag::kBF16, BuilderFlag::kINT8, BuilderFlag::kFP8,
-                          BuilderFlag::kINT4, BuilderFlag::kOBEY_PRECISION_CONSTRAINTS,
-                          BuilderFlag::kPREFER_PRECISION_CONSTRAINTS})
+  for (const auto flag :
+       {BuilderFlag::kFP16, BuilderFlag::kBF16, BuilderFlag::kINT8, BuilderFlag::kFP8, BuilderFlag::kINT4,
+        BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, BuilderFlag::kPREFER_PRECISION_CONSTRAINTS})
     if (network.strong() && config.has(flag)) return "a strongly typed network takes no flags for precisions";
   if (config.has(BuilderFlag::kINT8) && !config.calibrator && !network.quantizes())
     return "Calibrator is not being used, and the network has no scales";
