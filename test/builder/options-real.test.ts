@@ -5,7 +5,7 @@ import { Builder, type BuilderOptions, type Plan } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
 import { failureOf } from '../support/errors.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { oneNode, quantizedModel, reshapeModel, typedModel, weightedModel } from './models.js'
+import { oneNode, quantizedModel, reshapeModel, resizableModel, typedModel, weightedModel } from './models.js'
 
 const relu = oneNode('Relu', [1, 8, 4, 4])
 
@@ -120,6 +120,11 @@ t.test('the values of a shape tensor', { skip: skipWithoutRtx }, async (t) => {
     { name: 'x', shape: [4, 6] },
     { name: 'shape', dtype: 'int64', shape: [2] },
   ])
+  for (const rank of [0, 2]) {
+    const shapes = { size: { min: [1], opt: [4], max: [24] } }
+    const plan = await builder.build(resizableModel(rank), { shapes })
+    t.same(plan.info.inputs[1]?.shape, Array(rank).fill(1), `a shape tensor of ${rank} dimensions`)
+  }
   t.match(await failureOf(() => builder.build(reshapeModel())), {
     code: 'ERR_TRT_SHAPES_REQUIRED',
     message: /'shape' \[2\] is a shape tensor/,
