@@ -5,6 +5,7 @@
 #include "exports.h"
 #include "handle.h"
 #include "pinned.h"
+#include "refit.h"
 #include "values.h"
 
 namespace nt::node {
@@ -238,6 +239,17 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
   });
 }
 
+// Before anything runs on the engine: its weights, where the user gave them, or the refusal of one that has none.
+execution::Engine::Prepare weighing(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                    const std::optional<refitting::OnnxSource>& weights) {
+  return [&library, &device, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
+    tensorrt::withLog(library.log(), [&] {
+      if (weights) return refitting::refitFromOnnx(device, engine, *weights);
+      refitting::refuseStripped(device, engine);
+    });
+  };
+}
+
 // openEngine(plan: Uint8Array, options): Promise<engine>
 Napi::Value openEngine(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
@@ -245,15 +257,12 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
     const Napi::Object options = objectArgument(info, 1, "options");
     const std::string path = stringOf(options, "tensorrt");
     const int device = static_cast<int>(integerOf(options, "device", 0));
-    return openSession(info.Env(), options, [plan, path, device] {
-      const auto header = tensorrt::readPlanHeader(plan->data(), plan->size());
-      if (!header)
-        throw Error("ERR_TRT_PLAN",
-                    "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
-      const tensorrt::Library& library = tensorrt::chooseForPlan(path, *header);
+    const auto weights = std::make_shared<const std::optional<refitting::OnnxSource>>(onnxSourceOf(options.Get("weights")));
+    return openSession(info.Env(), options, [plan, path, device, weights] {
+      const tensorrt::Library& library = tensorrt::chooseForPlan(path, plan->data(), plan->size());
       // asked before TensorRT: without a driver its entry points return garbage
       const cuda::DeviceContext& context = cuda::DeviceContext::get(device);
-      return execution::Engine::load(library, context, plan->data(), plan->size());
+      return execution::Engine::load(library, context, plan->data(), plan->size(), weighing(library, context, *weights));
     });
   });
 }

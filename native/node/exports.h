@@ -10,6 +10,7 @@ void exportSystem(Napi::Env env, Napi::Object exports);
 void exportBuild(Napi::Env env, Napi::Object exports);
 void exportCompletions(Napi::Env env, Napi::Object exports);
 void exportEngine(Napi::Env env, Napi::Object exports);
+void exportRefit(Napi::Env env, Napi::Object exports);
 void exportLog(Napi::Env env, Napi::Object exports);
 
 }  // namespace nt::node

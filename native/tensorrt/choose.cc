@@ -70,4 +70,10 @@ const Library& chooseForPlan(const std::string& explicitPath, const PlanHeader& 
   throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons);
 }
 
+const Library& chooseForPlan(const std::string& explicitPath, const void* plan, std::size_t size) {
+  const auto header = readPlanHeader(plan, size);
+  if (header) return chooseForPlan(explicitPath, *header);
+  throw Error("ERR_TRT_PLAN", "The " + std::to_string(size) + " bytes do not begin as a TensorRT plan does");
+}
+
 }  // namespace nt::tensorrt
