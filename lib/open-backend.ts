@@ -1,6 +1,6 @@
 import type { Backend } from './backend/backend.js'
 import type { BuildOptions } from './builder.js'
-import type { NativeSessionOptions } from './backend/native.js'
+import type { NativeOnnxSource, NativeSessionOptions } from './backend/native.js'
 import { TensorRTError } from './errors.js'
 import type { Model } from './model-source.js'
 
@@ -10,6 +10,7 @@ export interface OpenOptions {
   readonly lanes: NativeSessionOptions
   readonly tensorrt?: string
   readonly shapes?: NonNullable<BuildOptions['shapes']>
+  readonly weights?: NativeOnnxSource
 }
 
 /**
@@ -21,6 +22,8 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
     refuseForPlan(model.label, options)
     return openPlan(model.bytes, options, signal)
   }
+  if (options.weights !== undefined)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${model.label} is ONNX and has its own weights: the option weights is for a plan`)
   const backend = options.backend === 'auto' ? await chooseBackend(options) : options.backend
   signal.throwIfAborted()
   if (backend === 'cpu') return (await import('./backend/cpu.js')).openCpu(model.data)
