@@ -6,6 +6,7 @@ import { fakePlan, type FakePlan } from '../fake/plan.js'
 import { useFakes } from '../native/fakes.js'
 
 export const { fakes, driver, trt10, trt11 } = await useFakes()
+process.env['FAKES'] = JSON.stringify(fakes) // for children
 
 export const families = [
   { name: 'TensorRT 10', version: [10, 15, 1], path: fakes.trt10, control: trt10 },

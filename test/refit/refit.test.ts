@@ -286,6 +286,23 @@ for (const family of families) {
       t.same(await whole(), computed(fresh))
     })
 
+    await t.test('what TensorRT does not take leaves what was set before', async (t) => {
+      const { runtime, parser } = family.control
+      await using refitter = open(planOf(family, old))
+      await refitter.set('scale', fresh.scale)
+      runtime.failNth('setNamedWeights', 1)
+      t.match(await failureOf(() => refitter.set('scale', weightsOf(5).scale)), { code: 'ERR_TRT_WEIGHTS' })
+      t.same(await answersOf(await refitter.refit()), computed({ ...old, scale: fresh.scale }))
+      await refitter.setFromOnnx(onnxOf(fresh))
+      parser.failNth('refitFromBytes', 1)
+      t.match(await failureOf(() => refitter.setFromOnnx(onnxOf(old))), { code: 'ERR_TRT_WEIGHTS' })
+      t.same(await answersOf(await refitter.refit()), computed(fresh))
+      // its first weights are set, and the next one is refused
+      runtime.failNth('setNamedWeights', 2)
+      t.match(await failureOf(() => refitter.setFromOnnx(onnxOf(old))), { code: 'ERR_TRT_WEIGHTS', message: /Failed to set weights bias/ })
+      t.same(await answersOf(await refitter.refit()), computed({ ...fresh, kernel: old.kernel }))
+    })
+
     await t.test('many at once, each with its own plan', async (t) => {
       const answers = await Promise.all(
         Array.from({ length: 24 }, async (_, i) => {
