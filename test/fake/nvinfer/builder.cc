@@ -154,9 +154,12 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     Tensor& t = *implementation<ITensor, Tensor>(each);
     program.ports.push_back({t.name, false, static_cast<Type>(t.type), all.count(t.name) ? all[t.name] : t.shape});
   }
+  // stripping a plan makes it refittable
+  const bool strip = config.getFlag(BuilderFlag::kSTRIP_PLAN);
+  program.refit = strip || config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL);
   log(logger, Severity::kINFO, "Local timing cache in use. Profiling results in this builder pass will not be stored.");
   if (!progress(config.monitor, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
-  return hostMemory(wrapPlan(printProgram(program), version.major, version.minor, version.patch, 0));
+  return hostMemory(wrapPlan(printProgram(program, !strip), version.major, version.minor, version.patch, 0));
 }
 
 }  // namespace
