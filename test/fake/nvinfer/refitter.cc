@@ -1,6 +1,8 @@
 // The fake refitter, and what an engine serializes after it.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "engine.h"
 
@@ -97,6 +99,8 @@ struct Refitter final : apiv::VRefitter, Counted {
     if (!haveContext()) return refuse("refitCudaEngine: no current CUDA context");
     if (driver()->deviceError()) return refuse("refitCudaEngine: Cuda Runtime (the device is lost)");
     if (*engine->contexts) misused("refitOfAnEngineInUse");
+    // as long as a step of a build
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(library().buildStepMs));
     if (!missing().empty()) return refuse(std::string("missing weights: ") + missing().front());
     auto refitted = std::make_shared<Program>(program());
     for (const auto& [name, each] : given) {
