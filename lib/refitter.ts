@@ -43,6 +43,9 @@ export interface RefitOptions extends Abortable {
  * await refitter.setFromOnnx('trained.onnx')
  * const plan = await refitter.refit()
  * ```
+ * A plan that was built with `stripWeights` alone, or with `refit: 'identical'`, takes only the weights that it was built from (what it computes with others is
+ * undefined, and TensorRT does not say so); with `refit: true` any that fit.
+ *
  * Calls run one after another, each on a thread; the plan is loaded before the first. An engine that runs the plan is not touched: load a new one from
  * {@link refit}'s result, or from the stripped plan with the option `weights` of {@link Engine.load}.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html
