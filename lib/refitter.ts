@@ -174,7 +174,8 @@ async function readPlan(source: string | Uint8Array): Promise<{ bytes: Uint8Arra
 function checkedRefitterOptions(options: unknown): { readonly tensorrt: string; readonly device: number } {
   const { tensorrt, device = 0 } = readOptions(options, ['tensorrt', 'device'], 'Refitter')
   if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
-  if (!Number.isInteger(device) || (device as number) < 0 || (device as number) > 1023) throw expected('the number of a GPU', 'device', device)
+  if (!Number.isInteger(device) || (device as number) < 0 || (device as number) > 1023)
+    throw expected('the number of a GPU', 'device', device)
   return { tensorrt: tensorrtPath(tensorrt), device: device as number }
 }
 

@@ -2,7 +2,15 @@ import { capabilities } from '../capabilities.js'
 import type { Tensor } from '../tensor.js'
 import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
-import { fromNative, loadAddon, native, type NativeEngine, type NativeOnnxSource, type NativeSessionOptions, tensorrtPath } from './native.js'
+import {
+  fromNative,
+  loadAddon,
+  native,
+  type NativeEngine,
+  type NativeOnnxSource,
+  type NativeSessionOptions,
+  tensorrtPath,
+} from './native.js'
 import { placed } from './results.js'
 
 /** How the lanes of an engine work; what a user left out has its default. */

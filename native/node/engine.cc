@@ -257,12 +257,14 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
     const Napi::Object options = objectArgument(info, 1, "options");
     const std::string path = stringOf(options, "tensorrt");
     const int device = static_cast<int>(integerOf(options, "device", 0));
-    const auto weights = std::make_shared<const std::optional<refitting::OnnxSource>>(onnxSourceOf(options.Get("weights")));
+    const auto weights =
+        std::make_shared<const std::optional<refitting::OnnxSource>>(onnxSourceOf(options.Get("weights")));
     return openSession(info.Env(), options, [plan, path, device, weights] {
       const tensorrt::Library& library = tensorrt::chooseForPlan(path, plan->data(), plan->size());
       // asked before TensorRT: without a driver its entry points return garbage
       const cuda::DeviceContext& context = cuda::DeviceContext::get(device);
-      return execution::Engine::load(library, context, plan->data(), plan->size(), weighing(library, context, *weights));
+      return execution::Engine::load(library, context, plan->data(), plan->size(),
+                                     weighing(library, context, *weights));
     });
   });
 }

@@ -1,5 +1,5 @@
-// openRefitter() and the object that it gives: a plan on a GPU whose weights are replaced. Each call runs on a thread of
-// its own; lib/refitter.ts makes them one after another.
+// openRefitter() and the object that it gives: a plan on a GPU whose weights are replaced. Each call runs on a thread
+// of its own; lib/refitter.ts makes them one after another.
 #include "refit.h"
 
 #include <mutex>
@@ -42,13 +42,14 @@ template <class Work>
 Napi::Value onRefitter(const Napi::CallbackInfo& info, Work work) {
   const RefitterHandle& handle = handleOf(info);
   if (!handle.shared) throw Error("ERR_TRT_CLOSED", "The refitter is closed");
-  return handle.environment->run(
-      info.Env(), [shared = handle.shared, work = std::move(work)]() mutable -> Environment::Finish {
-        const std::lock_guard lock(shared->mutex);
-        if (!shared->refitter) throw Error("ERR_TRT_CLOSED", "The refitter is closed");
-        Refitter& refitter = *shared->refitter;
-        return tensorrt::withLog(refitter.engine().library().log(), [&] { return Environment::Finish(work(refitter)); });
-      });
+  return handle.environment->run(info.Env(),
+                                 [shared = handle.shared, work = std::move(work)]() mutable -> Environment::Finish {
+                                   const std::lock_guard lock(shared->mutex);
+                                   if (!shared->refitter) throw Error("ERR_TRT_CLOSED", "The refitter is closed");
+                                   Refitter& refitter = *shared->refitter;
+                                   return tensorrt::withLog(refitter.engine().library().log(),
+                                                            [&] { return Environment::Finish(work(refitter)); });
+                                 });
 }
 
 Napi::Value undefined(Napi::Env env) { return env.Undefined(); }
@@ -131,11 +132,11 @@ Napi::Value refit(const Napi::CallbackInfo& info) {
 Napi::Value close(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     RefitterHandle& handle = handleOf(info);
-    return handle.environment->run(
-        info.Env(), [shared = std::exchange(handle.shared, nullptr)]() -> Environment::Finish {
-          free(shared);
-          return undefined;
-        });
+    return handle.environment->run(info.Env(),
+                                   [shared = std::exchange(handle.shared, nullptr)]() -> Environment::Finish {
+                                     free(shared);
+                                     return undefined;
+                                   });
   });
 }
 
@@ -188,8 +189,8 @@ Napi::Value openRefitter(const Napi::CallbackInfo& info) {
       const cuda::DeviceContext& context = cuda::DeviceContext::get(device);
       const auto shared = std::make_shared<Shared>();
       tensorrt::withLog(library.log(), [&] {
-        shared->refitter = std::make_unique<Refitter>(
-            context, tensorrt::deserialize(library, context, plan->data(), plan->size()));
+        shared->refitter =
+            std::make_unique<Refitter>(context, tensorrt::deserialize(library, context, plan->data(), plan->size()));
       });
       return [shared](Napi::Env env) { return refitterValue(env, shared); };
     });

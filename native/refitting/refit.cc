@@ -84,7 +84,8 @@ std::vector<WeightsFacts> Refitter::weights() const {
   std::vector<WeightsFacts> all;
   for (const std::string& name : parts_->refitter->all()) {
     WeightsFacts facts{name, std::nullopt, std::nullopt, missing.contains(name)};
-    const tensorrt::Weights prototype = name.empty() ? tensorrt::Weights{0, nullptr, -1} : parts_->refitter->prototype(name);
+    const tensorrt::Weights prototype =
+        name.empty() ? tensorrt::Weights{0, nullptr, -1} : parts_->refitter->prototype(name);
     if (prototype.count >= 0) {
       facts.dtype = tensorrt::dtypeByNumber(prototype.type, engine().library().family());
       facts.count = prototype.count;
@@ -105,9 +106,9 @@ void Refitter::set(const std::string& name, tensorrt::DType dtype, int64_t count
   }
   const auto wanted = tensorrt::dtypeByNumber(prototype.type, engine().library().family());
   if (wanted != dtype) {
-    throw Error("ERR_TRT_DTYPE", "Expected " +
-                                     (wanted ? tensorrt::dtypeName(*wanted) : "type " + std::to_string(prototype.type)) +
-                                     " for " + what + " but received " + tensorrt::dtypeName(dtype));
+    throw Error("ERR_TRT_DTYPE",
+                "Expected " + (wanted ? tensorrt::dtypeName(*wanted) : "type " + std::to_string(prototype.type)) +
+                    " for " + what + " but received " + tensorrt::dtypeName(dtype));
   }
   if (prototype.count != count) {
     throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(prototype.count) + " elements for " + what +
@@ -171,9 +172,10 @@ void refuseStripped(const cuda::DeviceContext& device, const std::shared_ptr<ten
     if (facts.missing) missing.push_back(facts.name);
   }
   if (missing.empty()) return;
-  throw missingError("The plan was built without its weights: give the ONNX model that has them as the option weights. "
-                     "It lacks",
-                     missing);
+  throw missingError(
+      "The plan was built without its weights: give the ONNX model that has them as the option weights. "
+      "It lacks",
+      missing);
 }
 
 }  // namespace nt::refitting

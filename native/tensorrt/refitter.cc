@@ -48,9 +48,7 @@ std::vector<std::string> listed(const Library& library, void* refitter) {
 Refitter::Refitter(const std::shared_ptr<CudaEngine>& engine)
     : Owned(engine->library(), createRefitter(*engine), engine) {}
 
-std::vector<std::string> Refitter::all() const {
-  return listed<Method::VRefitter_getAllWeights>(library(), get());
-}
+std::vector<std::string> Refitter::all() const { return listed<Method::VRefitter_getAllWeights>(library(), get()); }
 std::vector<std::string> Refitter::missing() const {
   return listed<Method::VRefitter_getMissingWeights>(library(), get());
 }

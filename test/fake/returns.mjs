@@ -344,5 +344,11 @@ export const returns = {
     isSubgraphSupported: 'bool',
     getSubgraphNodes: 'int64_t*',
   },
-  IParserRefitter: { refitFromBytes: 'bool', refitFromFile: 'bool', getNbErrors: 'int32_t', getError: 'IParserError const*', clearErrors: 'void' },
+  IParserRefitter: {
+    refitFromBytes: 'bool',
+    refitFromFile: 'bool',
+    getNbErrors: 'int32_t',
+    getError: 'IParserError const*',
+    clearErrors: 'void',
+  },
 }

@@ -67,7 +67,7 @@ async function scoresOf(engine: Engine): Promise<Float32Array> {
 
 async function computed(weights: typeof old): Promise<Float32Array> {
   await using cpu = await Engine.load(modelOf(weights), { backend: 'cpu' })
-  return scoresOf(cpu)
+  return await scoresOf(cpu)
 }
 
 function difference(a: Float32Array, b: Float32Array): number {

@@ -19,7 +19,11 @@ for (const family of families) {
   const stripped = planOf(family, old, { stripped: true })
 
   await t.test(family.name, async (t) => {
-    for (const [what, weights] of [['bytes', onnxOf(fresh)], ['path', file], ['URL', pathToFileURL(file)]] as const) {
+    for (const [what, weights] of [
+      ['bytes', onnxOf(fresh)],
+      ['path', file],
+      ['URL', pathToFileURL(file)],
+    ] as const) {
       await t.test(`a stripped plan with the weights of a model: ${what}`, async (t) => {
         await using engine = await Engine.load(stripped, { tensorrt, weights, lanes: 3 })
         const answers = await Promise.all(Array.from({ length: 12 }, () => engine.infer(input)))
@@ -57,7 +61,9 @@ for (const family of families) {
         log: /error/,
       })
       t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: join(folder, 'none.onnx') })), { code: 'ERR_TRT_FILE' })
-      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: onnxOf(fresh).subarray(0, 50) })), { code: 'ERR_TRT_ONNX_PARSE' })
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: onnxOf(fresh).subarray(0, 50) })), {
+        code: 'ERR_TRT_ONNX_PARSE',
+      })
       t.match(await failureOf(() => Engine.load(onnxOf(old), { tensorrt, weights: file })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /is ONNX and has its own weights/,

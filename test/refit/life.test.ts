@@ -114,7 +114,7 @@ const inWorker = (program: string): string => `
 `
 const ends: [what: string, program: string, wanted: object][] = [
   ['a return, with one that is open', 'const r = open(); await r.weights()', { code: 0 }],
-  ['a return, loading', "open().weights().then((all) => console.log(all.length))", { code: 0, stdout: '3\n' }],
+  ['a return, loading', 'open().weights().then((all) => console.log(all.length))', { code: 0, stdout: '3\n' }],
   ['a return, refitting', `${underWay} r.refit().then((plan) => console.log(plan.bytes.length > 0))`, { code: 0, stdout: 'true\n' }],
   ['exit(), loading', 'open().weights().catch(() => {}); process.exit(3)', { code: 3 }],
   ['exit(), refitting', `${underWay} process.exit(3)`, { code: 3 }],

@@ -1,7 +1,7 @@
 // A model with weights, as ONNX and as plans of the fakes, and what it computes.
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/index.js'
-import { controlFakes } from '../fake/control.js'
+import type { controlFakes } from '../fake/control.js'
 import { fakePlan, type FakePlan } from '../fake/plan.js'
 import { useFakes } from '../native/fakes.js'
 
@@ -12,7 +12,11 @@ export const families = [
   { name: 'TensorRT 10', version: [10, 15, 1], path: fakes.trt10, control: trt10 },
   { name: 'TensorRT 11', version: [11, 4, 0], path: fakes.trt11, control: trt11 },
 ] as const
-export type Family = { readonly version: readonly number[]; readonly path: string; readonly control: ReturnType<typeof controlFakes>['trt10'] }
+export type Family = {
+  readonly version: readonly number[]
+  readonly path: string
+  readonly control: ReturnType<typeof controlFakes>['trt10']
+}
 
 /** y = relu(x · kernel + bias) · scale, x [N, 3], y [N, 2]. TensorRT fuses kernel and bias. */
 export type Weights = Readonly<Record<'kernel' | 'bias' | 'scale', Tensor<'float32'>>>

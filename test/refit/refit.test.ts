@@ -149,13 +149,33 @@ for (const family of families) {
       const detached = fresh.scale.clone()
       structuredClone(detached.data.buffer, { transfer: [detached.data.buffer as ArrayBuffer] })
       const wrong: [string, unknown, unknown, object][] = [
-        ['unknown name', 'kernle', fresh.kernel, { code: 'ERR_TRT_WEIGHTS', message: /no weights 'kernle'; it has 'bias', 'kernel', 'scale'/ }],
-        ['another type', 'bias', Tensor.zeros('float16', [2]), { code: 'ERR_TRT_DTYPE', message: /Expected float32 for the weights 'bias' but received float16/ }],
-        ['too few', 'bias', Tensor.zeros('float32', [1]), { code: 'ERR_TRT_SHAPE', message: /Expected 2 elements for the weights 'bias' but received 1/ }],
+        [
+          'unknown name',
+          'kernle',
+          fresh.kernel,
+          { code: 'ERR_TRT_WEIGHTS', message: /no weights 'kernle'; it has 'bias', 'kernel', 'scale'/ },
+        ],
+        [
+          'another type',
+          'bias',
+          Tensor.zeros('float16', [2]),
+          { code: 'ERR_TRT_DTYPE', message: /Expected float32 for the weights 'bias' but received float16/ },
+        ],
+        [
+          'too few',
+          'bias',
+          Tensor.zeros('float32', [1]),
+          { code: 'ERR_TRT_SHAPE', message: /Expected 2 elements for the weights 'bias' but received 1/ },
+        ],
         ['too many', 'bias', Tensor.zeros('float32', [3]), { code: 'ERR_TRT_SHAPE' }],
         ['none', 'bias', Tensor.zeros('float32', [0]), { code: 'ERR_TRT_SHAPE' }],
         ['detached', 'scale', detached, { code: 'ERR_TRT_DETACHED', message: /Expected 8 bytes behind the weights "scale" but found 0/ }],
-        ['no tensor', 'scale', Float32Array.of(1, 2), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected a Tensor for the weights "scale"/ }],
+        [
+          'no tensor',
+          'scale',
+          Float32Array.of(1, 2),
+          { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected a Tensor for the weights "scale"/ },
+        ],
         ['no name', '', fresh.scale, { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected a name/ }],
         ['a name that is none', 7, fresh.scale, { code: 'ERR_TRT_INVALID_ARGUMENT' }],
       ]
@@ -171,7 +191,10 @@ for (const family of families) {
     await t.test('wrong models', async (t) => {
       await using refitter = open(planOf(family, old, { stripped: true }))
       const whole = onnxOf(fresh)
-      t.match(await failureOf(() => refitter.setFromOnnx(whole.subarray(0, whole.length >> 1))), { code: 'ERR_TRT_ONNX_PARSE', log: /error/ })
+      t.match(await failureOf(() => refitter.setFromOnnx(whole.subarray(0, whole.length >> 1))), {
+        code: 'ERR_TRT_ONNX_PARSE',
+        log: /error/,
+      })
       t.match(await failureOf(() => refitter.setFromOnnx(new Uint8Array(0))), { code: 'ERR_TRT_ONNX_PARSE', message: /empty \(0 bytes\)/ })
       t.match(await failureOf(() => refitter.setFromOnnx('/no/such/model.onnx')), {
         code: 'ERR_TRT_FILE',
@@ -185,7 +208,11 @@ for (const family of families) {
         details: { missing: 'kernel' },
       })
       const large = { ...fresh, kernel: Tensor.zeros('float32', [3, 3]) as never }
-      t.match(await failureOf(() => refitter.setFromOnnx(onnxOf(large))), { code: 'ERR_TRT_WEIGHTS', message: /Failed to set weights kernel/, log: /count/ })
+      t.match(await failureOf(() => refitter.setFromOnnx(onnxOf(large))), {
+        code: 'ERR_TRT_WEIGHTS',
+        message: /Failed to set weights kernel/,
+        log: /count/,
+      })
       await refitter.setFromOnnx(whole)
       t.same(await answersOf(await refitter.refit()), computed(fresh), 'a good one after them')
     })
@@ -206,7 +233,10 @@ for (const family of families) {
       await using elsewhere = new Refitter(planOf(family, old), { tensorrt, device: 9 })
       t.match(await failureOf(() => elsewhere.weights()), { code: 'ERR_TRT_NO_GPU' })
       t.throws(() => new Refitter(7 as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for plan/ })
-      t.throws(() => new Refitter(planOf(family, old), { divice: 1 } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /did you mean device/ })
+      t.throws(() => new Refitter(planOf(family, old), { divice: 1 } as never), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /did you mean device/,
+      })
       t.throws(() => new Refitter(planOf(family, old), { device: -1 }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
       t.throws(() => new Refitter(planOf(family, old), { tensorrt: '' }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
       await using refitter = open(planOf(family, old))
@@ -258,7 +288,7 @@ for (const family of families) {
         await using refitter = open(planOf(family, old, { stripped: true }))
         await refitter.set('bias', fresh.bias)
         await refitter.setFromOnnx(onnxOf(fresh))
-        return answersOf(await refitter.refit())
+        return await answersOf(await refitter.refit())
       }
       const faults: [typeof runtime, string, string, RegExp][] = [
         [runtime, 'createInferRuntime_INTERNAL', 'ERR_TRT_EXECUTION', /told to fail/],
@@ -308,7 +338,7 @@ for (const family of families) {
         Array.from({ length: 24 }, async (_, i) => {
           await using refitter = open(planOf(family, old, { stripped: i % 2 === 0 }))
           await refitter.setFromOnnx(onnxOf(weightsOf(i)))
-          return answersOf(await refitter.refit())
+          return await answersOf(await refitter.refit())
         }),
       )
       answers.forEach((each, i) => t.same(each, computed(weightsOf(i))))

@@ -54,9 +54,8 @@ struct ParserRefitter final : nvonnxparser::IParserRefitter, Counted {
       ++done;
     }
     return done == names.size() ||
-           fail(ErrorCode::kREFIT_FAILED,
-                "successfullyRefittedWeights == numberOfWeightsToRefit (" + std::to_string(done) + " of " +
-                    std::to_string(names.size()) + ")");
+           fail(ErrorCode::kREFIT_FAILED, "successfullyRefittedWeights == numberOfWeightsToRefit (" +
+                                              std::to_string(done) + " of " + std::to_string(names.size()) + ")");
   }
 
   bool refitFromBytes(void const* data, std::size_t size, char const*) noexcept {

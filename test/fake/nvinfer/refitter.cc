@@ -48,7 +48,8 @@ struct Refitter final : apiv::VRefitter, Counted {
     for (const char* name : all()) {
       if (given.count(name)) continue;
       const auto fused = program().fusedWith(name);
-      const bool together = std::any_of(fused.begin(), fused.end(), [&](const auto& other) { return given.count(other); });
+      const bool together =
+          std::any_of(fused.begin(), fused.end(), [&](const auto& other) { return given.count(other); });
       if (together || program().constants.at(name).missing) out.push_back(name);
     }
     return out;
