@@ -204,6 +204,41 @@ export interface NativeFileLock {
   release(): void
 }
 
+/** Where a plan is opened. */
+export interface NativePlanPlace {
+  readonly tensorrt: string
+  readonly device: number
+  readonly origin?: NativePlanOrigin
+}
+
+/** An ONNX model that weights come from: its bytes, or the path of its file. */
+export type NativeOnnxSource = { readonly model: Uint8Array } | { readonly path: string }
+
+/** Weights that a refitter can replace. */
+export interface NativeWeights {
+  readonly name: string
+  readonly dtype?: DType
+  readonly count?: number
+  readonly missing: boolean
+}
+
+/** What a refit gave. */
+export interface NativeRefitResult {
+  readonly plan: ArrayBuffer
+  readonly library: string
+  readonly kind: LibraryKind
+  readonly version: string
+}
+
+/** A plan whose weights are replaced; one call at a time. */
+export interface NativeRefitter {
+  weights(): Promise<NativeWeights[]>
+  set(name: string, dtype: DType, count: number, bytes: Uint8Array): Promise<void>
+  setFromOnnx(source: NativeOnnxSource): Promise<void>
+  refit(refittable: boolean): Promise<NativeRefitResult>
+  close(): Promise<void>
+}
+
 type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'since', number>>>>
 
 /** What native/node/ exports. */
@@ -219,8 +254,9 @@ export interface NativeAddon {
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   openEngine(
     plan: Uint8Array,
-    options: NativeSessionOptions & { readonly tensorrt: string; readonly device: number; readonly origin?: NativePlanOrigin },
+    options: NativeSessionOptions & NativePlanPlace & { readonly weights?: NativeOnnxSource },
   ): Promise<NativeEngine>
+  openRefitter(plan: Uint8Array, options: NativePlanPlace): Promise<NativeRefitter>
   attachEngine(name: string, options: NativeSessionOptions): Promise<NativeEngine>
   /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */
   connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle: (count: number, objects: unknown[]) => void): void

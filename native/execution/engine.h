@@ -1,6 +1,7 @@
 // A deserialized engine and what it says of its inputs and outputs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,9 +32,12 @@ struct IoTensor {
 // Shared by all lanes: weights are there once.
 class Engine {
  public:
-  // Makes `device` current on the calling thread. Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED and the errors of cuda/.
+  // What is done to an engine before anything uses it.
+  using Prepare = std::function<void(const std::shared_ptr<tensorrt::CudaEngine>&)>;
+  // Makes `device` current on the calling thread. Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED, the errors of cuda/ and
+  // what `prepare` throws.
   static std::shared_ptr<Engine> load(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                      const void* plan, std::size_t size);
+                                      const void* plan, std::size_t size, const Prepare& prepare = {});
 
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

@@ -252,6 +252,7 @@ class CudaEngine : public Owned {
   CudaEngine(const std::shared_ptr<Runtime>& runtime, void* object) : Owned(runtime->library(), object, runtime) {}
   std::string name() const;
   int32_t profiles() const { return call<Method::VCudaEngine_getNbOptimizationProfiles>(); }
+  bool isRefittable() const { return call<Method::VCudaEngine_isRefittable>(); }
   int32_t ioTensors() const { return call<Method::VCudaEngine_getNbIOTensors>(); }
   const char* ioTensorName(int32_t i) const { return call<Method::VCudaEngine_getIOTensorName>(i); }
   Dims shape(const char* tensor) const { return call<Method::VCudaEngine_getTensorShape>(tensor); }

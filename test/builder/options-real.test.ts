@@ -1,7 +1,7 @@
 // Every option that TensorRT-RTX has: built with the real one on the CPU, and read back from it.
 import { existsSync } from 'node:fs'
 import t from 'tap'
-import { Builder, type BuilderOptions, type Plan } from '../../lib/index.js'
+import { Builder, type BuilderOptions, type BuildInfo, type Plan } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
 import { failureOf } from '../support/errors.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
@@ -98,7 +98,8 @@ t.test('precisions are those of the model', { skip: skipWithoutRtx }, async (t) 
 })
 
 t.test('weights that can be refitted, by name', { skip: skipWithoutRtx }, async (t) => {
-  const individual = (name: string): Promise<Plan> => new Builder({ refit: 'individual', refittableWeights: [name] }).build(weightedModel())
+  const individual = (name: string): Promise<Plan<BuildInfo>> =>
+    new Builder({ refit: 'individual', refittableWeights: [name] }).build(weightedModel())
   if (existsSync('/dev/nvidia0')) {
     t.equal((await individual('w')).info.settings.refit, 'individual')
   } else {

@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { Builder, type BuilderOptions, type BuildOptions, type BuildSettings, type Plan } from '../../lib/index.js'
+import { Builder, type BuilderOptions, type BuildOptions, type BuildSettings, type BuildInfo, type Plan } from '../../lib/index.js'
 import { type Family, enums, minor, vtables } from '../facts/facts.js'
 import { controlFakes } from '../fake/control.js'
 import { useFakes } from '../native/fakes.js'
@@ -81,7 +81,7 @@ async function build(
   options: BuilderOptions,
   model = oneNode('Relu'),
   how?: BuildOptions,
-): Promise<{ plan: Plan; told: Told }> {
+): Promise<{ plan: Plan<BuildInfo>; told: Told }> {
   const plan = await new Builder({ tensorrt: version.path, ...options }).build(model, how)
   return { plan, told: version.control.stats().builds.at(-1) ?? {} }
 }

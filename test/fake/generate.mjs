@@ -93,7 +93,7 @@ lines.push('}  // namespace nvinfer1', '')
 
 lines.push('namespace nvonnxparser {', 'using nvinfer1::IBuilderConfig;', 'using OnnxParserFlags = uint32_t;', 'class IRefitterObserver;')
 lines.push(...enumerations('nvonnxparser::'), 'class IParserError;')
-for (const name of ['IParserError', 'IParser'])
+for (const name of ['IParserError', 'IParser', 'IParserRefitter'])
   lines.push(`class ${name} {`, ' public:', ...body(name, returns[name], 'nvonnxparser'), '};')
 lines.push('}  // namespace nvonnxparser', '')
 

@@ -44,7 +44,10 @@ export interface FakePlan {
   inputs: readonly FakePort[]
   outputs: readonly FakePort[]
   ops: readonly FakeOp[]
-  constants?: Record<string, { dtype: FakeType; shape: readonly number[]; data: Uint8Array }>
+  /** Without data: a weight that was stripped. */
+  constants?: Record<string, { dtype: FakeType; shape: readonly number[]; data?: Uint8Array }>
+  /** Whether constants of a floating type are weights that can be replaced. */
+  refit?: boolean
   profiles?: readonly FakeProfile[]
   aux?: number
   /** Device memory of a context and of the engine, in bytes. */
@@ -72,8 +75,8 @@ function portLine(kind: 'input' | 'output', port: FakePort): string {
 
 export function fakePlan(spec: FakePlan): Uint8Array {
   const lines = [`name ${encode(spec.name ?? 'fake')}`, `aux ${spec.aux ?? 0}`, `memory ${spec.memory ?? 4096}`]
-  lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`)
   lines.push(`verbosity ${['layer_names_only', 'none', 'detailed'].indexOf(spec.verbosity ?? 'layer_names_only')}`)
+  lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`, `refit ${spec.refit ? 1 : 0}`)
   for (const port of spec.inputs) lines.push(portLine('input', port))
   for (const port of spec.outputs) lines.push(portLine('output', port))
   for (const [index, profile] of (spec.profiles ?? []).entries()) {
@@ -84,9 +87,8 @@ export function fakePlan(spec: FakePlan): Uint8Array {
     }
   }
   for (const [name, { dtype, shape, data }] of Object.entries(spec.constants ?? {})) {
-    lines.push(
-      `const ${encode(name)} ${dtype} ${list(shape)} ${Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('hex')}`,
-    )
+    const bytes = data === undefined ? '-' : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('hex')
+    lines.push(`const ${encode(name)} ${dtype} ${list(shape)} ${bytes}`)
   }
   for (const op of spec.ops) {
     const attributes = Object.entries(op.attributes ?? {}).map(

@@ -216,8 +216,11 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
                                        config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS));
       !wrong.empty())
     return refuse(wrong);
+  // stripping a plan makes it refittable
+  const bool strip = config.getFlag(BuilderFlag::kSTRIP_PLAN);
+  program.refit = strip || config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL);
   if (!progress(config.monitor, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
-  return hostMemory(wrapPlan(printProgram(program), version.major, version.minor, version.patch, 0));
+  return hostMemory(wrapPlan(printProgram(program, !strip), version.major, version.minor, version.patch, 0));
 }
 
 }  // namespace

@@ -40,6 +40,9 @@ enum Live {
   kConfigs,
   kTimingCaches,
   kParsers,
+  kRefitters,
+  kParserRefitters,
+  kSerializationConfigs,
   kLiveKinds
 };
 

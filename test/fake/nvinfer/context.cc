@@ -413,6 +413,7 @@ struct Context final : apiv::VExecutionContext, Counted {
 bool Context::prepare(cudaStream_t stream) {
   const auto no = [&](const std::string& why) { return refuse("enqueueV3", why); };
   if (!memory && !userMemory && program->memory > 0) return no("the context has no device memory");
+  if (!program->complete()) return no("condition: the weights were stripped from the plan, and it was not refitted");
   if (!complete()) return no("condition: allInputDimensionsSpecified(). Not all input dimensions are specified");
   auto job = std::make_shared<Job>();
   job->program = program;

@@ -81,12 +81,14 @@ Engine::Engine(std::shared_ptr<const Program> p, std::string bytes, Runtime* run
       program(std::move(p)),
       plan(std::move(bytes)),
       logger(runtime->logger),
-      siblings(runtime->engines) {
+      siblings(runtime->engines),
+      stripped(!program->complete()) {
   ++*siblings;
 }
 
 Engine::~Engine() {
   if (*contexts) misused("engineDestroyedBeforeContext");
+  if (*refitters) misused("engineDestroyedBeforeRefitter");
   if (weights && haveContext()) driver()->free(weights);
   --*siblings;
 }
@@ -106,7 +108,7 @@ int32_t Engine::getNbLayers() noexcept {
 }
 IHostMemory* Engine::serialize() noexcept {
   METHOD("VCudaEngine.serialize");
-  return fail_ ? nullptr : hostMemory(plan);
+  return fail_ ? nullptr : hostMemory(bytes(!stripped, program->refit));
 }
 
 IExecutionContext* Engine::create(bool ownMemory) {
@@ -319,11 +321,4 @@ FAKE_API void* createInferRuntime_INTERNAL(void* logger, int version) noexcept {
            nullptr;
   if (fail_) return logError(l, "createInferRuntime: told to fail"), nullptr;
   return static_cast<IRuntime*>(new Public<IRuntime>(new Runtime(l), "VRuntime"));
-}
-
-FAKE_API void* createInferRefitter_INTERNAL(void*, void* logger, int) noexcept {
-  METHOD("createInferRefitter_INTERNAL");
-  logError(static_cast<ILogger*>(logger),
-           "createInferRefitter: Error Code 3: API Usage Error (fake engines are not refittable)");
-  return nullptr;
 }

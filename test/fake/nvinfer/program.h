@@ -7,7 +7,8 @@
 //   input|output NAME DTYPE DIMS device|host FORMAT VECTOR-DIM COMPONENTS
 //   dims PROFILE NAME MIN OPT MAX          (lists)
 //   values PROFILE NAME MIN OPT MAX        (of a host shape tensor)
-//   const NAME DTYPE DIMS HEX
+//   const NAME DTYPE DIMS HEX             ("-" for HEX: a weight that is not in the plan)
+//   refit 0|1                              (constants of a floating type are weights that can be replaced)
 //   op TYPE OUTPUTS INPUTS [KEY=VALUE]...
 #pragma once
 #include <cstdint>
@@ -42,6 +43,7 @@ struct Value {
   Type type = Type::kFloat;
   Shape shape;
   std::vector<unsigned char> bytes;
+  bool missing = false;  // a weight that was left out
 };
 
 struct Port {
@@ -78,16 +80,21 @@ struct Program {
   std::vector<Port> ports;
   std::vector<Profile> profiles;
   std::map<std::string, Value> constants;
+  bool refit = false;
   std::vector<Op> ops;
 
   const Port* port(const std::string& name) const;
   bool dataDependent() const;
   std::map<std::string, Type> types() const;  // of all tensors
+  bool complete() const;                      // no weight is missing
+  bool isWeight(const std::string& name) const;
+  // Weights that are replaced together, as fused layers have them: of a matmul and of the add that follows it.
+  std::vector<std::string> fusedWith(const std::string& weight) const;
 };
 
 // Empty text: fine, else what is wrong.
 std::string parseProgram(const std::string& text, Program* out);
-std::string printProgram(const Program& program);
+std::string printProgram(const Program& program, bool weights = true);
 std::string wrapPlan(const std::string& body, int major, int minor, int patch, int build);
 std::string encodeName(const std::string& name);
 
