@@ -22,6 +22,7 @@ export const errorCodes = {
   ERR_TRT_TIMING_CACHE: 'a timing cache is damaged, or made for another TensorRT or GPU',
   ERR_TRT_CRASH: 'a process that ran TensorRT for us ended without an answer, or could not be started',
   ERR_TRT_PLAN: 'the plan is truncated, damaged or made for another TensorRT or GPU',
+  ERR_TRT_WEIGHTS: 'weights are missing or unknown, or those of the plan cannot be replaced',
   ERR_TRT_EXECUTION: 'TensorRT or the backend failed while running the model',
   ERR_TRT_UNSUPPORTED: 'the loaded TensorRT is too old, too new or of a kind that cannot do this',
   ERR_TRT_PLATFORM: 'this operating system or processor has no TensorRT support here',

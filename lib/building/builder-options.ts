@@ -110,7 +110,7 @@ export interface BuilderOptions extends TimingCacheOptions {
   readonly stripWeights?: boolean
   /**
    * Whether weights can be replaced later: all (true: BuilderFlag::kREFIT), with the same weights again ('identical': kREFIT_IDENTICAL), or only
-   * `refittableWeights` ('individual': kREFIT_INDIVIDUAL, 10.2).
+   * `refittableWeights` ('individual': kREFIT_INDIVIDUAL, 10.2). TensorRT-RTX needs a GPU's driver for this, and for `stripWeights`, where a model has weights.
    */
   readonly refit?: boolean | 'identical' | 'individual'
   /** The names of weights for refit 'individual'. INetworkDefinition::markWeightsRefittable (10.2) */

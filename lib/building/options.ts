@@ -86,13 +86,22 @@ function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOpti
   const rules: [boolean, string][] = [
     [values['excludeLeanRuntime'] === true && compatible !== true, 'excludeLeanRuntime needs versionCompatible: true'],
     [values['pluginsToSerialize'] !== undefined && compatible !== true, 'pluginsToSerialize needs versionCompatible: true'],
-    [hasLayers && values['precisionConstraints'] === undefined, `${layers} needs precisionConstraints: 'obey' or 'prefer'; without, TensorRT ignores it`],
+    [
+      hasLayers && values['precisionConstraints'] === undefined,
+      `${layers} needs precisionConstraints: 'obey' or 'prefer'; without, TensorRT ignores it`,
+    ],
     [hasLayers && strong, `${layers} needs a weakly typed network, not stronglyTyped: true`],
     [values['precisionConstraints'] !== undefined && strong, 'precisionConstraints needs a weakly typed network, not stronglyTyped: true'],
     [values['refit'] === 'individual' && values['refittableWeights'] === undefined, "refit: 'individual' needs refittableWeights"],
     [values['refittableWeights'] !== undefined && values['refit'] !== 'individual', "refittableWeights needs refit: 'individual'"],
-    [values['nativeInstanceNorm'] === false && (compatible === true || hardware !== 'none'), 'nativeInstanceNorm: false cannot go with versionCompatible or hardwareCompatibility'],
-    [Array.isArray(precision) && precision.includes('fp8') && hardware === 'ampere+', "precision 'fp8' cannot go with hardwareCompatibility: 'ampere+'"],
+    [
+      values['nativeInstanceNorm'] === false && (compatible === true || hardware !== 'none'),
+      'nativeInstanceNorm: false cannot go with versionCompatible or hardwareCompatibility',
+    ],
+    [
+      Array.isArray(precision) && precision.includes('fp8') && hardware === 'ampere+',
+      "precision 'fp8' cannot go with hardwareCompatibility: 'ampere+'",
+    ],
   ]
   const broken = rules.find(([isBroken]) => isBroken)
   if (broken !== undefined) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Option ${broken[1]}`)
@@ -207,7 +216,8 @@ function checkedLayerTypes(value: unknown, option: string, several: boolean): Na
     const owner = `${option} of '${name}'`
     if (name.split('*').length > 2) throw expected("a name with at most one '*'", option, name)
     const types: unknown[] = several && Array.isArray(entry) ? Array.from(entry as unknown[]) : [entry]
-    if (types.length === 0 || !types.every(isDType)) throw expected(`one of ${listed(dtypes)}${several ? ', or an array of them' : ''}`, owner, entry)
+    if (types.length === 0 || !types.every(isDType))
+      throw expected(`one of ${listed(dtypes)}${several ? ', or an array of them' : ''}`, owner, entry)
     return { name, types }
   })
 }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "../base/error.h"
 #include "abi.h"
 
 namespace nt::tensorrt {
@@ -46,6 +47,18 @@ class LogCapture {
   const std::thread::id thread_ = std::this_thread::get_id();
   std::vector<std::pair<int32_t, std::string>> lines_;  // no deque: that one allocates when it is empty too
 };
+
+// Runs `body`; an Error that it throws takes along what was logged meanwhile.
+template <class Body>
+auto withLog(Log& log, Body&& body) {
+  const LogCapture capture(log);
+  try {
+    return body();
+  } catch (Error& error) {
+    if (error.log().empty()) error.attachLog(capture.lines());
+    throw;
+  }
+}
 
 // Calls back, on TensorRT's thread, for every line of any library whose severity is at most `level` (0 internal error …
 // 4 verbose). The listener must not throw, and must not call in here.

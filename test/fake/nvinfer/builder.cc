@@ -199,6 +199,7 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     program.profiles.push_back(std::move(profile));
   }
   if (program.profiles.empty()) program.profiles.resize(1);
+  program.verbosity = static_cast<int>(config.getProfilingVerbosity());
   program.ports.clear();
   program.name = network.name.empty() ? "Unnamed Network 0" : network.name;
   Shapes inputs, all;
@@ -220,9 +221,11 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
                                        config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS));
       !wrong.empty())
     return refuse(wrong);
-  if (!progress(config.monitor, network.name, stepMs, steps))
-    return refuse("the build was cancelled by the progress monitor");
-  return hostMemory(wrapPlan(printProgram(program), version.major, version.minor, version.patch, 0));
+  // stripping a plan makes it refittable
+  const bool strip = config.getFlag(BuilderFlag::kSTRIP_PLAN);
+  program.refit = strip || config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL);
+  if (!progress(config.monitor, network.name, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
+  return hostMemory(wrapPlan(printProgram(program, !strip), version.major, version.minor, version.patch, 0));
 }
 
 }  // namespace

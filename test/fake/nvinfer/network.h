@@ -210,6 +210,36 @@ inline int32_t Layer::getNbInputs() noexcept { return static_cast<int32_t>(netwo
 inline ITensor* Layer::getInput(int32_t i) noexcept {
   return network->find(network->program.ops[index].inputs[static_cast<std::size_t>(i)]);
 }
+inline LayerType Layer::getType() noexcept {
+  static const std::map<std::string, LayerType> types = {{"add", LayerType::kELEMENTWISE},
+                                                         {"sub", LayerType::kELEMENTWISE},
+                                                         {"mul", LayerType::kELEMENTWISE},
+                                                         {"div", LayerType::kELEMENTWISE},
+                                                         {"max", LayerType::kELEMENTWISE},
+                                                         {"min", LayerType::kELEMENTWISE},
+                                                         {"relu", LayerType::kACTIVATION},
+                                                         {"sigmoid", LayerType::kACTIVATION},
+                                                         {"tanh", LayerType::kACTIVATION},
+                                                         {"neg", LayerType::kUNARY},
+                                                         {"abs", LayerType::kUNARY},
+                                                         {"sqrt", LayerType::kUNARY},
+                                                         {"exp", LayerType::kUNARY},
+                                                         {"sum", LayerType::kREDUCE},
+                                                         {"mean", LayerType::kREDUCE},
+                                                         {"reducemax", LayerType::kREDUCE},
+                                                         {"matmul", LayerType::kMATRIX_MULTIPLY},
+                                                         {"concat", LayerType::kCONCATENATION},
+                                                         {"softmax", LayerType::kSOFTMAX},
+                                                         {"shape", LayerType::kSHAPE},
+                                                         {"nonzero", LayerType::kNON_ZERO},
+                                                         {"reshape", LayerType::kSHUFFLE},
+                                                         {"transpose", LayerType::kSHUFFLE},
+                                                         {"argmax", LayerType::kTOPK},
+                                                         {"cast", LayerType::kCAST}};
+  const auto found = types.find(network->program.ops[index].type);
+  return found == types.end() ? LayerType::kIDENTITY : found->second;
+}
+inline DataType Layer::getOutputType(int32_t i) noexcept { return implementation<ITensor, Tensor>(getOutput(i))->type; }
 inline ITensor* Layer::getOutput(int32_t) noexcept { return network->find(network->program.ops[index].outputs[0]); }
 
 }  // namespace fake
