@@ -53,7 +53,7 @@ struct Layer final : apiv::VLayer {
   bool precise = false;
   Layer(Network* n, std::size_t i, std::string called, LayerType k)
       : network(n), index(i), name(std::move(called)), kind(k) {}
-  LayerType getType() noexcept { return kind; }
+  LayerType getType() noexcept;
   void setName(char const* n) noexcept { name = n; }
   char const* getName() noexcept { return name.c_str(); }
   int32_t getNbInputs() noexcept;
@@ -193,10 +193,6 @@ inline void Layer::setOutputType(int32_t i, DataType t) noexcept {
   METHOD("VLayer.setOutputType");
   if (!fail_ && i == 0 && !network->refusesTypes("ILayer::setOutputType")) outputTypes[i] = t;
 }
-inline DataType Layer::getOutputType(int32_t i) noexcept {
-  const auto found = outputTypes.find(i);
-  return found == outputTypes.end() ? precision : found->second;
-}
 
 // An input that only gives a reshape its shape.
 inline bool Tensor::isShapeTensor() noexcept {
@@ -211,6 +207,7 @@ inline ITensor* Layer::getInput(int32_t i) noexcept {
   return network->find(network->program.ops[index].inputs[static_cast<std::size_t>(i)]);
 }
 inline LayerType Layer::getType() noexcept {
+  if (kind != LayerType::kIDENTITY) return kind;
   static const std::map<std::string, LayerType> types = {{"add", LayerType::kELEMENTWISE},
                                                          {"sub", LayerType::kELEMENTWISE},
                                                          {"mul", LayerType::kELEMENTWISE},
@@ -239,7 +236,10 @@ inline LayerType Layer::getType() noexcept {
   const auto found = types.find(network->program.ops[index].type);
   return found == types.end() ? LayerType::kIDENTITY : found->second;
 }
-inline DataType Layer::getOutputType(int32_t i) noexcept { return implementation<ITensor, Tensor>(getOutput(i))->type; }
+inline DataType Layer::getOutputType(int32_t i) noexcept {
+  const auto found = outputTypes.find(i);
+  return found == outputTypes.end() ? implementation<ITensor, Tensor>(getOutput(i))->type : found->second;
+}
 inline ITensor* Layer::getOutput(int32_t) noexcept { return network->find(network->program.ops[index].outputs[0]); }
 
 }  // namespace fake
