@@ -224,7 +224,8 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
   // stripping a plan makes it refittable
   const bool strip = config.getFlag(BuilderFlag::kSTRIP_PLAN);
   program.refit = strip || config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL);
-  if (!progress(config.monitor, network.name, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
+  if (!progress(config.monitor, network.name, stepMs, steps))
+    return refuse("the build was cancelled by the progress monitor");
   return hostMemory(wrapPlan(printProgram(program, !strip), version.major, version.minor, version.patch, 0));
 }
 
