@@ -6,6 +6,7 @@ import { checkedCache, type EngineCacheOptions } from './cache/options.js'
 import { expected } from './errors.js'
 import type { EngineBuilderOptions, OpenOptions } from './open-backend.js'
 import { checkedSignal, plainCopy, readOptions } from './options.js'
+import { type ModelSource, onnxSource } from './model-source.js'
 
 /** Requests that come close together are run as one batch. Every input and output needs a dynamic dimension 0. */
 export interface BatchingOptions {
@@ -55,25 +56,31 @@ export interface EngineOptions extends LaneOptions {
   readonly cache?: boolean | string | EngineCacheOptions | undefined
   /** For ONNX on TensorRT: called on this thread as the build goes on, where there is one. What it throws ends the loading. */
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined
+  /**
+   * For a plan that was built with the option `stripWeights` (it has no weights) or `refit` (they are replaced): the ONNX model that they are taken from, before
+   * anything runs. Weights of an engine that is loaded never change, since its lanes run on them: load a new one.
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html
+   */
+  readonly weights?: ModelSource | undefined
   /** Aborts the loading. */
   readonly signal?: AbortSignal | undefined
 }
 
 const backends = ['auto', 'tensorrt', 'cpu'] as const
 const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'] as const
-const buildNames = ['builder', 'cache', 'onProgress'] as const
+const gpuNames = ['builder', 'cache', 'onProgress', 'weights'] as const
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedEngineOptions(options: unknown): OpenOptions & { readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...buildNames, ...laneNames], 'Engine')
+  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...gpuNames, ...laneNames], 'Engine')
   const backend = backends.find((name) => name === (given.backend ?? 'auto'))
-  const { tensorrt, shapes, device = 0 } = given
+  const { tensorrt, shapes, weights, device = 0 } = given
   if (backend === undefined) throw expected(`one of ${backends.join(', ')}`, 'backend', given.backend)
   if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
   if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
-  const named = [...buildNames, ...laneNames].find((name) => given[name] !== undefined)
+  const named = [...gpuNames, ...laneNames].find((name) => given[name] !== undefined)
   if (backend === 'cpu' && named !== undefined) throw expected('no option of a GPU', "backend 'cpu'", named)
   return {
     backend,
@@ -84,6 +91,7 @@ export function checkedEngineOptions(options: unknown): OpenOptions & { readonly
     ...checkedBuild(given),
     ...(tensorrt !== undefined && { tensorrt }),
     ...(shapes !== undefined && { shapes: shapes as NonNullable<EngineOptions['shapes']> }),
+    ...(weights !== undefined && { weights: onnxSource(weights, 'weights') }),
   }
 }
 

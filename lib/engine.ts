@@ -1,6 +1,7 @@
 import type { Backend, EngineMemory, EngineStats, Results } from './backend/backend.js'
 import { within } from './deadline.js'
 import { checkedAttachOptions, checkedEngineOptions, type EngineOptions, type LaneOptions } from './engine-options.js'
+import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine-audit.js'
 import { describe, expected, TensorRTError } from './errors.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput, type TensorInfos, type TensorRecord } from './infer-arguments.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './infer-options.js'
@@ -293,6 +294,28 @@ export class Engine implements AsyncDisposable {
     const { backend } = this.#known()
     if (backend.memory === undefined) throw onlyOnGpu('memory')
     return backend.memory()
+  }
+
+  /**
+   * Says what the engine is made of, and where its time goes: layers and time by precision, the slowest layers, and warnings where a precision that was asked
+   * for is absent. It runs the engine on a context and memory of its own, at the best shapes of a profile and on zeros; other inferences on the GPU disturb the
+   * times. TensorRT tells precisions only of plans that were built with `profilingVerbosity: 'detailed'`; of others the result says so in `limited`.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNSUPPORTED on the CPU backend, ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY,
+   * ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST, and what {@link ready} was rejected with
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_engine_inspector.html getEngineInformation
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_profiler.html reportLayerTime
+   */
+  async audit(options?: EngineAuditOptions): Promise<EngineAudit> {
+    const { signal, ...checked } = checkedAuditOptions(options)
+    this.#refuseIfOver()
+    return within({ signal }, async (running) => {
+      if (this.#loaded === undefined) await this.ready // one that is loaded begins now: a close() that follows waits for it
+      running?.throwIfAborted()
+      this.#refuseIfOver()
+      const { backend } = this.#known()
+      if (backend.audit === undefined) throw onlyOnGpu('audit()')
+      return engineAudit(await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running), checked)
+    })
   }
 
   #refuseIfOver(): void {

@@ -1,13 +1,12 @@
 import type { Backend } from './backend/backend.js'
-import type { NativeSessionOptions } from './backend/native.js'
+import type { NativeOnnxSource, NativeSessionOptions } from './backend/native.js'
 import type { BuildOptions } from './builder.js'
 import type { BuilderOptions } from './building/options.js'
 import type { CachePlace } from './cache/options.js'
 import { TensorRTError } from './errors.js'
 import type { Model, PlanToOpen } from './model-source.js'
 import type { Plan } from './plan.js'
-import { checkedHeader } from './plan/header.js'
-import { checkSystem, originOf } from './plan/origin.js'
+import { checkedOrigin } from './plan/origin.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
@@ -19,6 +18,7 @@ export interface OpenOptions {
   readonly onProgress?: NonNullable<BuildOptions['onProgress']>
   /** Where plans are kept; nothing: nowhere. */
   readonly cache: CachePlace | undefined
+  readonly weights?: NativeOnnxSource
 }
 
 /** How an engine is built from ONNX; TensorRT and the GPU are those that run it. */
@@ -33,6 +33,8 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
     refuseForPlan(model.label, options)
     return openPlan(model.plan, options, signal)
   }
+  if (options.weights !== undefined)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${model.label} is ONNX and has its own weights: the option weights is for a plan`)
   const backend = options.backend === 'auto' ? await chooseBackend(options) : options.backend
   signal.throwIfAborted()
   if (backend === 'cpu') return (await import('./backend/cpu.js')).openCpu(model.data)
@@ -52,11 +54,10 @@ async function chooseBackend({ device, tensorrt }: OpenOptions): Promise<'tensor
   return (await canRunTensorRT({ device, ...(tensorrt !== undefined && { tensorrt }) })) ? 'tensorrt' : 'cpu'
 }
 
-async function openPlan({ name, bytes, info }: PlanToOpen, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
-  checkedHeader(name, bytes)
-  checkSystem(name, info)
+async function openPlan(plan: PlanToOpen, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
+  const origin = checkedOrigin(plan)
   const { openTensorRT } = await import('./backend/tensorrt.js')
-  const backend = await openTensorRT(bytes, { ...options, origin: originOf(name, info) }, options.lanes)
+  const backend = await openTensorRT(plan.bytes, { ...options, origin }, options.lanes)
   if (!signal.aborted) return backend
   await backend.close()
   throw signal.reason

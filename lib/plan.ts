@@ -88,8 +88,12 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
 
 /** The plan that a build gave. */
 export async function builtPlan(result: NativeBuildResult, profiles: readonly NativeProfile[]): Promise<Plan<BuildInfo>> {
-  const bytes = new Uint8Array(result.plan)
-  return new Plan(bytes, buildInfo(result, profiles), await sha256Of(bytes))
+  return planOf(new Uint8Array(result.plan), buildInfo(result, profiles))
+}
+
+/** A plan of bytes that TensorRT gave. */
+export async function planOf<Info extends PlanInfo>(bytes: Uint8Array, info: Info): Promise<Plan<Info>> {
+  return new Plan(bytes, info, await sha256Of(bytes))
 }
 
 async function readChecked(path: unknown, options: ReadOptions): Promise<ReadPlan> {

@@ -110,7 +110,12 @@ export class EngineCache implements AsyncDisposable {
     void this.#track(ended)
     const { value, isFirst } = await result
     const hit = !(value.isBuilt && isFirst)
-    const message: CacheMessage = { key: known.key, hit, ms: performance.now() - begun, ...(value.path !== undefined && { path: value.path }) }
+    const message: CacheMessage = {
+      key: known.key,
+      hit,
+      ms: performance.now() - begun,
+      ...(value.path !== undefined && { path: value.path }),
+    }
     messages.publish(message)
     return { plan: value.plan, hit }
   }
@@ -193,7 +198,10 @@ async function obtain(place: CachePlace, known: Known, signal: AbortSignal, repo
     const plan = await build(known, signal, report)
     await refuseChanged(known.digest.files)
     if (plan.bytes.length > place.maxBytes) {
-      warn('TRT_CACHE_TOO_SMALL', `The plan of ${plan.bytes.length} bytes is not kept: the engine cache ${place.folder} may have ${place.maxBytes}`)
+      warn(
+        'TRT_CACHE_TOO_SMALL',
+        `The plan of ${plan.bytes.length} bytes is not kept: the engine cache ${place.folder} may have ${place.maxBytes}`,
+      )
       return { plan, isBuilt: true }
     }
     await inFolder(place.folder, () => store(place, path, plan, signal))
@@ -209,7 +217,9 @@ async function found(path: string, plan: Plan): Promise<Obtained> {
 /** With the library that the key speaks of, and no other; ends when nothing of it is under way any more, aborted or not. */
 async function build(known: Known, signal: AbortSignal, onProgress: (progress: BuildProgress) => void): Promise<Plan> {
   await using builder = new Builder({ ...known.builder, tensorrt: known.choice.path })
-  const shapes = known.profiles.map((profile): Shapes => Object.fromEntries(profile.map(({ name, min, opt, max }) => [name, { min, opt, max }])))
+  const shapes = known.profiles.map((profile): Shapes =>
+    Object.fromEntries(profile.map(({ name, min, opt, max }) => [name, { min, opt, max }])),
+  )
   return await builder.build(known.source, { signal, onProgress, ...(shapes.length > 0 && { shapes }) })
 }
 
@@ -252,7 +262,8 @@ async function inFolder<T>(folder: string, body: () => Promise<T>): Promise<T> {
     return await body()
   } catch (error) {
     if (!(error instanceof Error) || !(error instanceof TensorRTError ? error.code === 'ERR_TRT_FILE' : 'syscall' in error)) throw error
-    const remedy = "Name another folder with the option cache of Engine, folder of EngineCache or $NODE_TENSORRT_CACHE, or do without: { cache: false }"
+    const remedy =
+      'Name another folder with the option cache of Engine, folder of EngineCache or $NODE_TENSORRT_CACHE, or do without: { cache: false }'
     throw new TensorRTError('ERR_TRT_FILE', `The engine cache ${folder} cannot be used: ${error.message}. ${remedy}`, {
       cause: error,
       details: { folder },

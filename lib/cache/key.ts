@@ -39,10 +39,21 @@ export function keyOf({ digest, options, plugins, profiles, builder }: KeyParts)
  * The options without what has no effect on the plan: where TensorRT, the GPU and a timing cache are looked for, and in which process it is built; and with what
  * is in plugin libraries for their paths.
  */
-function lastingOptions(given: NativeBuildOptions & { readonly isolation?: unknown }, plugins: KeyParts['plugins']): Record<string, unknown> {
+function lastingOptions(
+  given: NativeBuildOptions & { readonly isolation?: unknown },
+  plugins: KeyParts['plugins'],
+): Record<string, unknown> {
   const { tensorrt: _, device: _device, isolation: _isolation, timingCache, options, ...lasting } = given
-  const values = Object.entries(options.values).map(([name, value]) => [name, Array.isArray(value) ? value.map((each) => plugins.get(each) ?? each) : value])
-  return { ...lasting, ...options, values: Object.fromEntries(values), timing: timingCache && [timingCache.errorOnMiss, timingCache.editable] }
+  const values = Object.entries(options.values).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.map((each) => plugins.get(each) ?? each) : value,
+  ])
+  return {
+    ...lasting,
+    ...options,
+    values: Object.fromEntries(values),
+    timing: timingCache && [timingCache.errorOnMiss, timingCache.editable],
+  }
 }
 
 /** What TensorRT-RTX builds belongs to no GPU, unless it is told to build for the one that is here. */

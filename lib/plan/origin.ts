@@ -1,9 +1,10 @@
 import type { NativePlanOrigin } from '../backend/native.js'
 import { TensorRTError } from '../errors.js'
+import { checkedHeader } from './header.js'
 import type { PlanInfo } from './info.js'
 
 /** What decides where a plan runs, for native code, which knows the TensorRT and the GPU that are here. */
-export function originOf(label: string, info: PlanInfo): NativePlanOrigin {
+function originOf(label: string, info: PlanInfo): NativePlanOrigin {
   const { hardwareCompatibility, versionCompatible } = settingsOf(info)
   return {
     description: `${label} was ${builtBy(info)}`,
@@ -14,6 +15,21 @@ export function originOf(label: string, info: PlanInfo): NativePlanOrigin {
   }
 }
 
+/** The same for a plan that is to be opened: its header and its system fit. @throws TensorRTError ERR_TRT_PLAN */
+export function checkedOrigin({
+  name,
+  bytes,
+  info,
+}: {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly info: PlanInfo
+}): NativePlanOrigin {
+  checkedHeader(name, bytes)
+  checkSystem(name, info)
+  return originOf(name, info)
+}
+
 /** "built by TensorRT 10.15.1 for NVIDIA A10 (8.6) on linux-x64", as far as it is known. */
 export function builtBy({ library, gpu, system }: PlanInfo): string {
   const device = gpu === undefined ? '' : ` for ${gpu.name} (${gpu.computeCapability})`
@@ -21,7 +37,7 @@ export function builtBy({ library, gpu, system }: PlanInfo): string {
 }
 
 /** @throws TensorRTError ERR_TRT_PLAN where the plan was built on another system */
-export function checkSystem(label: string, info: PlanInfo): void {
+function checkSystem(label: string, info: PlanInfo): void {
   const { system } = info
   if (system === undefined || (system.os === process.platform && system.arch === process.arch)) return
   const here = { os: process.platform, arch: process.arch }

@@ -64,4 +64,11 @@ const Library& chooseForPlan(const std::string& explicitPath, const PlanHeader& 
   throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons);
 }
 
+const Library& chooseForPlan(const std::string& explicitPath, const void* plan, std::size_t size,
+                             const PlanOrigin& origin) {
+  const auto header = readPlanHeader(plan, size);
+  if (header) return chooseForPlan(explicitPath, *header, origin);
+  throw Error("ERR_TRT_PLAN", "The " + std::to_string(size) + " bytes do not begin as a TensorRT plan does");
+}
+
 }  // namespace nt::tensorrt

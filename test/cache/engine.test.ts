@@ -114,7 +114,7 @@ t.test('options', async (t) => {
     [{ backend: 'cpu', builder: {} }, /no option of a GPU for backend 'cpu' but received string "builder"/],
     [{ backend: 'cpu', cache: false }, /"cache"/],
   ]
-  for (const [options, message] of rows) t.throws(() => new Engine(addModel(), options as EngineOptions), { code, message })
+  for (const [options, message] of rows) t.throws(() => new Engine(addModel(), options), { code, message })
   const { plan } = await new EngineCache({ folder: await temporaryFolder(t) }).plan(addModel(), { builder: { tensorrt: fakes.trt10 } })
   const failure = await failureOf(() => Engine.load(plan.bytes, { tensorrt: fakes.trt10, builder: {} }))
   t.match(failure, { code, message: /it is built already/ })

@@ -44,7 +44,10 @@ t.test('a plan comes back as it was built, and a channel tells of it', async (t)
   t.ok(Buffer.from(built.plan.bytes).equals(loaded.plan.bytes))
   t.same(JSON.parse(JSON.stringify(loaded.plan.info)), JSON.parse(JSON.stringify(built.plan.info)), 'with all that is known of it')
   const [entry] = await cache.entries()
-  t.same({ ...entry, usedAt: 0 }, { key: told[0]?.key, path: join(folder, `${told[0]?.key ?? ''}.plan`), bytes: built.plan.bytes.length, usedAt: 0 })
+  t.same(
+    { ...entry, usedAt: 0 },
+    { key: told[0]?.key, path: join(folder, `${told[0]?.key ?? ''}.plan`), bytes: built.plan.bytes.length, usedAt: 0 },
+  )
   t.same(
     told.map(({ key, hit, path, ms }) => [key, hit, path, ms > 0 && ms < 10_000]),
     [false, true].map((hit) => [entry?.key, hit, entry?.path, true]),
@@ -71,7 +74,10 @@ t.test('a damaged entry is found, removed and built again, with a warning', asyn
     ['something else', () => writeFile(path, 'something else')],
     ['no sidecar', () => rm(`${path}.json`)],
     ['a damaged sidecar', () => truncate(`${path}.json`, 20)],
-    ['a sidecar of another plan', async () => writeFile(`${path}.json`, (await readFile(`${path}.json`, 'utf8')).replace(/[0-9a-f]{64}/, 'f'.repeat(64)))],
+    [
+      'a sidecar of another plan',
+      async () => writeFile(`${path}.json`, (await readFile(`${path}.json`, 'utf8')).replace(/[0-9a-f]{64}/, 'f'.repeat(64))),
+    ],
   ]
   for (const [what, damage] of damages) {
     await damage()
@@ -130,7 +136,10 @@ t.test('the least recently used go first, and no more than have to', async (t) =
     const [oldest] = await cache.entries()
     await withFileLock(oldest?.path ?? '', {}, () => ask(cache, 6))
     const left = await cache.entries()
-    t.ok(left.some(({ key }) => key === oldest?.key), 'somebody builds or reads it')
+    t.ok(
+      left.some(({ key }) => key === oldest?.key),
+      'somebody builds or reads it',
+    )
     t.equal(left.length, 3)
   })
 
@@ -143,7 +152,10 @@ t.test('the least recently used go first, and no more than have to', async (t) =
       })
       t.match(warnings, [{ code: 'TRT_CACHE_TOO_SMALL', message: /\d+ bytes is not kept: the engine cache .* may have \d+/ }])
     }
-    t.same((await cache.entries()).map(({ key }) => key), before)
+    t.same(
+      (await cache.entries()).map(({ key }) => key),
+      before,
+    )
   })
 
   await t.test('several caches that evict at once do no harm', async (t) => {
@@ -227,7 +239,10 @@ t.test('misuse', async (t) => {
   t.match(await failureOf(() => cache.plan('/no/such.onnx', { builder })), { code: 'ERR_TRT_FILE', message: /no\/such\.onnx/ })
   t.match(await failureOf(() => cache.plan('/dev/zero', { builder })), { code: 'ERR_TRT_FILE', message: /not a file/ })
   t.match(await failureOf(() => cache.plan(addModel().subarray(0, 60), { builder })), { code: 'ERR_TRT_ONNX_PARSE' })
-  t.match(await failureOf(() => cache.plan(addModel(1, 4, 'weights.bin'), { builder })), { code: 'ERR_TRT_FILE', message: /"weights.bin".*give that/ })
+  t.match(await failureOf(() => cache.plan(addModel(1, 4, 'weights.bin'), { builder })), {
+    code: 'ERR_TRT_FILE',
+    message: /"weights.bin".*give that/,
+  })
   t.same(await cache.entries(), [], 'a failure is not kept')
   await cache.close()
   await cache.close()

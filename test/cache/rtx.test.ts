@@ -46,7 +46,11 @@ t.test('weights in other files', { skip: skipWithoutRtx }, async (t) => {
   await t.test('through links, as the caches of model hubs have them', async (t) => {
     await mkdir(at('snapshot'))
     await symlink(at('model.onnx'), at('snapshot', 'model.onnx'))
-    t.match(await failureOf(() => cache.plan(at('snapshot', 'model.onnx'))), { code: 'ERR_TRT_FILE', message: /snapshot\/weights\.bin/ }, 'it is looked for beside the link')
+    t.match(
+      await failureOf(() => cache.plan(at('snapshot', 'model.onnx'))),
+      { code: 'ERR_TRT_FILE', message: /snapshot\/weights\.bin/ },
+      'it is looked for beside the link',
+    )
     await symlink(at('weights.bin'), at('snapshot', 'weights.bin'))
     t.equal((await cache.plan(at('snapshot', 'model.onnx'))).hit, true)
   })

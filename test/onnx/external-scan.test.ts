@@ -46,7 +46,8 @@ t.test('finds what the parser of the whole model finds, whatever the pieces', as
   for (const bytes of models) {
     const files = parsed(bytes)
     t.same(scan(bytes, bytes.length), { files, damage: undefined })
-    for (const sizes of [[1], [2], [3], [7], [64], [1000], [1, 50, 2, 3], [bytes.length - 1]]) t.same(scan(bytes, ...sizes), { files, damage: undefined })
+    for (const sizes of [[1], [2], [3], [7], [64], [1000], [1, 50, 2, 3], [bytes.length - 1]])
+      t.same(scan(bytes, ...sizes), { files, damage: undefined })
   }
   t.ok(parsed(models[1] ?? new Uint8Array(0)).length > 5, 'in all the places that a tensor can be')
   for (const model of ['ch_PP-OCRv4_det_infer.onnx', 'ch_ppocr_mobile_v2.0_cls_infer.onnx']) {
@@ -63,7 +64,9 @@ t.test('a location that is not in use is none', (t) => {
   graph.output(graph.node('Relu', [x]), 'float32', [4])
   const model = graph.toModel()
   const externalData = [{ $typeName: 'onnx.StringStringEntryProto' as const, key: 'location', value: 'old.bin' }]
-  model.graph?.initializer.push(create(TensorProtoSchema, { name: 'w', dims: [4n], dataType: 1, rawData: new Uint8Array(16), externalData }))
+  model.graph?.initializer.push(
+    create(TensorProtoSchema, { name: 'w', dims: [4n], dataType: 1, rawData: new Uint8Array(16), externalData }),
+  )
   const bytes = writeModel(model)
   t.same(scan(bytes, 5), { files: parsed(bytes), damage: undefined })
   t.same(parsed(bytes), [])
@@ -85,7 +88,8 @@ t.test('truncated and damaged models are told', async (t) => {
     if (damage !== undefined) told++
     else t.ok(scan(whole.subarray(0, length), length).damage === undefined, 'however it comes')
     // the parser wants more of a model than fields that end where they should
-    if (parses(whole.subarray(0, length)) && damage !== undefined) t.fail(`${length} of ${whole.length} bytes parse, and are told as damaged: ${damage}`)
+    if (parses(whole.subarray(0, length)) && damage !== undefined)
+      t.fail(`${length} of ${whole.length} bytes parse, and are told as damaged: ${damage}`)
   }
   t.ok(told > whole.length * 0.9, `${told} of ${whole.length}`)
   const endless = new Uint8Array(100).fill(0xff)

@@ -91,10 +91,10 @@ bool set(const std::string& key, const std::string& value) {
 void fromEnvironment() {
   static const struct {
     const char *variable, *key;
-  } variables[] = {{"FAKE_CUDA_DEVICES", "devices"},      {"FAKE_CUDA_COPY_MS", "copyMs"},
-                   {"FAKE_CUDA_COMPUTE_MS", "computeMs"}, {"FAKE_CUDA_BLOCK_MS", "blockMs"},
-                   {"FAKE_CUDA_CLOCK", "clock"},          {"FAKE_CUDA_MEMORY", "memory"},
-                   {"FAKE_CUDA_INLINE", "inline"},        {"FAKE_CUDA_DRIVER_VERSION", "driverVersion"},
+  } variables[] = {{"FAKE_CUDA_DEVICES", "devices"},       {"FAKE_CUDA_COPY_MS", "copyMs"},
+                   {"FAKE_CUDA_COMPUTE_MS", "computeMs"},  {"FAKE_CUDA_BLOCK_MS", "blockMs"},
+                   {"FAKE_CUDA_CLOCK", "clock"},           {"FAKE_CUDA_MEMORY", "memory"},
+                   {"FAKE_CUDA_INLINE", "inline"},         {"FAKE_CUDA_DRIVER_VERSION", "driverVersion"},
                    {"FAKE_CUDA_DEVICE_NAME", "deviceName"}};
   for (const auto& [variable, key] : variables)
     if (const char* value = std::getenv(variable)) set(key, value);
