@@ -47,7 +47,7 @@ export interface EngineOptions extends LaneOptions {
   readonly tensorrt?: string | undefined
   /** For ONNX with dynamic inputs on TensorRT: the shapes to build for, by input. A plan has its own. */
   readonly shapes?: Shapes | readonly Shapes[] | undefined
-  /** For ONNX on TensorRT: how to build it; `device` and `tensorrt` are those of the engine. */
+  /** For ONNX on TensorRT: how to build it; `device` and `tensorrt` are those of the engine. With `stripWeights` the weights come from the model when the plan is opened. */
   readonly builder?: EngineBuilderOptions | undefined
   /**
    * For ONNX on TensorRT: where the plan is kept, so that it is built once. `true`, the default, or a folder, or a folder and the most bytes in it: see

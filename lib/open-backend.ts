@@ -4,7 +4,7 @@ import type { BuildOptions } from './builder.js'
 import type { BuilderOptions } from './building/options.js'
 import type { CachePlace } from './cache/options.js'
 import { TensorRTError } from './errors.js'
-import type { Model, PlanToOpen } from './model-source.js'
+import { type Model, onnxSource, type PlanToOpen } from './model-source.js'
 import type { Plan } from './plan.js'
 import { checkedOrigin } from './plan/origin.js'
 
@@ -39,7 +39,9 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
   signal.throwIfAborted()
   if (backend === 'cpu') return (await import('./backend/cpu.js')).openCpu(model.data)
   const { bytes, info } = await buildForEngine(model.data, options, signal)
-  return openPlan({ name: 'The plan', bytes, info }, options, signal)
+  // what was built without weights takes them from where it was built from
+  const weights = options.builder?.stripWeights === true ? { weights: onnxSource(model.data, 'model') } : {}
+  return openPlan({ name: 'The plan', bytes, info }, { ...options, ...weights }, signal)
 }
 
 function refuseForPlan(label: string, { backend, shapes, builder }: OpenOptions): void {

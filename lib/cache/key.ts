@@ -35,25 +35,18 @@ export function keyOf({ digest, options, plugins, profiles, builder }: KeyParts)
   return createHash('sha256').update(canonical(parts)).digest('hex')
 }
 
-/**
- * The options without what has no effect on the plan: where TensorRT, the GPU and a timing cache are looked for, and in which process it is built; and with what
- * is in plugin libraries for their paths.
- */
-function lastingOptions(
-  given: NativeBuildOptions & { readonly isolation?: unknown },
-  plugins: KeyParts['plugins'],
-): Record<string, unknown> {
-  const { tensorrt: _, device: _device, isolation: _isolation, timingCache, options, ...lasting } = given
-  const values = Object.entries(options.values).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.map((each) => plugins.get(each) ?? each) : value,
-  ])
-  return {
-    ...lasting,
-    ...options,
-    values: Object.fromEntries(values),
-    timing: timingCache && [timingCache.errorOnMiss, timingCache.editable],
-  }
+/** What says where, how fast or how safely a plan is built, and not which plan; of a timing cache neither the file nor what is in it. */
+const withoutEffect: readonly string[] = ['tensorrt', 'device', 'isolation', 'timingCache']
+
+/** The options that have an effect on the plan, with what is in plugin libraries for their paths. */
+function lastingOptions(given: NativeBuildOptions, plugins: KeyParts['plugins']): Record<string, unknown> {
+  const lasting = Object.entries({ ...given, ...given.options }).filter(([name]) => name !== 'options' && !withoutEffect.includes(name))
+  const values = Object.entries(given.options.values).map(([name, value]): [string, unknown] => [name, known(value, plugins)])
+  return { ...Object.fromEntries<unknown>(lasting), values: Object.fromEntries(values) }
+}
+
+function known(value: unknown, plugins: KeyParts['plugins']): unknown {
+  return Array.isArray(value) ? value.map((each: unknown) => plugins.get(each) ?? each) : value
 }
 
 /** What TensorRT-RTX builds belongs to no GPU, unless it is told to build for the one that is here. */

@@ -48,6 +48,15 @@ for (const { name, path, control } of [
       t.same([await run(addModel(7), { cache: false }), await run(addModel(7), { cache: false })], [1, 1])
     })
 
+    await t.test('without its weights, which come from the model each time', async (t) => {
+      const folder = await temporaryFolder(t)
+      const model = join(folder, 'model.onnx')
+      await writeFile(model, addModel(7))
+      for (const source of [model, addModel(7)])
+        for (const cache of [folder, false] as const) await run(source, { cache, builder: { stripWeights: true } })
+      t.equal((await new EngineCache({ folder }).entries()).length, 1)
+    })
+
     await t.test('tells of its progress', async (t) => {
       const folder = await temporaryFolder(t)
       for (const [cache, isBuilt] of [

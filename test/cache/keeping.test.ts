@@ -145,7 +145,7 @@ t.test('the least recently used go first, and no more than have to', async (t) =
 
   await t.test('a plan larger than all of it is given, and not kept', async (t) => {
     const before = (await cache.entries()).map(({ key }) => key)
-    for (const _ of [1, 2]) {
+    for (let i = 0; i < 2; i++) {
       const warnings = await warningsOf(async () => {
         const { plan, hit } = await cache.plan(addModel(1, 10_000), { builder })
         t.ok(!hit && plan.bytes.length > cache.maxBytes)

@@ -95,7 +95,9 @@ export function startWorker(folder: string, program: string, more: NodeJS.Proces
   return {
     next: () => heard.next(),
     tell: () => worker.postMessage('go'),
-    kill: async () => void (await worker.terminate()),
+    kill: async () => {
+      await worker.terminate()
+    },
   }
 }
 
