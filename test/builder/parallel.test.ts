@@ -5,17 +5,15 @@ import { skipWithoutRtx } from '../support/tensorrt.js'
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 
-/** What a program and its workers begin with. */
+/** What a program and its workers begin with. Sizes are compared, not bytes: TensorRT-RTX 1.7 does not build each model to the same bytes twice. */
 const prelude = `
   import { Worker, parentPort, workerData } from 'node:worker_threads'
-  import { createHash } from 'node:crypto'
   import { setTimeout as sleep } from 'node:timers/promises'
   import { Builder } from ${url('../../lib/index.js')}
   import { smallModels } from ${url('./small-models.js')}
   const models = smallModels()
   const told = (name, { bytes, info }) => ({
     name, length: bytes.length, header: Buffer.from(bytes.subarray(0, 4)).toString(), inputs: info.inputs, outputs: info.outputs,
-    hash: createHash('sha256').update(bytes).digest('hex'),
   })
   const build = async (i, builder = new Builder()) => {
     const { name, model, shapes } = models[i % models.length]
@@ -39,7 +37,6 @@ interface Told {
   readonly header: string
   readonly inputs: unknown
   readonly outputs: unknown
-  readonly hash: string
 }
 
 function checkPlans(t: Test, plans: readonly Told[], serial: readonly Told[]): void {
@@ -47,7 +44,7 @@ function checkPlans(t: Test, plans: readonly Told[], serial: readonly Told[]): v
   for (const { name, length, header, inputs, outputs } of plans) {
     const alone = serial.find((plan) => plan.name === name)
     if (alone === undefined) throw new Error(`no plan of ${name} was built alone`)
-    if (header !== 'vtrt' || Math.abs(length / alone.length - 1) > 0.01) t.fail(`${name}: ${length} bytes of '${header}', alone ${alone.length}`)
+    t.ok(header === 'vtrt' && Math.abs(length / alone.length - 1) < 0.01, `${name}: ${length} bytes, begun '${header}'; alone ${alone.length}`)
     t.same({ inputs, outputs }, { inputs: alone.inputs, outputs: alone.outputs }, name)
   }
 }
@@ -76,7 +73,9 @@ t.test('twenty in parallel threads and twenty on one thread, three times', { ski
     checkPlans(t, inThreads, serial)
     checkPlans(t, onOne, serial)
   }
-  console.error(rounds.map(r=>r.megabytes), rounds.flatMap(r=>[...r.inThreads,...r.onOne]).filter(p=>serial.find(s=>s.name===p.name)!.hash!==p.hash).map(p=>p.name))
+  // forty builds a round: what each of them leaves behind would add up; the first round also fills the allocator's arenas
+  const [first = NaN, , last = NaN] = rounds.map(({ megabytes }) => megabytes)
+  t.ok(last - first < 64, `${(last - first).toFixed(0)} MiB more after eighty builds more, from ${first.toFixed(0)} MiB`)
 })
 
 t.test('threads that are ended in the middle of a build', { skip: skipWithoutRtx }, async (t) => {
@@ -101,6 +100,10 @@ t.test('threads that are ended in the middle of a build', { skip: skipWithoutRtx
   `)) as { ends: { last: string; ms: number }[]; plan: Told }
   t.equal(ends.length, 10)
   t.ok(ends.some(({ last }) => last === 'building'), 'ended while they built')
-  console.error(ends)
+  // it waits for TensorRT's next step, which one of its phases takes a second for and more on a busy machine
+  t.ok(
+    ends.every(({ ms }) => ms < 30_000),
+    `the longest took ${Math.max(...ends.map(({ ms }) => ms)).toFixed(0)} ms to end`,
+  )
   t.equal(plan.header, 'vtrt', 'and the process builds on')
 })
