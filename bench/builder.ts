@@ -22,22 +22,31 @@ async function fileOf({ name, source }: RealModel, folder: string): Promise<stri
 }
 
 function asRanges(shapes: RealModel['shapes']): Record<string, ProfileShapes> {
-  const range = (given: RealModel['shapes'][string]): ProfileShapes =>
-    'opt' in given ? given : { min: given, opt: given, max: given }
+  const range = (given: RealModel['shapes'][string]): ProfileShapes => ('opt' in given ? given : { min: given, opt: given, max: given })
   return Object.fromEntries(Object.entries(shapes).map(([input, given]) => [input, range(given)]))
 }
 
 /** Both build the same network with the same options, or the figures say nothing. */
 function checkSame(name: string, ours: PlanInfo, theirs: PythonBuild): void {
+  if (!theirs.version.startsWith(`${ours.version}.`)) throw new Error(`TensorRT is ${ours.version} here and ${theirs.version} in Python`)
   for (const key of ['workspace', 'optimizationLevel', 'tf32', 'layers'] as const) {
     if (ours[key] !== theirs[key]) throw new Error(`${name}: ${key} is ${String(ours[key])} here and ${String(theirs[key])} in Python`)
   }
 }
 
+function settings({ workspace, optimizationLevel, tf32 }: PlanInfo): string {
+  return `workspace ${String(workspace)} bytes, optimization level ${String(optimizationLevel)}, TF32 ${tf32 ? 'on' : 'off'}`
+}
+
 const builder = new Builder()
 
+interface Measured {
+  readonly row: Row
+  readonly info: PlanInfo
+}
+
 /** Milliseconds of one build each. */
-async function timeOf(model: RealModel, python: PythonBuilder, folder: string): Promise<Row> {
+async function timeOf(model: RealModel, python: PythonBuilder, folder: string): Promise<Measured> {
   note(`${model.name} …`)
   const path = await fileOf(model, folder)
   const shapes = asRanges(model.shapes)
@@ -53,7 +62,7 @@ async function timeOf(model: RealModel, python: PythonBuilder, folder: string): 
     peer: async () => (await python.build(path, shapes)).ms,
   })
   const sizes = `plan ${String(plan.bytes.length)} bytes, Python's ${String(theirs.bytes)}`
-  return row(model.name, 'ms', time.ours, time.peer, goal, `${String(plan.info.layers)} layers; ${sizes}`)
+  return { row: row(model.name, 'ms', time.ours, time.peer, goal, `${String(plan.info.layers)} layers; ${sizes}`), info: plan.info }
 }
 
 function geometricMean(rows: readonly Row[]): Row {
@@ -71,23 +80,15 @@ const models = positionals.length === 0 ? all : all.filter(({ name }) => positio
 if (models.length === 0) throw new Error(`no such model; there are ${all.map(({ name }) => name).join(', ')}`)
 
 const folder = await mkdtemp(join(tmpdir(), 'trt-bench-'))
-const { python, version, about } = await PythonBuilder.start(required('TENSORRT_PATH'))
+const python = await PythonBuilder.start(required('TENSORRT_PATH'))
+const on = machine({ peers: python.about })
 try {
-  const on = machine({ peers: about })
-  const rows: Row[] = []
-  for (const model of models) rows.push(await timeOf(model, python, folder))
-  const { info } = await builder.build((await fileOf(centerFace, folder)))
+  const measured: Measured[] = []
+  for (const model of models) measured.push(await timeOf(model, python, folder))
+  const rows = measured.map(({ row }) => row)
+  const [about = ''] = measured.map(({ info }) => `${info.library}; defaults on both sides, read back: ${settings(info)}`)
   print(
-    {
-      bench: 'builder',
-      date: new Date().toISOString(),
-      machine: {
-        ...on,
-        ours: info.library,
-        options: `defaults on both sides: workspace ${String(info.workspace)} bytes, optimization level ${String(info.optimizationLevel)}, TF32 ${String(info.tf32)}`,
-      },
-      rows: [...rows, geometricMean(rows)],
-    },
+    { bench: 'builder', date: new Date().toISOString(), machine: { ...on, ours: about }, rows: [...rows, geometricMean(rows)] },
     values.json,
   )
 } finally {

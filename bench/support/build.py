@@ -43,14 +43,14 @@ def answer(model, shapes):
     begun = time.perf_counter()
     plan, settings = build(model, shapes)
     milliseconds = (time.perf_counter() - begun) * 1000
-    return {"ms": milliseconds, "bytes": plan.nbytes, **settings}
+    return {"ms": milliseconds, "bytes": plan.nbytes, "version": trt.__version__, **settings}
 
 
 def say(value):
     print(json.dumps(value), flush=True)
 
 
-say({"version": trt.__version__, "python": sys.version.split()[0]})
+say({"about": f"NVIDIA's bindings {trt.__version__}, Python {sys.version.split()[0]}"})
 for line in sys.stdin:
     try:
         say(answer(**json.loads(line)))

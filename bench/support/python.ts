@@ -15,12 +15,15 @@ export interface PythonBuild {
   readonly optimizationLevel: number
   readonly tf32: boolean
   readonly layers: number
+  /** All four numbers of the library's version. */
+  readonly version: string
 }
 
 export class PythonBuilder {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>
   readonly #lines: AsyncIterator<string>
   readonly #gone: Promise<never>
+  #about = ''
 
   private constructor(tensorrt: string) {
     const folder = statSync(tensorrt).isDirectory() ? tensorrt : dirname(tensorrt)
@@ -36,10 +39,15 @@ export class PythonBuilder {
   }
 
   /** Starts it, and waits until it has loaded its libraries from where `tensorrt` is. */
-  static async start(tensorrt: string): Promise<{ python: PythonBuilder; version: string; about: string }> {
+  static async start(tensorrt: string): Promise<PythonBuilder> {
     const python = new PythonBuilder(tensorrt)
-    const { version, python: interpreter } = (await python.#answer()) as { version: string; python: string }
-    return { python, version, about: `TensorRT-RTX's bindings ${version}, Python ${interpreter}` }
+    python.#about = ((await python.#answer()) as { about: string }).about
+    return python
+  }
+
+  /** What it is, for people. */
+  get about(): string {
+    return this.#about
   }
 
   async build(model: string, shapes: Readonly<Record<string, ProfileShapes>>): Promise<PythonBuild> {
@@ -52,9 +60,9 @@ export class PythonBuilder {
   }
 
   async #answer(): Promise<unknown> {
-    const { value, done } = await Promise.race([this.#lines.next(), this.#gone])
-    if (done === true) return await this.#gone
-    const answer = JSON.parse(value) as { error?: string }
+    const next = await Promise.race([this.#lines.next(), this.#gone])
+    if (next.done === true) return await this.#gone
+    const answer = JSON.parse(next.value) as { error?: string }
     if (answer.error !== undefined) throw new Error(`Python: ${answer.error}`)
     return answer
   }

@@ -44,7 +44,10 @@ function checkPlans(t: Test, plans: readonly Told[], serial: readonly Told[]): v
   for (const { name, length, header, inputs, outputs } of plans) {
     const alone = serial.find((plan) => plan.name === name)
     if (alone === undefined) throw new Error(`no plan of ${name} was built alone`)
-    t.ok(header === 'vtrt' && Math.abs(length / alone.length - 1) < 0.01, `${name}: ${length} bytes, begun '${header}'; alone ${alone.length}`)
+    t.ok(
+      header === 'vtrt' && Math.abs(length / alone.length - 1) < 0.01,
+      `${name}: ${length} bytes, begun '${header}'; alone ${alone.length}`,
+    )
     t.same({ inputs, outputs }, { inputs: alone.inputs, outputs: alone.outputs }, name)
   }
 }
@@ -99,7 +102,10 @@ t.test('threads that are ended in the middle of a build', { skip: skipWithoutRtx
     console.log(JSON.stringify({ ends, plan: await build(4) }))
   `)) as { ends: { last: string; ms: number }[]; plan: Told }
   t.equal(ends.length, 10)
-  t.ok(ends.some(({ last }) => last === 'building'), 'ended while they built')
+  t.ok(
+    ends.some(({ last }) => last === 'building'),
+    'ended while they built',
+  )
   // it waits for TensorRT's next step, which one of its phases takes a second for and more on a busy machine
   t.ok(
     ends.every(({ ms }) => ms < 30_000),
