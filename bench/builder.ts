@@ -26,16 +26,21 @@ function asRanges(shapes: RealModel['shapes']): Record<string, ProfileShapes> {
   return Object.fromEntries(Object.entries(shapes).map(([input, given]) => [input, range(given)]))
 }
 
+const compared = ['workspace', 'optimizationLevel', 'tf32', 'auxiliaryStreams', 'averageTiming'] as const
+
 /** Both build the same network with the same options, or the figures say nothing. */
 function checkSame(name: string, ours: PlanInfo, theirs: PythonBuild): void {
   if (!theirs.version.startsWith(`${ours.version}.`)) throw new Error(`TensorRT is ${ours.version} here and ${theirs.version} in Python`)
-  for (const key of ['workspace', 'optimizationLevel', 'tf32', 'layers'] as const) {
-    if (ours[key] !== theirs[key]) throw new Error(`${name}: ${key} is ${String(ours[key])} here and ${String(theirs[key])} in Python`)
+  if (ours.layers !== theirs.layers)
+    throw new Error(`${name} has ${String(ours.layers)} layers here and ${String(theirs.layers)} in Python`)
+  for (const key of compared) {
+    const [here, there] = [ours.settings[key], theirs.settings[key]]
+    if (here !== there) throw new Error(`${name}: ${key} is ${String(here)} here and ${String(there)} in Python`)
   }
 }
 
-function settings({ workspace, optimizationLevel, tf32 }: PlanInfo): string {
-  return `workspace ${String(workspace)} bytes, optimization level ${String(optimizationLevel)}, TF32 ${tf32 ? 'on' : 'off'}`
+function settings({ settings }: PlanInfo): string {
+  return compared.map((key) => `${key} ${String(settings[key])}`).join(', ')
 }
 
 const builder = new Builder()

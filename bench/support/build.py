@@ -18,6 +18,8 @@ def read_back(config):
         "workspace": config.get_memory_pool_limit(trt.MemoryPoolType.WORKSPACE),
         "optimizationLevel": config.builder_optimization_level,
         "tf32": config.get_flag(trt.BuilderFlag.TF32),
+        "auxiliaryStreams": config.max_aux_streams,
+        "averageTiming": config.avg_timing_iterations,
     }
 
 
@@ -36,14 +38,14 @@ def build(model, shapes):
     plan = builder.build_serialized_network(network, config)
     if plan is None:
         raise RuntimeError("no plan")
-    return plan, {**read_back(config), "layers": network.num_layers}
+    return plan, network.num_layers, read_back(config)
 
 
 def answer(model, shapes):
     begun = time.perf_counter()
-    plan, settings = build(model, shapes)
+    plan, layers, settings = build(model, shapes)
     milliseconds = (time.perf_counter() - begun) * 1000
-    return {"ms": milliseconds, "bytes": plan.nbytes, "version": trt.__version__, **settings}
+    return {"ms": milliseconds, "bytes": plan.nbytes, "layers": layers, "settings": settings, "version": trt.__version__}
 
 
 def say(value):

@@ -11,10 +11,14 @@ import type { ProfileShapes } from '../../lib/index.js'
 export interface PythonBuild {
   readonly ms: number
   readonly bytes: number
-  readonly workspace: number
-  readonly optimizationLevel: number
-  readonly tf32: boolean
   readonly layers: number
+  readonly settings: {
+    readonly workspace: number
+    readonly optimizationLevel: number
+    readonly tf32: boolean
+    readonly auxiliaryStreams: number
+    readonly averageTiming: number
+  }
   /** All four numbers of the library's version. */
   readonly version: string
 }
