@@ -1,19 +1,20 @@
 import type { NativeBuildOptions } from './backend/native.js'
-import { buildInProcess, type BuildProgress, type ProgressListener } from './building/in-process.js'
+import { type Build, buildInProcess, type BuildProgress, type ProgressListener } from './building/in-process.js'
+import { IsolatedBuilds } from './building/isolated.js'
+import { type NetworkAudit, networkAudit } from './building/audit.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
-import { settingsOf } from './building/settings.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './model-source.js'
 import { checkedSignal, readOptions } from './options.js'
-import { Plan } from './plan.js'
+import { type BuildInfo, builtPlan, type Plan } from './plan.js'
 
 export interface BuildOptions {
   /** One optimization profile, or several. */
   readonly shapes?: Shapes | readonly Shapes[]
   /** Called on this thread as the build goes on. What it throws ends the build and rejects it. */
   readonly onProgress?: (progress: BuildProgress) => void
-  /** Rejects the build at once with the signal's reason; TensorRT itself stops at its next step. */
+  /** Rejects the build at once with the signal's reason; TensorRT itself stops at its next step, or with `isolation: 'process'` at once. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -29,20 +30,26 @@ export interface BuildOptions {
  */
 export class Builder implements AsyncDisposable {
   readonly #options: NativeBuildOptions
+  readonly #isolated: IsolatedBuilds | undefined
+  readonly #build: Build
   readonly #running = new Set<Promise<void>>()
   #closed = false
 
   /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
   constructor(options?: BuilderOptions) {
-    this.#options = checkedBuilderOptions(options)
+    const { isolation, ...native } = checkedBuilderOptions(options)
+    const isolated = isolation === 'process' ? new IsolatedBuilds() : undefined
+    this.#options = native
+    this.#isolated = isolated
+    this.#build = isolated ? (...args) => isolated.build(...args) : buildInProcess
   }
 
   /**
    * Builds a plan from ONNX: a path (weights in files beside it are found from there) or bytes, which are copied here.
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE,
-   * ERR_TRT_PRECISION, ERR_TRT_DTYPE, ERR_TRT_BUILD, ERR_TRT_TIMING_CACHE, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
+   * ERR_TRT_PRECISION, ERR_TRT_DTYPE, ERR_TRT_BUILD, ERR_TRT_CRASH, ERR_TRT_TIMING_CACHE, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
    */
-  async build(model: ModelSource, options?: BuildOptions): Promise<Plan> {
+  async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
     const signal = checkedSignal(given.signal)
     if (given.onProgress !== undefined && typeof given.onProgress !== 'function')
@@ -52,17 +59,36 @@ export class Builder implements AsyncDisposable {
     signal?.throwIfAborted()
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
     const request = { ...this.#options, profiles, ...(typeof source === 'string' ? { path: source } : { model: source }) }
-    const { result, ended } = buildInProcess(request, given.onProgress as ProgressListener | undefined, signal)
+    const { result, ended } = this.#build(request, given.onProgress as ProgressListener | undefined, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    const { plan, settings, ...info } = await result
-    return new Plan(new Uint8Array(plan), Object.freeze({ ...info, settings: settingsOf(settings) }))
+    return builtPlan(await result, profiles)
   }
 
-  /** Refuses new builds, and waits until nothing of the others is under way, those that were aborted too. Twice without harm. */
+  /**
+   * Parses a model, and says what the network is made of: nothing is built, and no shapes are needed. With TensorRT-RTX no device is needed either.
+   * What became of the layers in an engine is another matter: {@link Engine.audit}.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU,
+   * ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CRASH, ERR_TRT_CLOSED
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_network_definition.html getLayer
+   */
+  async audit(model: ModelSource, options?: { readonly signal?: AbortSignal | undefined }): Promise<NetworkAudit> {
+    const signal = checkedSignal(readOptions(options, ['signal'], 'audit').signal)
+    const source = checkedSource(model)
+    signal?.throwIfAborted()
+    if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
+    const given = typeof source === 'string' ? { path: source } : { model: source }
+    const { result, ended } = this.#build({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
+    this.#running.add(ended)
+    void ended.then(() => this.#running.delete(ended))
+    return networkAudit((await result).audit)
+  }
+
+  /** Refuses new builds, and waits until nothing of the others is under way, those that were aborted too; ends its processes. Twice without harm. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all(this.#running)
+    await this.#isolated?.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,7 @@
 import type { NativeSessionOptions } from './backend/native.js'
 import type { Shapes } from './building/shapes.js'
 import { expected } from './errors.js'
+import { type ModelSource, onnxSource } from './model-source.js'
 import type { OpenOptions } from './open-backend.js'
 import { checkedSignal, readOptions } from './options.js'
 
@@ -43,6 +44,12 @@ export interface EngineOptions extends LaneOptions {
   readonly tensorrt?: string | undefined
   /** For ONNX with dynamic inputs on TensorRT: the shapes to build for, by input. A plan has its own. */
   readonly shapes?: Shapes | readonly Shapes[] | undefined
+  /**
+   * For a plan that was built with the option `stripWeights` (it has no weights) or `refit` (they are replaced): the ONNX model that they are taken from, before
+   * anything runs. Weights of an engine that is loaded never change, since its lanes run on them: load a new one.
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html
+   */
+  readonly weights?: ModelSource | undefined
   /** Aborts the loading. */
   readonly signal?: AbortSignal | undefined
 }
@@ -53,14 +60,14 @@ type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedEngineOptions(options: unknown): OpenOptions & { readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...laneNames], 'Engine')
+  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'weights', 'signal', ...laneNames], 'Engine')
   const backend = backends.find((name) => name === (given.backend ?? 'auto'))
-  const { tensorrt, shapes, device = 0 } = given
+  const { tensorrt, shapes, weights, device = 0 } = given
   if (backend === undefined) throw expected(`one of ${backends.join(', ')}`, 'backend', given.backend)
   if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
   if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
-  const named = laneNames.find((name) => given[name] !== undefined)
+  const named = (['weights', ...laneNames] as const).find((name) => given[name] !== undefined)
   if (backend === 'cpu' && named !== undefined) throw expected('no option of a GPU', "backend 'cpu'", named)
   return {
     backend,
@@ -69,6 +76,7 @@ export function checkedEngineOptions(options: unknown): OpenOptions & { readonly
     signal: checkedSignal(given.signal),
     ...(tensorrt !== undefined && { tensorrt }),
     ...(shapes !== undefined && { shapes: shapes as NonNullable<EngineOptions['shapes']> }),
+    ...(weights !== undefined && { weights: onnxSource(weights, 'weights') }),
   }
 }
 

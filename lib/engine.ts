@@ -1,10 +1,11 @@
 import type { Backend, EngineMemory, EngineStats, Results } from './backend/backend.js'
 import { within } from './deadline.js'
 import { checkedAttachOptions, checkedEngineOptions, type EngineOptions, type LaneOptions } from './engine-options.js'
+import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine-audit.js'
 import { describe, expected, TensorRTError } from './errors.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput, type TensorInfos, type TensorRecord } from './infer-arguments.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './infer-options.js'
-import { checkedSource, type ModelSource, openModel } from './model-source.js'
+import { checkedEngineSource, type EngineSource, openModel } from './model-source.js'
 import { openBackend } from './open-backend.js'
 import { checkedSignal, readOptions } from './options.js'
 import { byteSize, checkedShape, Tensor } from './tensor.js'
@@ -56,11 +57,12 @@ export class Engine implements AsyncDisposable {
   #closing: Promise<void> | undefined
 
   /**
-   * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, or the bytes of one, which are copied here.
+   * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, which are copied here, or a {@link Plan}. A plan that is truncated, damaged,
+   * or made for another TensorRT, GPU or system is refused before TensorRT sees it, as far as its header and its sidecar tell.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
-  constructor(source: ModelSource, options?: EngineOptions)
-  constructor(source: ModelSource | Opener, options?: EngineOptions) {
+  constructor(source: EngineSource, options?: EngineOptions)
+  constructor(source: EngineSource | Opener, options?: EngineOptions) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
     this.#load = this.#open(opener)
     this.#load.catch(() => {})
@@ -75,7 +77,7 @@ export class Engine implements AsyncDisposable {
   }
 
   /** `new Engine(source, options)`, awaited until it is {@link ready}. */
-  static async load(source: ModelSource, options?: EngineOptions): Promise<Engine> {
+  static async load(source: EngineSource, options?: EngineOptions): Promise<Engine> {
     const engine = new Engine(source, options)
     await engine.ready
     return engine
@@ -89,7 +91,7 @@ export class Engine implements AsyncDisposable {
     const id = checkedToken(token)
     const { lanes, signal } = checkedAttachOptions(options)
     const opener = new Opener(signal, async () => (await import('./backend/tensorrt.js')).attachTensorRT(id, lanes))
-    const engine = new Engine(opener as unknown as ModelSource)
+    const engine = new Engine(opener as unknown as EngineSource)
     await engine.ready
     return engine
   }
@@ -294,6 +296,28 @@ export class Engine implements AsyncDisposable {
     return backend.memory()
   }
 
+  /**
+   * Says what the engine is made of, and where its time goes: layers and time by precision, the slowest layers, and warnings where a precision that was asked
+   * for is absent. It runs the engine on a context and memory of its own, at the best shapes of a profile and on zeros; other inferences on the GPU disturb the
+   * times. TensorRT tells precisions only of plans that were built with `profilingVerbosity: 'detailed'`; of others the result says so in `limited`.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNSUPPORTED on the CPU backend, ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY,
+   * ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST, and what {@link ready} was rejected with
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_engine_inspector.html getEngineInformation
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_profiler.html reportLayerTime
+   */
+  async audit(options?: EngineAuditOptions): Promise<EngineAudit> {
+    const { signal, ...checked } = checkedAuditOptions(options)
+    this.#refuseIfOver()
+    return within({ signal }, async (running) => {
+      if (this.#loaded === undefined) await this.ready // one that is loaded begins now: a close() that follows waits for it
+      running?.throwIfAborted()
+      this.#refuseIfOver()
+      const { backend } = this.#known()
+      if (backend.audit === undefined) throw onlyOnGpu('audit()')
+      return engineAudit(await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running), checked)
+    })
+  }
+
   #refuseIfOver(): void {
     if (this.#failure) throw this.#failure.error
     if (this.#closing) throw closed()
@@ -343,11 +367,11 @@ class Opener {
   }
 }
 
-function openerOf(source: ModelSource, options: EngineOptions | undefined): Opener {
+function openerOf(source: EngineSource, options: EngineOptions | undefined): Opener {
   const { signal, ...open } = checkedEngineOptions(options)
-  const checked = checkedSource(source)
+  const checked = checkedEngineSource(source)
   return new Opener(signal, async (loading) => {
-    const model = await openModel(checked)
+    const model = await openModel(checked, loading)
     loading.throwIfAborted()
     return openBackend(model, open, loading)
   })

@@ -1,8 +1,10 @@
 import type { Backend } from './backend/backend.js'
 import type { BuildOptions } from './builder.js'
-import type { NativeSessionOptions } from './backend/native.js'
+import type { NativeOnnxSource, NativeSessionOptions } from './backend/native.js'
 import { TensorRTError } from './errors.js'
-import type { Model } from './model-source.js'
+import type { Model, PlanToOpen } from './model-source.js'
+import type { Plan } from './plan.js'
+import { checkedOrigin } from './plan/origin.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
@@ -10,6 +12,7 @@ export interface OpenOptions {
   readonly lanes: NativeSessionOptions
   readonly tensorrt?: string
   readonly shapes?: NonNullable<BuildOptions['shapes']>
+  readonly weights?: NativeOnnxSource
 }
 
 /**
@@ -19,12 +22,15 @@ export interface OpenOptions {
 export async function openBackend(model: Model, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
   if (model.kind === 'plan') {
     refuseForPlan(model.label, options)
-    return openPlan(model.bytes, options, signal)
+    return openPlan(model.plan, options, signal)
   }
+  if (options.weights !== undefined)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${model.label} is ONNX and has its own weights: the option weights is for a plan`)
   const backend = options.backend === 'auto' ? await chooseBackend(options) : options.backend
   signal.throwIfAborted()
   if (backend === 'cpu') return (await import('./backend/cpu.js')).openCpu(model.data)
-  return openPlan(await buildForEngine(model.data, options, signal), options, signal)
+  const { bytes, info } = await buildForEngine(model.data, options, signal)
+  return openPlan({ name: 'The plan', bytes, info }, options, signal)
 }
 
 function refuseForPlan(label: string, { backend, shapes }: OpenOptions): void {
@@ -38,21 +44,17 @@ async function chooseBackend({ device, tensorrt }: OpenOptions): Promise<'tensor
   return (await canRunTensorRT({ device, ...(tensorrt !== undefined && { tensorrt }) })) ? 'tensorrt' : 'cpu'
 }
 
-async function openPlan(plan: Uint8Array, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
+async function openPlan(plan: PlanToOpen, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
+  const origin = checkedOrigin(plan)
   const { openTensorRT } = await import('./backend/tensorrt.js')
-  const backend = await openTensorRT(plan, options, options.lanes)
+  const backend = await openTensorRT(plan.bytes, { ...options, origin }, options.lanes)
   if (!signal.aborted) return backend
   await backend.close()
   throw signal.reason
 }
 
-async function buildForEngine(
-  model: Uint8Array | string,
-  { device, tensorrt, shapes }: OpenOptions,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
+async function buildForEngine(model: Uint8Array | string, { device, tensorrt, shapes }: OpenOptions, signal: AbortSignal): Promise<Plan> {
   const { Builder } = await import('./builder.js')
   const builder = new Builder({ device, ...(tensorrt !== undefined && { tensorrt }) })
-  const plan = await builder.build(model, { signal, ...(shapes !== undefined && { shapes }) })
-  return plan.bytes
+  return builder.build(model, { signal, ...(shapes !== undefined && { shapes }) })
 }

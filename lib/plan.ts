@@ -1,45 +1,109 @@
-import { randomUUID } from 'node:crypto'
-import { open, rename, rm } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import type { NativeBuildResult } from './backend/native.js'
-import type { BuildSettings } from './building/builder-options.js'
-import { expected, TensorRTError } from './errors.js'
+import { isUint8Array } from 'node:util/types'
+import type { NativeBuildResult, NativeProfile } from './backend/native.js'
+import { checkedSignal, readOptions } from './options.js'
+import { checkedPath } from './plan/files.js'
+import { sha256Of } from './plan/hash.js'
+import { checkedHeader, noPlan } from './plan/header.js'
+import { type BuildInfo, buildInfo, headerInfo, type PlanInfo } from './plan/info.js'
+import { isPlan, type ReadOptions, readPlan, type ReadPlan } from './plan/read.js'
+import { writePlan } from './plan/write.js'
 
-/** How a plan came about. */
-export type PlanInfo = Readonly<Omit<NativeBuildResult, 'plan' | 'settings'> & { readonly settings: BuildSettings }>
+export type { BuildInfo, PlanInfo } from './plan/info.js'
 
-/** A serialized engine. It belongs to the TensorRT version, and unless RTX built it the GPU model, that built it. */
-export class Plan {
-  readonly bytes: Uint8Array
+interface Abortable {
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What a plan is, found out without TensorRT, GPU or addon. */
+export interface PlanReport {
+  /** Bytes. */
+  readonly size: number
+  readonly sha256: string
+  /** Where `info` comes from; a header tells only what built the plan. */
+  readonly source: 'sidecar' | 'header'
   readonly info: PlanInfo
+  /** When it was saved, in UTC, and by which version of this package; of a plan with a sidecar. */
+  readonly savedAt?: string
+  readonly savedBy?: string
+}
 
-  constructor(bytes: Uint8Array, info: PlanInfo) {
+/**
+ * A serialized engine. It belongs to the TensorRT version, and unless RTX built it the GPU model, that built it.
+ *
+ * On disk there is a sidecar beside it, `<path>.json`: what `info` says, size and SHA-256. With it, any damage is found before TensorRT sees the plan, and
+ * so is a plan for another TensorRT, GPU or system.
+ */
+export class Plan<Info extends PlanInfo = PlanInfo> {
+  readonly bytes: Uint8Array
+  /** How it came about; of a plan that was loaded without a sidecar only what its header says. */
+  readonly info: Info
+  /** Of the bytes, as hexadecimal digits. */
+  readonly sha256: string
+
+  /** {@link Builder} and {@link Plan.load} make plans. */
+  constructor(bytes: Uint8Array, info: Info, sha256: string) {
     this.bytes = bytes
     this.info = info
+    this.sha256 = sha256
     Object.freeze(this)
   }
 
   /**
-   * Writes the plan: to a temporary file beside `path`, synced, then renamed, so that there is never a part of one.
-   * @throws TensorRTError ERR_TRT_FILE
+   * Writes the plan and its sidecar. At every moment, killed or not, the plan at the path is the old or the new one whole, and its sidecar fits; savers in other threads
+   * and processes wait for each other (by `.<name>.lock` beside it, which stays). Needs the native addon.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN when the bytes were changed, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
    */
-  async save(path: string): Promise<void> {
-    if (typeof path !== 'string' || path === '') throw expected('a path', 'path', path)
-    const target = resolve(path)
-    const temporary = `${target}.${randomUUID()}.tmp`
-    try {
-      const file = await open(temporary, 'wx')
-      try {
-        await file.writeFile(this.bytes)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await rename(temporary, target)
-    } catch (error) {
-      await rm(temporary, { force: true })
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new TensorRTError('ERR_TRT_FILE', `Cannot save the plan as ${target}: ${reason}`, { cause: error, details: { path: target } })
-    }
+  async save(path: string | URL, options?: Abortable): Promise<void> {
+    const target = checkedPath(path)
+    const signal = checkedSignal(readOptions(options, ['signal'], 'save').signal)
+    signal?.throwIfAborted()
+    await writePlan(target, this, signal)
   }
+
+  /**
+   * Reads a plan, and finds out whether it is whole: by the SHA-256 in its sidecar, without one by the size in its header. Whether it runs here is
+   * found out when an engine opens it.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN, ERR_TRT_INVALID_ARGUMENT
+   */
+  static async load(path: string | URL, options?: Abortable): Promise<Plan> {
+    const { bytes, sha256, info } = await readChecked(path, { keep: true, hash: true, ...checkedAbort(options, 'load') })
+    return new Plan(bytes, info, sha256)
+  }
+
+  /**
+   * Says what a plan is, on any machine: a path, or bytes, of which only the header tells something.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN when it is damaged, ERR_TRT_INVALID_ARGUMENT
+   */
+  static async inspect(plan: string | URL | Uint8Array, options?: Abortable): Promise<PlanReport> {
+    const { signal } = checkedAbort(options, 'inspect')
+    if (isUint8Array(plan)) {
+      const info = headerInfo(checkedHeader(`The plan of ${plan.length} bytes`, plan))
+      return { size: plan.length, sha256: await sha256Of(plan, signal), source: 'header', info }
+    }
+    const { size, sha256, info, entry } = await readChecked(plan, { keep: false, hash: true, signal })
+    if (entry === undefined) return { size, sha256, source: 'header', info }
+    return { size, sha256, source: 'sidecar', info, savedAt: entry.savedAt, savedBy: entry.savedBy }
+  }
+}
+
+/** The plan that a build gave. */
+export async function builtPlan(result: NativeBuildResult, profiles: readonly NativeProfile[]): Promise<Plan<BuildInfo>> {
+  return planOf(new Uint8Array(result.plan), buildInfo(result, profiles))
+}
+
+/** A plan of bytes that TensorRT gave. */
+export async function planOf<Info extends PlanInfo>(bytes: Uint8Array, info: Info): Promise<Plan<Info>> {
+  return new Plan(bytes, info, await sha256Of(bytes))
+}
+
+async function readChecked(path: unknown, options: ReadOptions): Promise<ReadPlan> {
+  const source = checkedPath(path)
+  options.signal?.throwIfAborted()
+  const read = await readPlan(source, options)
+  if (!isPlan(read)) throw noPlan(source, read.head)
+  return read
+}
+
+function checkedAbort(options: unknown, owner: string): { readonly signal: AbortSignal | undefined } {
+  return { signal: checkedSignal(readOptions(options, ['signal'], owner).signal) }
 }

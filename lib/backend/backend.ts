@@ -1,4 +1,5 @@
 import type { DType, Tensor } from '../tensor.js'
+import type { NativeEngineAudit } from './native.js'
 
 /** The shapes that an optimization profile allows for one input. */
 export interface ProfileShapes {
@@ -93,6 +94,8 @@ export interface Backend {
   memory?(): EngineMemory
   /** The name by which other threads of the process find the engine. */
   share?(): string
+  /** Runs the engine layer by layer, beside its lanes; rejected at once when the signal is aborted. */
+  audit?(options: { readonly profile: number; readonly iterations: number }, signal: AbortSignal | undefined): Promise<NativeEngineAudit>
   /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */
   readonly concurrency?: number
 }

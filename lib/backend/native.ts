@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
@@ -46,6 +46,8 @@ export interface NativeBuildRequest extends NativeBuildOptions {
   readonly model?: Uint8Array
   readonly path?: string
   readonly profiles: readonly NativeProfile[]
+  /** 1: only parse. No profiles are needed, and of the result only what {@link NativeParseResult} names is there. */
+  readonly parseOnly?: 0 | 1
 }
 
 export interface NativeTensorFacts {
@@ -54,9 +56,9 @@ export interface NativeTensorFacts {
   readonly shape: readonly number[]
 }
 
-export interface NativeBuildResult {
-  readonly plan: ArrayBuffer
-  /** The library that built it, for people: "TensorRT-RTX 1.7.1". */
+/** What is known when the model is parsed. */
+export interface NativeParseResult {
+  /** The library that did it, for people: "TensorRT-RTX 1.7.1". */
   readonly library: string
   readonly kind: LibraryKind
   readonly version: string
@@ -65,12 +67,59 @@ export interface NativeBuildResult {
   readonly outputs: readonly NativeTensorFacts[]
   /** Layers of the parsed network, before TensorRT fused any. */
   readonly layers: number
+  readonly audit: NativeNetworkAudit
+  readonly parseMs: number
+}
+
+type Counts = Readonly<Record<string, number>>
+
+/** What the parsed network is made of; see NetworkAudit. */
+export interface NativeNetworkAudit {
+  readonly layers: number
+  readonly layerTypes: Counts
+  readonly outputTypes: Counts
+  readonly quantize: Counts
+  readonly dequantize: Counts
+  readonly weightBytes: number
+  readonly inputs: readonly NativeTensorFacts[]
+  readonly outputs: readonly NativeTensorFacts[]
+}
+
+/** What an audit of an engine found; see EngineAudit. */
+export interface NativeEngineAudit {
+  readonly layers: number
+  /** How much the plan tells: `detailed`, `layer_names_only`, `none`, or `unknown`. */
+  readonly verbosity: string
+  /** What TensorRT's inspector says, as JSON; empty where it says nothing. */
+  readonly document: string
+  /** The inputs' shapes, at which it ran. */
+  readonly shapes: readonly { readonly name: string; readonly shape: readonly number[] }[]
+  /** In the order in which the layers ran; names may come twice. */
+  readonly times: readonly { readonly name: string; readonly averageMs: number; readonly medianMs: number }[]
+}
+
+export interface NativeBuildResult extends NativeParseResult {
+  readonly plan: ArrayBuffer
   /** As the library itself reported them; lib/building/settings.ts gives them to users. */
   readonly settings: NativeOptions
   /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
   readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
-  readonly parseMs: number
   readonly buildMs: number
+  /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
+  readonly gpu?: { readonly name: string; readonly computeCapability: string }
+}
+
+/** Where a plan came from, as far as that decides where it runs; complete, with empty text for what is not known. */
+export interface NativePlanOrigin {
+  /** For messages: "model.plan was built by TensorRT 10.15.1 for NVIDIA A10 (8.6) on linux-x64". */
+  readonly description: string
+  /** 1: only the version that built it runs it. */
+  readonly exactVersion: 0 | 1
+  /** Of the GPU that it was built for. */
+  readonly gpu: string
+  readonly computeCapability: string
+  /** Where it runs too: on GPUs of that model only, of that compute capability, from Ampere on, or as TensorRT says. */
+  readonly reach: 'model' | 'computeCapability' | 'ampere' | 'any'
 }
 
 /** full: builder and runtime; lean, dispatch: runtimes for version-compatible plans; rtx: TensorRT-RTX. */
@@ -142,6 +191,10 @@ export interface NativeEngine {
   stats(): EngineStats
   memory(): Omit<EngineMemory, 'host'>
   share(): string
+  audit(options: { readonly profile: number; readonly iterations: number }): {
+    readonly promise: Promise<NativeEngineAudit>
+    cancel(): void
+  }
   close(): Promise<void>
 }
 
@@ -149,6 +202,41 @@ export interface NativeEngine {
 export interface NativeFileLock {
   /** Twice without harm. */
   release(): void
+}
+
+/** Where a plan is opened. */
+export interface NativePlanPlace {
+  readonly tensorrt: string
+  readonly device: number
+  readonly origin?: NativePlanOrigin
+}
+
+/** An ONNX model that weights come from: its bytes, or the path of its file. */
+export type NativeOnnxSource = { readonly model: Uint8Array } | { readonly path: string }
+
+/** Weights that a refitter can replace. */
+export interface NativeWeights {
+  readonly name: string
+  readonly dtype?: DType
+  readonly count?: number
+  readonly missing: boolean
+}
+
+/** What a refit gave. */
+export interface NativeRefitResult {
+  readonly plan: ArrayBuffer
+  readonly library: string
+  readonly kind: LibraryKind
+  readonly version: string
+}
+
+/** A plan whose weights are replaced; one call at a time. */
+export interface NativeRefitter {
+  weights(): Promise<NativeWeights[]>
+  set(name: string, dtype: DType, count: number, bytes: Uint8Array): Promise<void>
+  setFromOnnx(source: NativeOnnxSource): Promise<void>
+  refit(refittable: boolean): Promise<NativeRefitResult>
+  close(): Promise<void>
 }
 
 type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'since', number>>>>
@@ -166,13 +254,18 @@ export interface NativeAddon {
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   openEngine(
     plan: Uint8Array,
-    options: NativeSessionOptions & { readonly tensorrt: string; readonly device: number },
+    options: NativeSessionOptions & NativePlanPlace & { readonly weights?: NativeOnnxSource },
   ): Promise<NativeEngine>
+  openRefitter(plan: Uint8Array, options: NativePlanPlace): Promise<NativeRefitter>
   attachEngine(name: string, options: NativeSessionOptions): Promise<NativeEngine>
   /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */
   connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle: (count: number, objects: unknown[]) => void): void
   /** Calls back with each line of TensorRT up to the level (0 internal error … 4 verbose), until the result is called. */
   subscribeLog(level: number, listener: (severity: number, line: string) => void): () => void
+  /** Tells all subscribers of this process, in any of its threads, a line that TensorRT logged in a child process. */
+  tellLog(severity: number, line: string): void
+  /** The level of the subscriber that wants most; -1 where there is none. */
+  logLevel(): number
 }
 
 let loaded: NativeAddon | undefined
@@ -214,6 +307,12 @@ export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'package.json')) && dirname(folder) !== folder) folder = dirname(folder)
   return folder
+}
+
+/** As package.json has it: "0.1.0". */
+export function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }
+  return version
 }
 
 function firstLine(error: unknown): string {

@@ -2,7 +2,17 @@ import { capabilities } from '../capabilities.js'
 import type { Tensor } from '../tensor.js'
 import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
-import { fromNative, loadAddon, native, type NativeEngine, type NativeSessionOptions, tensorrtPath } from './native.js'
+import {
+  fromNative,
+  loadAddon,
+  native,
+  type NativeEngine,
+  type NativeEngineAudit,
+  type NativePlanOrigin,
+  type NativeOnnxSource,
+  type NativeSessionOptions,
+  tensorrtPath,
+} from './native.js'
 import { placed } from './results.js'
 
 /** How the lanes of an engine work; what a user left out has its default. */
@@ -13,16 +23,24 @@ export interface TensorRTOptions {
   readonly device: number
   /** The path of a TensorRT library, or of the folder that has it. */
   readonly tensorrt?: string | undefined
+  /** The ONNX model that the plan's weights are taken from before anything runs. */
+  readonly weights?: NativeOnnxSource | undefined
 }
 
 /**
  * Opens a plan on a GPU, off the main thread.
  * @throws TensorRTError ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY,
- * ERR_TRT_CUDA, ERR_TRT_DEVICE_LOST
+ * ERR_TRT_CUDA, ERR_TRT_DEVICE_LOST, ERR_TRT_WEIGHTS; with weights ERR_TRT_ONNX_PARSE, ERR_TRT_FILE
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html deserializeCudaEngine
  */
-export async function openTensorRT(plan: Uint8Array, { device, tensorrt }: TensorRTOptions, lanes: LaneOptions): Promise<Backend> {
-  return open(lanes, (addon) => addon.openEngine(plan, { ...lanes, device, tensorrt: tensorrtPath(tensorrt) }))
+export async function openTensorRT(
+  plan: Uint8Array,
+  { device, tensorrt, origin, weights }: TensorRTOptions & { readonly origin?: NativePlanOrigin },
+  lanes: LaneOptions,
+): Promise<Backend> {
+  const given = { ...(origin !== undefined && { origin }), ...(weights !== undefined && { weights }) }
+  const options = { ...lanes, device, tensorrt: tensorrtPath(tensorrt), ...given }
+  return open(lanes, (addon) => addon.openEngine(plan, options))
 }
 
 /** Lanes of one's own on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and those of openTensorRT */
@@ -50,6 +68,8 @@ class TensorRTBackend implements Backend {
   readonly outputs: Backend['outputs']
   readonly concurrency: number
   readonly #engine: NativeEngine
+  /** Audits under way, the aborted ones too, until nothing of them runs. */
+  readonly #audits = new Set<Promise<unknown>>()
 
   constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions) {
     this.#engine = engine
@@ -130,8 +150,19 @@ class TensorRTBackend implements Backend {
     return direct(() => this.#engine.share())
   }
 
-  close(): Promise<void> {
-    return native(() => this.#engine.close())
+  async audit(options: Parameters<NativeEngine['audit']>[0], signal: AbortSignal | undefined): Promise<NativeEngineAudit> {
+    const running = direct(() => this.#engine.audit(options))
+    const { promise } = running
+    const cancel = (): void => running.cancel()
+    const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))
+    this.#audits.add(ended)
+    signal?.addEventListener('abort', cancel, { once: true })
+    return native(() => promise).finally(() => signal?.removeEventListener('abort', cancel))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#audits)
+    await native(() => this.#engine.close())
   }
 }
 

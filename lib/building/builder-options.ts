@@ -19,6 +19,9 @@ export type ProfilingVerbosity = 'layerNames' | 'detailed' | 'none'
 export type HardwareCompatibility = 'none' | 'ampere+' | 'sameComputeCapability'
 export type RuntimePlatform = 'same' | 'windows-amd64'
 
+/** Where builds run: on a thread of this process, or in a process of their own. */
+export type Isolation = 'none' | 'process'
+
 /**
  * How plans are built. What is not given stays as TensorRT has it; what the loaded TensorRT lacks is ERR_TRT_UNSUPPORTED at the build, with both versions.
  * "10.6" below: TensorRT 10 from 10.6 on; every option is there in TensorRT 11 and TensorRT-RTX unless it says otherwise.
@@ -29,6 +32,11 @@ export interface BuilderOptions extends TimingCacheOptions {
   readonly tensorrt?: string
   /** The number of the GPU to build for; 0 unless given. TensorRT-RTX needs none. */
   readonly device?: number
+  /**
+   * 'process': builds run in child processes, so that a crash inside TensorRT rejects with ERR_TRT_CRASH and this process goes on, and an abort ends TensorRT's
+   * work at once. A process is used again until it dies, and ends with this one; as many builds run at once as the machine has cores. 'none' unless given.
+   */
+  readonly isolation?: Isolation
 
   /** The most device memory that a layer's temporary data may take: bytes, or "512MiB", "2GiB". setMemoryPoolLimit(kWORKSPACE) */
   readonly workspace?: number | string
@@ -102,7 +110,7 @@ export interface BuilderOptions extends TimingCacheOptions {
   readonly stripWeights?: boolean
   /**
    * Whether weights can be replaced later: all (true: BuilderFlag::kREFIT), with the same weights again ('identical': kREFIT_IDENTICAL), or only
-   * `refittableWeights` ('individual': kREFIT_INDIVIDUAL, 10.2).
+   * `refittableWeights` ('individual': kREFIT_INDIVIDUAL, 10.2). TensorRT-RTX needs a GPU's driver for this, and for `stripWeights`, where a model has weights.
    */
   readonly refit?: boolean | 'identical' | 'individual'
   /** The names of weights for refit 'individual'. INetworkDefinition::markWeightsRefittable (10.2) */

@@ -19,6 +19,9 @@ export interface RunningBuild {
   readonly ended: Promise<void>
 }
 
+/** How a builder builds: on a thread of this process, or in another one. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM */
+export type Build = (request: NativeBuildRequest, onProgress: ProgressListener | undefined, signal: AbortSignal | undefined) => RunningBuild
+
 /** Builds on a thread of this process; what the listener throws ends the build and rejects it. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM */
 export function buildInProcess(
   request: NativeBuildRequest,

@@ -3,7 +3,7 @@ import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
 import { readOptions } from '../options.js'
 import { type DType, dtypes } from '../tensor.js'
-import type { BuilderOptions } from './builder-options.js'
+import type { BuilderOptions, Isolation } from './builder-options.js'
 import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'
 
 export type * from './builder-options.js'
@@ -48,17 +48,18 @@ const checks = {
 } satisfies Partial<Record<keyof BuilderOptions, Check>>
 
 const known = [
-  ...(['tensorrt', 'device', 'inputFormats', 'outputFormats', 'layerPrecisions', 'layerOutputTypes'] as const),
+  ...(['tensorrt', 'device', 'isolation', 'inputFormats', 'outputFormats', 'layerPrecisions', 'layerOutputTypes'] as const),
   ...timingCacheOptions,
   ...(Object.keys(checks) as (keyof typeof checks)[]),
 ]
 
-/** The options as native code takes them. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedBuilderOptions(options: unknown): NativeBuildOptions {
+/** The options as native code takes them, and where it is to run. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { readonly isolation: Isolation } {
   const given = readOptions(options, known, 'Builder')
-  const { tensorrt, device = 0 } = given
+  const { tensorrt, device = 0, isolation = 'none' } = given
   if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
   if (!isInteger(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
+  if (isolation !== 'none' && isolation !== 'process') throw expected("'none' or 'process'", 'isolation', isolation)
   const values: Record<string, NativeOptionValue> = {}
   for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check][]) {
     const value = given[name]
@@ -73,7 +74,7 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions {
     layerOutputTypes: checkedLayerTypes(given.layerOutputTypes, 'layerOutputTypes', true),
   }
   checkTogether(native)
-  return { tensorrt: tensorrtPath(tensorrt), device, options: native, ...checkedTimingCache(given) }
+  return { isolation, tensorrt: tensorrtPath(tensorrt), device, options: native, ...checkedTimingCache(given) }
 }
 
 /** Options that make sense only with, or never with, others: TensorRT would pass over most of these without a word. */
@@ -85,13 +86,22 @@ function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOpti
   const rules: [boolean, string][] = [
     [values['excludeLeanRuntime'] === true && compatible !== true, 'excludeLeanRuntime needs versionCompatible: true'],
     [values['pluginsToSerialize'] !== undefined && compatible !== true, 'pluginsToSerialize needs versionCompatible: true'],
-    [hasLayers && values['precisionConstraints'] === undefined, `${layers} needs precisionConstraints: 'obey' or 'prefer'; without, TensorRT ignores it`],
+    [
+      hasLayers && values['precisionConstraints'] === undefined,
+      `${layers} needs precisionConstraints: 'obey' or 'prefer'; without, TensorRT ignores it`,
+    ],
     [hasLayers && strong, `${layers} needs a weakly typed network, not stronglyTyped: true`],
     [values['precisionConstraints'] !== undefined && strong, 'precisionConstraints needs a weakly typed network, not stronglyTyped: true'],
     [values['refit'] === 'individual' && values['refittableWeights'] === undefined, "refit: 'individual' needs refittableWeights"],
     [values['refittableWeights'] !== undefined && values['refit'] !== 'individual', "refittableWeights needs refit: 'individual'"],
-    [values['nativeInstanceNorm'] === false && (compatible === true || hardware !== 'none'), 'nativeInstanceNorm: false cannot go with versionCompatible or hardwareCompatibility'],
-    [Array.isArray(precision) && precision.includes('fp8') && hardware === 'ampere+', "precision 'fp8' cannot go with hardwareCompatibility: 'ampere+'"],
+    [
+      values['nativeInstanceNorm'] === false && (compatible === true || hardware !== 'none'),
+      'nativeInstanceNorm: false cannot go with versionCompatible or hardwareCompatibility',
+    ],
+    [
+      Array.isArray(precision) && precision.includes('fp8') && hardware === 'ampere+',
+      "precision 'fp8' cannot go with hardwareCompatibility: 'ampere+'",
+    ],
   ]
   const broken = rules.find(([isBroken]) => isBroken)
   if (broken !== undefined) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Option ${broken[1]}`)
@@ -206,7 +216,8 @@ function checkedLayerTypes(value: unknown, option: string, several: boolean): Na
     const owner = `${option} of '${name}'`
     if (name.split('*').length > 2) throw expected("a name with at most one '*'", option, name)
     const types: unknown[] = several && Array.isArray(entry) ? Array.from(entry as unknown[]) : [entry]
-    if (types.length === 0 || !types.every(isDType)) throw expected(`one of ${listed(dtypes)}${several ? ', or an array of them' : ''}`, owner, entry)
+    if (types.length === 0 || !types.every(isDType))
+      throw expected(`one of ${listed(dtypes)}${several ? ', or an array of them' : ''}`, owner, entry)
     return { name, types }
   })
 }

@@ -6,7 +6,9 @@ export function settingsOf({ values, inputFormats, outputFormats, layerPrecision
   const formats = (entries: NativeOptions['inputFormats']): unknown =>
     frozenRecord(entries.map(({ name, dtype, formats }) => [name, Object.freeze({ dtype, formats: Object.freeze([...formats]) })]))
   const settings = {
-    ...Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? Object.freeze([...(value as string[])]) : value])),
+    ...Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, Array.isArray(value) ? Object.freeze([...(value as string[])]) : value]),
+    ),
     refit: values['refit'] === 'all' ? true : values['refit'],
     inputFormats: formats(inputFormats),
     outputFormats: formats(outputFormats),

@@ -45,6 +45,7 @@ function checkedIntegers(value: unknown, name: string): number[] {
   const integers: unknown[] | undefined = Array.isArray(value) ? Array.from(value as unknown[]) : undefined
   if (integers === undefined) throw expected('an array of integers', name, value)
   const wrong = integers.findIndex((each) => !Number.isSafeInteger(each))
-  if (wrong >= 0) throw new TensorRTError('ERR_TRT_SHAPE', `Expected integers for ${name} but element ${wrong} is ${describe(integers[wrong])}`)
+  if (wrong >= 0)
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected integers for ${name} but element ${wrong} is ${describe(integers[wrong])}`)
   return integers as number[]
 }

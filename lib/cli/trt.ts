@@ -1,15 +1,12 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Command } from 'commander'
-import { packageRoot } from '../backend/native.js'
+import { packageVersion } from '../backend/native.js'
 import { TensorRTError } from '../errors.js'
 import { doctor } from './doctor.js'
 
 /** The command line: each command in a file of its own. */
 function program(): Command {
-  const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string }
-  const trt = new Command('trt').description('NVIDIA TensorRT from Node.js').version(version)
+  const trt = new Command('trt').description('NVIDIA TensorRT from Node.js').version(packageVersion())
   trt
     .command('doctor')
     .description('say what this machine has, what it can do, and what mends what is missing')

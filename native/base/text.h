@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nt {
@@ -32,6 +33,13 @@ inline std::string shapeText(const std::vector<int64_t>& shape) {
 inline std::string quoted(const std::string& name) {
   std::string text = "'";  // by appending, as above
   return text.append(name).append("'");
+}
+
+// Of ASCII, whatever the locale is.
+inline std::string lowercase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
 }
 
 inline const char* orEmpty(const char* text) noexcept { return text == nullptr ? "" : text; }

@@ -32,11 +32,6 @@ std::vector<uint8_t> readFile(const std::string& path) {
   return bytes;
 }
 
-TensorFacts factsOf(const tensorrt::Tensor& tensor) {
-  const auto dtype = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
-  return {tensor.name(), dtype ? tensorrt::dtypeName(*dtype) : "unknown", tensor.dimensions().vector()};
-}
-
 }  // namespace
 
 Result build(const tensorrt::Library& library, const Request& request, tensorrt::ProgressMonitor::Listener onProgress,
@@ -68,14 +63,13 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
     parseModel(parser, *network, bytes, request.path);
     result.parseMs = msSince(parseStart);
   }
+  result.audit = audit(*network);
+  if (request.parseOnly) return result;
+
   checkPrecision(*network, options, stronglyTyped);
   applyFormats(*network, options, stronglyTyped);
   applyLayerTypes(*network, options, result.settings);
   markRefittable(*network, options);
-  result.layers = network->layers();
-  for (int32_t i = 0; i < network->inputs(); ++i) result.inputs.push_back(factsOf(network->input(i)));
-  for (int32_t i = 0; i < network->outputs(); ++i) result.outputs.push_back(factsOf(network->output(i)));
-
   addProfiles(builder, *config, *network, request.profiles);
   config->setProgressMonitor(&monitor);
   readConfiguration(*config, parser, result.settings);

@@ -9,6 +9,7 @@
 
 #include "../tensorrt/interfaces.h"
 #include "../tensorrt/progress.h"
+#include "audit.h"
 #include "options.h"
 #include "timing_cache.h"
 
@@ -29,19 +30,14 @@ struct Request {
   std::vector<ProfileShapes> profiles;
   Options options;
   TimingCacheRequest timingCache;
-};
-
-struct TensorFacts {
-  std::string name;
-  std::string dtype;
-  std::vector<int64_t> shape;
+  // Stop after the parse: no profiles are needed, no configuration is made, and the result has no plan.
+  bool parseOnly = false;
 };
 
 struct Result {
+  // null where only the parse was asked for; then nothing of the configuration is known either
   std::unique_ptr<tensorrt::HostMemory> plan;
-  std::vector<TensorFacts> inputs;
-  std::vector<TensorFacts> outputs;
-  int32_t layers = 0;
+  NetworkAudit audit;
   // as the library itself reports them
   Options settings;
   std::optional<TimingCacheFacts> timingCache;  // where one was asked for

@@ -44,9 +44,10 @@ struct NumberRow {
 
 template <Enumerator Pool>
 constexpr NumberRow poolRow(const char* option, bool limit) {
-  return {option, Method::VBuilderConfig_setMemoryPoolLimit,
-          [](BuilderConfig& config, int64_t bytes) { config.setMemoryPoolLimit(Pool, static_cast<std::size_t>(bytes)); },
-          [](const BuilderConfig& config) { return static_cast<int64_t>(config.memoryPoolLimit(Pool)); }, limit};
+  return {
+      option, Method::VBuilderConfig_setMemoryPoolLimit,
+      [](BuilderConfig& config, int64_t bytes) { config.setMemoryPoolLimit(Pool, static_cast<std::size_t>(bytes)); },
+      [](const BuilderConfig& config) { return static_cast<int64_t>(config.memoryPoolLimit(Pool)); }, limit};
 }
 template <auto Set, auto Get>
 constexpr NumberRow numberRow(const char* option, Method setter) {
@@ -61,8 +62,8 @@ constexpr NumberRow kNumbers[] = {
         "optimizationLevel", Method::VBuilderConfig_setBuilderOptimizationLevel),
     numberRow<&BuilderConfig::setAvgTimingIterations, &BuilderConfig::avgTimingIterations>(
         "averageTiming", Method::VBuilderConfig_setAvgTimingIterations),
-    numberRow<&BuilderConfig::setMaxAuxStreams, &BuilderConfig::maxAuxStreams>(
-        "auxiliaryStreams", Method::VBuilderConfig_setMaxAuxStreams),
+    numberRow<&BuilderConfig::setMaxAuxStreams, &BuilderConfig::maxAuxStreams>("auxiliaryStreams",
+                                                                               Method::VBuilderConfig_setMaxAuxStreams),
     numberRow<&BuilderConfig::setMaxTactics, &BuilderConfig::maxTactics>("maxTactics",
                                                                          Method::VBuilderConfig_setMaxNbTactics),
 };
@@ -154,10 +155,14 @@ template <class T>
 void expectTaken(const Library& library, const T& asked, const T& reported) {
   if (asked == reported) return;
   const auto text = [](const T& value) {
-    if constexpr (std::is_same_v<T, std::string>) return value;
-    else if constexpr (std::is_same_v<T, Names>) return join(value);
-    else if constexpr (std::is_same_v<T, bool>) return std::string(value ? "true" : "false");
-    else return std::to_string(value);
+    if constexpr (std::is_same_v<T, std::string>)
+      return value;
+    else if constexpr (std::is_same_v<T, Names>)
+      return join(value);
+    else if constexpr (std::is_same_v<T, bool>)
+      return std::string(value ? "true" : "false");
+    else
+      return std::to_string(value);
   };
   throw Error("ERR_TRT_UNSUPPORTED",
               library.name() + " does not take " + text(asked) + " and stays with " + text(reported));
@@ -171,8 +176,10 @@ void setFlags(BuilderConfig& config, const Options& options) {
     const bool on = *given != row.inverted;
     if (!on && !library.has(row.flag)) continue;  // it is off where it does not exist
     forOption(row.option, [&] {
-      if (on) config.setFlag(row.flag);
-      else config.clearFlag(row.flag);
+      if (on)
+        config.setFlag(row.flag);
+      else
+        config.clearFlag(row.flag);
       expectTaken(library, *given, config.flag(row.flag) != row.inverted);
     });
   }
@@ -203,8 +210,8 @@ void setChoices(BuilderConfig& config, const Options& options) {
     forOption(row.option, [&] {
       library.require(row.setter);
       if (!hasChoice(library, row)) {
-        throw Error("ERR_TRT_UNSUPPORTED", "needs TensorRT 10 or 11; this is " + library.name() + ", which has option " +
-                                               row.insteadOnRtx + " instead");
+        throw Error("ERR_TRT_UNSUPPORTED", "needs TensorRT 10 or 11; this is " + library.name() +
+                                               ", which has option " + row.insteadOnRtx + " instead");
       }
       (config.*row.set)(library.number(named(library, row.names, *given)));
       expectTaken(library, *given, nameOf(library, row.names, (config.*row.get)()));
@@ -233,7 +240,8 @@ std::string exclusiveFlag(const BuilderConfig& config, std::span<const Name> nam
 Names namesOfBits(const Library& library, std::span<const Name> names, uint32_t bits) {
   Names found;
   for (const Name& each : names) {
-    if (library.has(each.enumerator) && (bits >> library.number(each.enumerator) & 1) != 0) found.emplace_back(each.name);
+    if (library.has(each.enumerator) && (bits >> library.number(each.enumerator) & 1) != 0)
+      found.emplace_back(each.name);
   }
   return found;
 }
@@ -297,9 +305,10 @@ void loadPlugins(tensorrt::Builder& builder, const Options& options) {
   if (paths == nullptr) return;
   for (const std::string& path : *paths) {
     if (builder.loadPlugins(path)) continue;
-    throw Error("ERR_TRT_FILE",
-                builder.library().name() + " cannot load the plugin library " + path + " (it has to export getCreators())",
-                {{"path", path}});
+    throw Error(
+        "ERR_TRT_FILE",
+        builder.library().name() + " cannot load the plugin library " + path + " (it has to export getCreators())",
+        {{"path", path}});
   }
 }
 
@@ -308,8 +317,10 @@ void configureParser(Parser& parser, const Options& options) {
   if (native == nullptr) return;
   forOption("nativeInstanceNorm", [&] {
     constexpr Enumerator flag = Enumerator::OnnxParserFlag_kNATIVE_INSTANCENORM;
-    if (*native) parser.setFlag(flag);
-    else parser.clearFlag(flag);
+    if (*native)
+      parser.setFlag(flag);
+    else
+      parser.clearFlag(flag);
     expectTaken(parser.library(), *native, parser.flag(flag));
   });
 }

@@ -16,13 +16,12 @@ struct Row {
   const char* name;
   Enumerator format;
 };
-constexpr Row kFormats[] = {
-    {"chw", Enumerator::TensorFormat_kLINEAR}, {"chw2", Enumerator::TensorFormat_kCHW2},
-    {"chw4", Enumerator::TensorFormat_kCHW4},  {"chw16", Enumerator::TensorFormat_kCHW16},
-    {"chw32", Enumerator::TensorFormat_kCHW32}, {"hwc", Enumerator::TensorFormat_kHWC},
-    {"hwc8", Enumerator::TensorFormat_kHWC8},  {"hwc16", Enumerator::TensorFormat_kHWC16},
-    {"dhwc", Enumerator::TensorFormat_kDHWC},  {"dhwc8", Enumerator::TensorFormat_kDHWC8},
-    {"cdhw32", Enumerator::TensorFormat_kCDHW32}};
+constexpr Row kFormats[] = {{"chw", Enumerator::TensorFormat_kLINEAR},   {"chw2", Enumerator::TensorFormat_kCHW2},
+                            {"chw4", Enumerator::TensorFormat_kCHW4},    {"chw16", Enumerator::TensorFormat_kCHW16},
+                            {"chw32", Enumerator::TensorFormat_kCHW32},  {"hwc", Enumerator::TensorFormat_kHWC},
+                            {"hwc8", Enumerator::TensorFormat_kHWC8},    {"hwc16", Enumerator::TensorFormat_kHWC16},
+                            {"dhwc", Enumerator::TensorFormat_kDHWC},    {"dhwc8", Enumerator::TensorFormat_kDHWC8},
+                            {"cdhw32", Enumerator::TensorFormat_kCDHW32}};
 
 uint32_t bitsOf(const Library& library, const Names& formats) {
   uint32_t bits = 0;
@@ -65,7 +64,8 @@ std::string dtypeOf(const Tensor& tensor) {
 void setType(Tensor& tensor, const std::string& wanted, bool stronglyTyped) {
   const std::string present = dtypeOf(tensor);
   if (present == wanted) return;
-  const std::string what = "Tensor '" + tensor.name() + "' is " + present + " in the model and cannot be made " + wanted;
+  const std::string what =
+      "Tensor '" + tensor.name() + "' is " + present + " in the model and cannot be made " + wanted;
   try {
     tensor.library().require(tensorrt::Method::VTensor_setType);
   } catch (const Error& error) {
@@ -95,7 +95,8 @@ void apply(const std::vector<Tensor>& tensors, const std::vector<TensorFormat>& 
   }
 }
 
-std::vector<TensorFormat> read(const std::vector<Tensor>& tensors, const std::vector<TensorFormat>& wanted, bool input) {
+std::vector<TensorFormat> read(const std::vector<Tensor>& tensors, const std::vector<TensorFormat>& wanted,
+                               bool input) {
   std::vector<TensorFormat> found;
   for (const TensorFormat& each : wanted) {
     const Tensor tensor = find(tensors, each.name, input);

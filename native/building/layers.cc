@@ -69,9 +69,10 @@ LayerTypes setPrecision(Layer& layer, const LayerTypes& entry) {
 LayerTypes setOutputTypes(Layer& layer, const LayerTypes& entry) {
   const int32_t outputs = layer.outputs();
   if (entry.types.size() != 1 && static_cast<int32_t>(entry.types.size()) != outputs) {
-    throw Error("ERR_TRT_INVALID_ARGUMENT",
-                "Option layerOutputTypes: layer '" + layer.name() + "' has " + std::to_string(outputs) +
-                    " outputs, and " + std::to_string(entry.types.size()) + " types were given: give one, or one for each");
+    throw Error("ERR_TRT_INVALID_ARGUMENT", "Option layerOutputTypes: layer '" + layer.name() + "' has " +
+                                                std::to_string(outputs) + " outputs, and " +
+                                                std::to_string(entry.types.size()) +
+                                                " types were given: give one, or one for each");
   }
   LayerTypes reported{layer.name(), {}};
   for (int32_t i = 0; i < outputs; ++i) {

@@ -97,16 +97,14 @@ std::string countText(const std::map<std::string, int>& counts) {
 }
 
 [[noreturn]] void refuse(const std::string& reason, const Row& row, const Census& census) {
-  const std::string cure = row.quantized ? "Put QuantizeLinear and DequantizeLinear of " + std::string(row.name) +
-                                               " into the ONNX model"
-                                         : "Convert the ONNX model's types to " +
-                                               std::string(tensorrt::dtypeName(row.type));
-  throw Error("ERR_TRT_PRECISION",
-              reason + " The model's tensors: " + countText(census.tensors) +
-                  "; its quantizing layers: " + countText(census.quantized) + ". " + cure,
-              {{"precision", row.name},
-               {"tensors", countText(census.tensors)},
-               {"quantized", countText(census.quantized)}});
+  const std::string cure =
+      row.quantized ? "Put QuantizeLinear and DequantizeLinear of " + std::string(row.name) + " into the ONNX model"
+                    : "Convert the ONNX model's types to " + std::string(tensorrt::dtypeName(row.type));
+  throw Error(
+      "ERR_TRT_PRECISION",
+      reason + " The model's tensors: " + countText(census.tensors) +
+          "; its quantizing layers: " + countText(census.quantized) + ". " + cure,
+      {{"precision", row.name}, {"tensors", countText(census.tensors)}, {"quantized", countText(census.quantized)}});
 }
 
 bool canBeWeak(const Library& library) { return library.has(Enumerator::BuilderFlag_kFP16); }

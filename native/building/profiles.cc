@@ -26,9 +26,7 @@ struct Input {
     return static_cast<std::size_t>(
         std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>()));
   }
-  std::string text() const {
-    return "'" + name + "' " + shapeText(shape) + (shapeTensor ? " (a shape tensor)" : "");
-  }
+  std::string text() const { return "'" + name + "' " + shapeText(shape) + (shapeTensor ? " (a shape tensor)" : ""); }
 };
 
 void checkShapeTensor(const Input& input) {
@@ -36,7 +34,6 @@ void checkShapeTensor(const Input& input) {
     throw Error("ERR_TRT_UNSUPPORTED", "Input " + input.text() + " " + what);
   };
   if (input.dynamic()) refuse("has no fixed number of values, which TensorRT needs of a shape tensor");
-  if (input.shape.size() > 1) refuse("has more than one dimension, which TensorRT does not take of a shape tensor");
   if (input.type != tensorrt::DType::int32 && input.type != tensorrt::DType::int64) {
     refuse("is of " + std::string(tensorrt::dtypeName(input.type)) + ": profiles give int32 and int64 values only");
   }

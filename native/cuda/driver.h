@@ -65,6 +65,9 @@ struct DeviceFacts {
   int multiprocessors = 0;
   // shares the host's memory, as on Jetson
   bool integrated = false;
+
+  // "8.6"
+  std::string computeCapability() const { return std::to_string(computeMajor) + "." + std::to_string(computeMinor); }
 };
 
 std::vector<DeviceFacts> listDevices(const Driver& driver);

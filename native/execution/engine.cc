@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "../base/text.h"
-#include "../tensorrt/plan.h"
+#include "../tensorrt/deserialize.h"
 
 namespace nt::execution {
 namespace {
@@ -31,22 +31,10 @@ bool isDynamic(const Shape& shape) {
 }  // namespace
 
 std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                     const void* plan, std::size_t size) {
-  device.makeCurrent();
-  const tensorrt::LogCapture log(library.log());
-  auto runtime = std::make_shared<tensorrt::Runtime>(library);
-  void* object = runtime->deserialize(plan, size);
-  if (object == nullptr) {
-    device.throwIfBroken("deserializeCudaEngine");
-    const auto header = tensorrt::readPlanHeader(plan, size);
-    const std::string reason = log.lastError();
-    Error error("ERR_TRT_PLAN", library.name() + " cannot load the plan of " + std::to_string(size) + " bytes" +
-                                    (header ? ", built by " + header->name() : "") + ": " +
-                                    (reason.empty() ? "no reason given" : reason));
-    error.attachLog(log.lines());
-    throw error;
-  }
-  return std::shared_ptr<Engine>(new Engine(device, std::make_shared<tensorrt::CudaEngine>(runtime, object)));
+                                     const void* plan, std::size_t size, const Prepare& prepare) {
+  auto engine = tensorrt::deserialize(library, device, plan, size);
+  if (prepare) prepare(engine);
+  return std::shared_ptr<Engine>(new Engine(device, std::move(engine)));
 }
 
 Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine)
@@ -143,6 +131,23 @@ IoTensor Engine::describe(const char* name, bool input) const {
     }
   }
   return tensor;
+}
+
+std::string Engine::profilingVerbosity() const {
+  const auto name = tensorrt::enumName("ProfilingVerbosity", engine_->profilingVerbosity(), library().family());
+  return lowercase(name.empty() ? "unknown" : name);
+}
+
+std::string Engine::inspect(const tensorrt::ExecutionContext& context) const {
+  void* object = engine_->createInspector();
+  if (object == nullptr) {
+    device_.throwIfBroken("createEngineInspector");
+    throw Error("ERR_TRT_EXECUTION", library().name() + " could not create an engine inspector");
+  }
+  tensorrt::EngineInspector inspector(engine_, object);
+  if (!inspector.setContext(context))
+    throw Error("ERR_TRT_EXECUTION", library().name() + ": setExecutionContext of the engine inspector failed");
+  return inspector.information();
 }
 
 void Engine::ContextDeleter::operator()(tensorrt::ExecutionContext* context) const {

@@ -1,6 +1,7 @@
 // A deserialized engine and what it says of its inputs and outputs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,9 +32,12 @@ struct IoTensor {
 // Shared by all lanes: weights are there once.
 class Engine {
  public:
-  // Makes `device` current on the calling thread. Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED and the errors of cuda/.
+  // What is done to an engine before anything uses it.
+  using Prepare = std::function<void(const std::shared_ptr<tensorrt::CudaEngine>&)>;
+  // Makes `device` current on the calling thread. Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED, the errors of cuda/ and
+  // what `prepare` throws.
   static std::shared_ptr<Engine> load(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                      const void* plan, std::size_t size);
+                                      const void* plan, std::size_t size, const Prepare& prepare = {});
 
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -59,6 +63,16 @@ class Engine {
 
   // The profile that takes these shapes with the least distance to its optimum. Throws ERR_TRT_SHAPE.
   int32_t profileFor(const Shapes& shapes) const;
+
+  int32_t layers() const { return engine_->layers(); }
+  // "detailed", "layer_names_only" or "none", as the plan was built.
+  std::string profilingVerbosity() const;
+  // The inspector's JSON document of the engine, at the shapes that the context is set to. Throws ERR_TRT_EXECUTION.
+  std::string inspect(const tensorrt::ExecutionContext& context) const;
+  // The best values of an input that the CPU reads; empty where TensorRT knows none.
+  std::vector<int64_t> profileValues(const char* input, int32_t profile, std::size_t count) const {
+    return engine_->profileValues(input, profile, tensorrt::Enumerator::OptProfileSelector_kOPT, count);
+  }
 
   // Deletes a context, or leaves it behind on a lost device.
   struct ContextDeleter {

@@ -11,6 +11,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   nt::node::exportCompletions(env, exports);
   nt::node::exportEngine(env, exports);
   nt::node::exportFileLock(env, exports);
+  nt::node::exportRefit(env, exports);
   nt::node::exportLog(env, exports);
   return exports;
 }

@@ -1,8 +1,11 @@
 // build(): ONNX → plan on a thread of its own.
 #include "../building/build.h"
 
+#include <optional>
+
 #include "../cuda/device.h"
 #include "../tensorrt/choose.h"
+#include "audit.h"
 #include "environment.h"
 #include "errors.h"
 #include "exports.h"
@@ -36,21 +39,10 @@ building::Request requestOf(const Napi::Object& options) {
   if (!options.Get("model").IsUndefined()) request.model = bytesOf(options.Get("model"), "model");
   request.options = optionsOf(options.Get("options"));
   request.timingCache = timingCacheOf(options.Get("timingCache"));
+  request.parseOnly = integerOf(options, "parseOnly", 0) != 0;
   const Napi::Array profiles = options.Get("profiles").As<Napi::Array>();
   for (uint32_t i = 0; i < profiles.Length(); ++i) request.profiles.push_back(profileOf(profiles.Get(i)));
   return request;
-}
-
-Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>& tensors) {
-  const Napi::Array array = Napi::Array::New(env);
-  for (const building::TensorFacts& tensor : tensors) {
-    const Napi::Object value = Napi::Object::New(env);
-    value.Set("name", tensor.name);
-    value.Set("dtype", tensor.dtype);
-    value.Set("shape", shapeValue(env, tensor.shape));
-    array.Set(array.Length(), value);
-  }
-  return array;
 }
 
 Napi::Object timingCacheValue(Napi::Env env, const building::TimingCacheFacts& facts) {
@@ -60,19 +52,34 @@ Napi::Object timingCacheValue(Napi::Env env, const building::TimingCacheFacts& f
   return value;
 }
 
-Napi::Value resultValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
+// The GPU that a plan is for; nothing where the library builds without one.
+std::optional<cuda::DeviceFacts> gpuOf(const tensorrt::Library& library, int device) {
+  if (library.buildsWithoutGpu()) return std::nullopt;
+  return cuda::listDevices(cuda::Driver::withDevice(device)).at(static_cast<std::size_t>(device));
+}
+
+void setGpu(Napi::Env env, Napi::Object& object, const std::optional<cuda::DeviceFacts>& gpu) {
+  if (!gpu) return;
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("name", gpu->name);
+  value.Set("computeCapability", gpu->computeCapability());
+  object.Set("gpu", value);
+}
+
+Napi::Object resultValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
   const Napi::Object value = Napi::Object::New(env);
-  const std::shared_ptr<tensorrt::HostMemory> plan = std::move(result.plan);
-  value.Set("plan", externalBuffer(env, plan->data(), plan->size(), plan));
   value.Set("library", library.name());
   value.Set("kind", tensorrt::kindName(library.kind()));
   value.Set("version", library.version().text());
-  value.Set("inputs", tensorsValue(env, result.inputs));
-  value.Set("outputs", tensorsValue(env, result.outputs));
-  value.Set("layers", result.layers);
+  const Napi::Object audit = auditValue(env, result.audit);
+  for (const char* name : {"inputs", "outputs", "layers"}) value.Set(name, audit.Get(name));
+  value.Set("audit", audit);
+  value.Set("parseMs", result.parseMs);
+  const std::shared_ptr<tensorrt::HostMemory> plan = std::move(result.plan);
+  if (plan == nullptr) return value;  // only parsed
+  value.Set("plan", externalBuffer(env, plan->data(), plan->size(), plan));
   value.Set("settings", settingsValue(env, result.settings));
   if (result.timingCache) value.Set("timingCache", timingCacheValue(env, *result.timingCache));
-  value.Set("parseMs", result.parseMs);
   value.Set("buildMs", result.buildMs);
   return value;
 }
@@ -122,7 +129,11 @@ Napi::Value build(const Napi::CallbackInfo& info) {
           const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device);
           if (!library.buildsWithoutGpu()) cuda::DeviceContext::get(device).makeCurrent();
           const auto result = std::make_shared<building::Result>(runBuild(library, *request, report, *cancelled));
-          return [&library, result](Napi::Env env) { return resultValue(env, library, *result); };
+          return [&library, result, gpu = gpuOf(library, device)](Napi::Env env) {
+            Napi::Object value = resultValue(env, library, *result);
+            setGpu(env, value, gpu);
+            return value;
+          };
         },
         [cancelled] { cancelled->store(true); });
 

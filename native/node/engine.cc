@@ -1,10 +1,12 @@
 // openEngine(), attachEngine() and the object that they give: a plan on a GPU, with lanes of its own.
 #include "../execution/registry.h"
-#include "../tensorrt/choose.h"
+#include "audit.h"
 #include "errors.h"
 #include "exports.h"
 #include "handle.h"
 #include "pinned.h"
+#include "plan_to_open.h"
+#include "refit.h"
 #include "values.h"
 
 namespace nt::node {
@@ -71,10 +73,6 @@ execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
     session.batching.pad = session.lane.pad;
   }
   return session;
-}
-
-EngineHandle& handleOf(const Napi::CallbackInfo& info) {
-  return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data());
 }
 
 // Ends a session off the JavaScript thread. What waits is not run when the environment ends first: nobody is there to
@@ -166,14 +164,6 @@ Napi::Value allocate(const Napi::CallbackInfo& info) {
   });
 }
 
-Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
-                     const std::shared_ptr<EngineHandle>& handle) {
-  auto* kept = new std::shared_ptr<EngineHandle>(handle);
-  const Napi::Function function = Napi::Function::New(env, callback, name, kept);
-  function.AddFinalizer([](Napi::Env, std::shared_ptr<EngineHandle>* data) { delete data; }, kept);
-  return function;
-}
-
 // The last function of the object is gone: whatever still runs ends on a thread of its own, not on JavaScript's.
 struct Dispose {
   void operator()(EngineHandle* handle) const {
@@ -219,6 +209,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
   value.Set("memory", bound(env, memory, "memory", handle));
   value.Set("allocate", bound(env, allocate, "allocate", handle));
   exportInference(env, value, handle);
+  value.Set("audit", bound(env, audit, "audit", handle));
   return value;
 }
 
@@ -239,22 +230,28 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
   });
 }
 
+// Before anything runs on the engine: its weights, where the user gave them, or the refusal of one that has none.
+execution::Engine::Prepare weighing(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                    const std::optional<refitting::OnnxSource>& weights) {
+  return [&library, &device, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
+    tensorrt::withLog(library.log(), [&] {
+      if (weights) return refitting::refitFromOnnx(device, engine, *weights);
+      refitting::refuseStripped(device, engine);
+    });
+  };
+}
+
 // openEngine(plan: Uint8Array, options): Promise<engine>
 Napi::Value openEngine(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    const auto plan = std::make_shared<std::vector<uint8_t>>(bytesOf(info[0], "plan"));
+    const PlanToOpen plan = planToOpen(info);
     const Napi::Object options = objectArgument(info, 1, "options");
-    const std::string path = stringOf(options, "tensorrt");
-    const int device = static_cast<int>(integerOf(options, "device", 0));
-    return openSession(info.Env(), options, [plan, path, device] {
-      const auto header = tensorrt::readPlanHeader(plan->data(), plan->size());
-      if (!header)
-        throw Error("ERR_TRT_PLAN",
-                    "The " + std::to_string(plan->size()) + " bytes do not begin as a TensorRT plan does");
-      const tensorrt::Library& library = tensorrt::chooseForPlan(path, *header);
-      // asked before TensorRT: without a driver its entry points return garbage
-      const cuda::DeviceContext& context = cuda::DeviceContext::get(device);
-      return execution::Engine::load(library, context, plan->data(), plan->size());
+    const auto weights =
+        std::make_shared<const std::optional<refitting::OnnxSource>>(onnxSourceOf(options.Get("weights")));
+    return openSession(info.Env(), options, [plan, weights] {
+      const auto [library, device] = plan.place();
+      return execution::Engine::load(library, device, plan.bytes->data(), plan.bytes->size(),
+                                     weighing(library, device, *weights));
     });
   });
 }
@@ -270,6 +267,18 @@ Napi::Value attachEngine(const Napi::CallbackInfo& info) {
 }
 
 }  // namespace
+
+EngineHandle& handleOf(const Napi::CallbackInfo& info) {
+  return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data());
+}
+
+Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
+                     const std::shared_ptr<EngineHandle>& handle) {
+  auto* kept = new std::shared_ptr<EngineHandle>(handle);
+  const Napi::Function function = Napi::Function::New(env, callback, name, kept);
+  function.AddFinalizer([](Napi::Env, std::shared_ptr<EngineHandle>* data) { delete data; }, kept);
+  return function;
+}
 
 void exportEngine(Napi::Env env, Napi::Object exports) {
   exports.Set("openEngine", Napi::Function::New(env, openEngine));

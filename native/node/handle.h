@@ -31,6 +31,11 @@ struct EngineHandle {
 napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback,
                          const std::shared_ptr<EngineHandle>& handle);
 
+// A function of the engine's object, likewise; it finds the handle by handleOf().
+Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
+                     const std::shared_ptr<EngineHandle>& handle);
+EngineHandle& handleOf(const Napi::CallbackInfo& info);
+
 // The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel, setTarget.
 void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 

@@ -1,4 +1,4 @@
-// subscribeLog(): what TensorRT says, for whoever listens.
+// subscribeLog(): what TensorRT says, for whoever listens; tellLog(), logLevel(): what it says in our child processes.
 #include "../tensorrt/logger.h"
 #include "environment.h"
 #include "errors.h"
@@ -34,10 +34,27 @@ Napi::Value subscribeLog(const Napi::CallbackInfo& info) {
   });
 }
 
+// tellLog(severity: number, line: string)
+Napi::Value tellLog(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    if (!info[0].IsNumber() || !info[1].IsString()) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a severity and a line");
+    }
+    tensorrt::tellLog(info[0].As<Napi::Number>().Int32Value(), info[1].As<Napi::String>());
+    return info.Env().Undefined();
+  });
+}
+
+Napi::Value logLevel(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), tensorrt::subscribedLevel());
+}
+
 }  // namespace
 
 void exportLog(Napi::Env env, Napi::Object exports) {
   exports.Set("subscribeLog", Napi::Function::New(env, subscribeLog));
+  exports.Set("tellLog", Napi::Function::New(env, tellLog));
+  exports.Set("logLevel", Napi::Function::New(env, logLevel));
 }
 
 }  // namespace nt::node

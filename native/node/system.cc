@@ -88,7 +88,7 @@ Napi::Object deviceValue(Napi::Env env, const cuda::DeviceFacts& device) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("index", device.index);
   value.Set("name", device.name);
-  value.Set("computeCapability", std::to_string(device.computeMajor) + "." + std::to_string(device.computeMinor));
+  value.Set("computeCapability", device.computeCapability());
   value.Set("memory", static_cast<double>(device.memory));
   value.Set("multiprocessors", device.multiprocessors);
   value.Set("integrated", device.integrated);

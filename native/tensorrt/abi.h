@@ -29,6 +29,14 @@ struct Dims {
 };
 static_assert(sizeof(Dims) == 72 && offsetof(Dims, d) == 8);
 
+// nvinfer1::Weights: elements of a DataType's number that somebody else owns
+struct Weights {
+  int32_t type = 0;
+  const void* values = nullptr;
+  int64_t count = 0;
+};
+static_assert(sizeof(Weights) == 24 && offsetof(Weights, count) == 16);
+
 // nvinfer1::InterfaceInfo
 struct InterfaceInfo {
   const char* kind;

@@ -19,12 +19,6 @@ std::string listed(const std::vector<std::string>& reasons) {
                                         ", or set TENSORRT_PATH to the folder that holds libnvinfer");
 }
 
-// Whether a plan of another version may run: within a major version TensorRT itself decides (version-compatible plans).
-bool accepts(const Library& library, const PlanHeader& plan) {
-  if ((library.kind() == Kind::rtx) != plan.rtx) return false;
-  return !plan.version || plan.version->major == library.version().major;
-}
-
 }  // namespace
 
 const Library& chooseForBuilding(const std::string& explicitPath, int device) {
@@ -51,23 +45,30 @@ const Library& chooseForBuilding(const std::string& explicitPath, int device) {
   throwNoneFound("No TensorRT that can build was found", reasons);
 }
 
-const Library& chooseForPlan(const std::string& explicitPath, const PlanHeader& plan) {
+const Library& chooseForPlan(const std::string& explicitPath, const PlanHeader& plan, const PlanOrigin& origin) {
   std::vector<std::string> reasons;
   std::string others;
   for (const Found& found : findLibraries(explicitPath)) {
     try {
       const Library& library = Library::open(found.path);
-      if (accepts(library, plan)) return library;
+      if (accepts(library, plan, origin)) return library;
       others += (others.empty() ? "" : ", ") + library.name() + " at " + library.path();
     } catch (const Error& error) {
       reasons.push_back(error.what());
     }
   }
   if (!others.empty()) {
-    throw Error("ERR_TRT_PLAN", "The plan was built by " + plan.name() + ", but this machine has only " + others,
+    throw Error("ERR_TRT_PLAN", origin.text(plan) + ", but this machine has only " + others,
                 {{"plan", plan.name()}, {"found", others}});
   }
   throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons);
+}
+
+const Library& chooseForPlan(const std::string& explicitPath, const void* plan, std::size_t size,
+                             const PlanOrigin& origin) {
+  const auto header = readPlanHeader(plan, size);
+  if (header) return chooseForPlan(explicitPath, *header, origin);
+  throw Error("ERR_TRT_PLAN", "The " + std::to_string(size) + " bytes do not begin as a TensorRT plan does");
 }
 
 }  // namespace nt::tensorrt

@@ -24,4 +24,12 @@ int32_t enumNumber(Enumerator enumerator, Family family, const Version& version)
   return hasSlot(slot, family, version) ? slot.index : -1;
 }
 
+std::string_view enumName(std::string_view enumeration, int32_t number, Family family) noexcept {
+  for (const EnumRow& row : kRows) {
+    if (enumeration != row.enumeration || row.slots[static_cast<std::size_t>(family)].index != number) continue;
+    return std::string_view(row.enumerator).substr(1);
+  }
+  return {};
+}
+
 }  // namespace nt::tensorrt

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "methods.h"
 
@@ -28,5 +29,8 @@ std::span<const EnumRow, kEnumerators> enumRows() noexcept;
 int32_t enumNumber(Enumerator enumerator, Family family) noexcept;
 // The same for one version of the family: -1 where the enumerator came later.
 int32_t enumNumber(Enumerator enumerator, Family family, const Version& version) noexcept;
+
+// "MATRIX_MULTIPLY": the enumerator of that number without its k; empty where the table has none.
+std::string_view enumName(std::string_view enumeration, int32_t number, Family family) noexcept;
 
 }  // namespace nt::tensorrt

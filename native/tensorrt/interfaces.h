@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "dtype.h"
 #include "library.h"
@@ -77,6 +78,8 @@ class Layer : public Reference {
   int32_t precision() const { return call<Method::VLayer_getPrecision>(); }
   void setOutputType(int32_t i, int32_t type) { call<Method::VLayer_setOutputType>(i, type); }
   int32_t outputType(int32_t i) const { return call<Method::VLayer_getOutputType>(i); }
+  // The weights that the layer itself holds: those of a convolution, a deconvolution, a scale or a constant.
+  std::vector<Weights> weights() const;
 
  private:
   std::optional<Tensor> tensor(void* object) const {
@@ -249,6 +252,7 @@ class CudaEngine : public Owned {
   CudaEngine(const std::shared_ptr<Runtime>& runtime, void* object) : Owned(runtime->library(), object, runtime) {}
   std::string name() const;
   int32_t profiles() const { return call<Method::VCudaEngine_getNbOptimizationProfiles>(); }
+  bool isRefittable() const { return call<Method::VCudaEngine_isRefittable>(); }
   int32_t ioTensors() const { return call<Method::VCudaEngine_getNbIOTensors>(); }
   const char* ioTensorName(int32_t i) const { return call<Method::VCudaEngine_getIOTensorName>(i); }
   Dims shape(const char* tensor) const { return call<Method::VCudaEngine_getTensorShape>(tensor); }
@@ -267,6 +271,12 @@ class CudaEngine : public Owned {
   Dims profileShape(const char* tensor, int32_t profile, Enumerator selector) const {
     return call<Method::VCudaEngine_getProfileShape>(tensor, profile, library().number(selector));
   }
+  int32_t layers() const { return call<Method::VCudaEngine_getNbLayers>(); }
+  int32_t profilingVerbosity() const { return call<Method::VCudaEngine_getProfilingVerbosity>(); }
+  // the inspector's object, or null
+  void* createInspector() const { return call<Method::VCudaEngine_createEngineInspector>(); }
+  // The values of a shape tensor that a profile was built for; empty where the library knows none.
+  std::vector<int64_t> profileValues(const char* tensor, int32_t profile, Enumerator selector, std::size_t count) const;
   // bytes of scratch memory that a context takes
   int64_t contextMemory() const {
     if (library().has(Method::VCudaEngine_getDeviceMemorySizeV2))
@@ -301,6 +311,23 @@ class ExecutionContext : public Owned {
     return call<Method::VExecutionContext_setOutputAllocator>(tensor, allocator);
   }
   bool enqueue(void* stream) { return call<Method::VExecutionContext_enqueueV3>(stream); }
+  // `profiler` (see profiler.h) must outlive the context, or be replaced by null. From then on an enqueue waits for its
+  // stream, and tells the profiler how long each layer took before it returns.
+  void setProfiler(void* profiler) {
+    call<Method::VExecutionContext_setEnqueueEmitsProfile>(true);
+    call<Method::VExecutionContext_setProfiler>(profiler);
+  }
+};
+
+class EngineInspector : public Owned {
+ public:
+  EngineInspector(const std::shared_ptr<CudaEngine>& engine, void* object) : Owned(engine->library(), object, engine) {}
+  // With a context whose shapes are set, formats and types are told where shapes are dynamic too.
+  bool setContext(const ExecutionContext& context) {
+    return call<Method::VEngineInspector_setExecutionContext>(static_cast<const void*>(context.get()));
+  }
+  // A JSON document about all layers; empty where TensorRT gives none.
+  std::string information() const;
 };
 
 }  // namespace nt::tensorrt

@@ -88,6 +88,7 @@ Library::Library(const std::string& path) {
   kind_ = kindOf(path_);
   family_ = familyOf(kind_, version_);
   createBuilder_ = reinterpret_cast<Create>(symbol("createInferBuilder_INTERNAL"));
+  createRefitter_ = reinterpret_cast<CreateFrom>(symbol("createInferRefitter_INTERNAL"));
   for (std::size_t i = 0; i < kMethods; ++i) {
     index_[i] = static_cast<int16_t>(methodIndex(methodRows()[i], family_, version_));
   }
@@ -139,6 +140,13 @@ void* Library::createBuilder() const {
   return builder;
 }
 
+void* Library::createRefitter(void* engine) const {
+  if (createRefitter_ == nullptr) {
+    throw Error("ERR_TRT_UNSUPPORTED", "The " + name() + " at " + path_ + " has no refitter");
+  }
+  return createRefitter_(engine, logger_, versionNumber_);
+}
+
 const ParserLibrary& Library::parser() const {
   const std::lock_guard lock(parserMutex_);
   if (!parser_) parser_ = std::make_unique<ParserLibrary>(openParser());
@@ -161,7 +169,9 @@ ParserLibrary Library::openParser() const {
     if (create == nullptr || versionOf == nullptr) {
       throw Error("ERR_TRT_NO_LIBRARY", path + " is no ONNX parser of TensorRT");
     }
-    return {fileOf(create, path), reinterpret_cast<ParserLibrary::Create>(create), versionOf()};
+    auto* createRefitter = dlsym(handle, "createNvOnnxParserRefitter_INTERNAL");
+    return {fileOf(create, path), reinterpret_cast<ParserLibrary::Create>(create),
+            reinterpret_cast<ParserLibrary::Create>(createRefitter), versionOf()};
   }
   throw Error("ERR_TRT_NO_LIBRARY", "No ONNX parser was found for the " + name() + " at " + path_ + ": " + reasons);
 }

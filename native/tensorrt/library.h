@@ -18,10 +18,12 @@ const char* kindName(Kind kind) noexcept;
 
 // The ONNX parser that belongs to a library.
 struct ParserLibrary {
-  using Create = void* (*)(void* network, void* logger, int version);
+  // `from`: a network, or a refitter
+  using Create = void* (*)(void* from, void* logger, int version);
 
   std::string path;
   Create create = nullptr;
+  Create createRefitter = nullptr;
   int version = 0;
 };
 
@@ -50,6 +52,8 @@ class Library {
   // ERR_TRT_UNSUPPORTED, ERR_TRT_EXECUTION.
   void* createRuntime() const;
   void* createBuilder() const;
+  // null where it could not be made, and the log says why
+  void* createRefitter(void* engine) const;
 
   // The number of an enumerator that every version has.
   int32_t number(Enumerator enumerator) const noexcept { return enumNumber(enumerator, family_); }
@@ -80,6 +84,7 @@ class Library {
 
  private:
   using Create = void* (*)(void* logger, int version);
+  using CreateFrom = void* (*)(void* from, void* logger, int version);
 
   template <class Signature>
   struct Caller;
@@ -104,6 +109,7 @@ class Library {
   int versionNumber_ = 0;
   Create createRuntime_ = nullptr;
   Create createBuilder_ = nullptr;
+  CreateFrom createRefitter_ = nullptr;
   std::array<int16_t, kMethods> index_{};
   std::unique_ptr<Log> log_ = std::make_unique<Log>();
   void* logger_ = nullptr;

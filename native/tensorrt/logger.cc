@@ -69,6 +69,15 @@ void unsubscribeLog(int subscription) {
   subscriptions().all.erase(subscription);
 }
 
+void tellLog(int32_t severity, const std::string& line) { tellSubscribers(severity, line.c_str()); }
+
+int32_t subscribedLevel() {
+  const std::lock_guard lock(subscriptions().mutex);
+  int32_t level = -1;
+  for (const auto& [_, subscription] : subscriptions().all) level = std::max(level, subscription.level);
+  return level;
+}
+
 void* newLogger(Family family, Log& log) {
   if (family == Family::trt10) return new Logger10(log);
   return new LoggerVersioned(log);

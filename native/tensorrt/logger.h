@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "../base/error.h"
 #include "abi.h"
 
 namespace nt::tensorrt {
@@ -47,12 +48,28 @@ class LogCapture {
   std::vector<std::pair<int32_t, std::string>> lines_;  // no deque: that one allocates when it is empty too
 };
 
+// Runs `body`; an Error that it throws takes along what was logged meanwhile.
+template <class Body>
+auto withLog(Log& log, Body&& body) {
+  const LogCapture capture(log);
+  try {
+    return body();
+  } catch (Error& error) {
+    if (error.log().empty()) error.attachLog(capture.lines());
+    throw;
+  }
+}
+
 // Calls back, on TensorRT's thread, for every line of any library whose severity is at most `level` (0 internal error …
 // 4 verbose). The listener must not throw, and must not call in here.
 using LogListener = std::function<void(int32_t severity, const std::string& line)>;
 int subscribeLog(int32_t level, LogListener listener);
 // No call comes after it has returned.
 void unsubscribeLog(int subscription);
+// Tells the subscribers a line that a TensorRT in another process logged.
+void tellLog(int32_t severity, const std::string& line);
+// The level of the subscriber that wants most; -1 where there is none.
+int32_t subscribedLevel();
 
 // The ILogger object that the family's library calls. Lives as long as the process.
 void* newLogger(Family family, Log& log);

@@ -19,7 +19,7 @@ std::optional<PlanHeader> readPlanHeader(const void* plan, std::size_t size) noe
   if (!header.rtx && std::memcmp(bytes, "ftrt", 4) != 0) return std::nullopt;
   uint32_t layout = 0;
   if (size >= kHeader) std::memcpy(&layout, bytes + kLayout, sizeof layout);
-  if (!header.rtx && size >= kHeader && layout == 0) {
+  if (size >= kHeader && layout == 0) {
     header.version = Version{bytes[kVersion], bytes[kVersion + 1], bytes[kVersion + 2]};
   }
   return header;

@@ -11,7 +11,7 @@ namespace nt::tensorrt {
 struct PlanHeader {
   // built by TensorRT-RTX ("vtrt") rather than TensorRT ("ftrt")
   bool rtx = false;
-  // where the header tells it: trtexec --getPlanVersionOnly reads the same bytes
+  // where the header tells it: trtexec --getPlanVersionOnly reads the same bytes; lib/plan/header.ts says what was seen
   std::optional<Version> version;
   std::string name() const;
 };

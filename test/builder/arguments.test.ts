@@ -6,6 +6,69 @@ import { oneNode } from './models.js'
 
 const model = oneNode('Relu', ['N', 4])
 
+const needed = (what: string): RegExp => new RegExp(`Option .*${what}`)
+
+/** What TensorRT would pass over, or only find after a long build. */
+const refusedOptions: [string, unknown, RegExp][] = [
+  ['a precision that is none', { precision: 'fp64' }, /one or several of 'fp32', 'fp16'.* for precision\[0\]/],
+  ['no precision', { precision: [] }, /one or several of/],
+  ['fp32 besides another', { precision: ['fp32', 'fp16'] }, /'fp32' alone/],
+  ['a precision twice', { precision: ['fp16', 'fp16'] }, /each once, for precision/],
+  ['stronglyTyped of text', { stronglyTyped: 'yes' }, /true or false for stronglyTyped/],
+  ['tacticDram of 0', { tacticDram: 0 }, /number of bytes.* for tacticDram/],
+  ['averageTiming 0', { averageTiming: 0 }, /integer from 1 to 1000000 for averageTiming/],
+  ['maxTactics -1', { maxTactics: -1 }, /for maxTactics/],
+  ['auxiliaryStreams -1', { auxiliaryStreams: -1 }, /for auxiliaryStreams/],
+  ['a source that is none', { tacticSources: ['cuBLAS'] }, /'cublas'.* for tacticSources\[0\]/],
+  ['a source without an array', { tacticSources: 'cublas' }, /an array of 'cublas'/],
+  ['a feature that is none', { previewFeatures: ['x'] }, /for previewFeatures\[0\]/],
+  ['a verbosity that is none', { profilingVerbosity: 'verbose' }, /one of 'layerNames', 'detailed', 'none' for profilingVerbosity/],
+  ['compatibility that is none', { hardwareCompatibility: 'ampere' }, /one of 'none', 'ampere\+'/],
+  ['a platform that is none', { runtimePlatform: 'linux' }, /one of 'same', 'windows-amd64'/],
+  ['compute capability 86', { computeCapabilities: ['86'] }, /such as '8\.6'/],
+  ['no compute capability', { computeCapabilities: [] }, /'current', or an array/],
+  ['refit of text', { refit: 'all' }, /true, false, 'identical' or 'individual' for refit/],
+  ['plugins of numbers', { plugins: [1] }, /an array of texts for plugins\[0\]/],
+  ['a path with a null', { plugins: ['a\0b'] }, /an array of texts/],
+  ['formats of an array', { inputFormats: [] }, /an object of types and formats by tensor for inputFormats/],
+  ['a format that is none', { inputFormats: { x: { formats: ['nchw'] } } }, /'chw'.* for formats in inputFormats of 'x'\[0\]/],
+  ['no format', { outputFormats: { y: { formats: [] } } }, /one or more formats/],
+  ['neither type nor format', { outputFormats: { y: {} } }, /dtype, formats, or both/],
+  ['a type that is none', { inputFormats: { x: { dtype: 'half' } } }, /'float16'.* for dtype in inputFormats of 'x'/],
+  ["a format's misspelled key", { inputFormats: { x: { format: 'chw' } } }, /did you mean formats/],
+  ['a layer type that is none', { layerPrecisions: { a: 'half' }, precisionConstraints: 'obey' }, /for layerPrecisions of 'a'/],
+  ['several precisions of a layer', { layerPrecisions: { a: ['float16'] }, precisionConstraints: 'obey' }, /for layerPrecisions of 'a'/],
+  ['no output type', { layerOutputTypes: { a: [] }, precisionConstraints: 'obey' }, /or an array of them/],
+  ['two stars', { layerPrecisions: { 'a*b*': 'float16' }, precisionConstraints: 'obey' }, /at most one '\*'/],
+  ['constraints that are none', { precisionConstraints: 'none' }, /one of 'obey', 'prefer'/],
+  [
+    'layer types without constraints',
+    { layerPrecisions: { a: 'float16' } },
+    needed("layerPrecisions needs precisionConstraints: 'obey' or 'prefer'"),
+  ],
+  ['output types without constraints', { layerOutputTypes: { a: 'float16' } }, needed('layerOutputTypes needs precisionConstraints')],
+  [
+    'layer types of a strongly typed network',
+    { layerPrecisions: { a: 'float16' }, precisionConstraints: 'obey', stronglyTyped: true },
+    needed('needs a weakly typed network'),
+  ],
+  [
+    'constraints of a strongly typed network',
+    { precisionConstraints: 'obey', stronglyTyped: true },
+    needed('needs a weakly typed network'),
+  ],
+  ['no lean runtime in an incompatible plan', { excludeLeanRuntime: true }, needed('excludeLeanRuntime needs versionCompatible')],
+  ['plugins in an incompatible plan', { pluginsToSerialize: ['a.so'] }, needed('pluginsToSerialize needs versionCompatible')],
+  ['individual refit of nothing', { refit: 'individual' }, needed("refit: 'individual' needs refittableWeights")],
+  ['weights for another refit', { refit: true, refittableWeights: ['w'] }, needed("refittableWeights needs refit: 'individual'")],
+  [
+    'a plugin for norms in a compatible plan',
+    { nativeInstanceNorm: false, versionCompatible: true },
+    needed('nativeInstanceNorm: false cannot go'),
+  ],
+  ['fp8 on Ampere', { precision: 'fp8', hardwareCompatibility: 'ampere+' }, needed("'fp8' cannot go")],
+]
+
 t.test('options that cannot be are refused, by name', async (t) => {
   const rows: [string, unknown, RegExp][] = [
     ['an unknown option', { workspce: 1 }, /Unknown option "workspce".*did you mean workspace/],
@@ -15,6 +78,7 @@ t.test('options that cannot be are refused, by name', async (t) => {
     ['tf32 of text', { tf32: 'no' }, /true or false for tf32/],
     ['device 1.5', { device: 1.5 }, /number of a GPU for device/],
     ['a path that is none', { tensorrt: 5 }, /a path for tensorrt/],
+    ...refusedOptions,
     ['options that are none', 7, /an object for the options of Builder/],
   ]
   for (const [name, options, message] of rows) {

@@ -85,3 +85,15 @@ export function weightedModel(): Uint8Array {
   graph.output(graph.node('MatMul', [graph.input('x', 'float32', [1, 4]), weights], {}, { name: 'the-node' }), 'float32', [1, 4])
   return writeModel(graph.toModel())
 }
+
+/** y = x (24 elements) as rows of `size`, one value in a tensor of `rank` dimensions. */
+export function resizableModel(rank: number): Uint8Array {
+  const graph = new GraphBuilder({ name: 'resizable' })
+  const ints = (name: string, ...values: bigint[]): string =>
+    graph.constant(name, new Tensor('int64', BigInt64Array.from(values), [values.length]))
+  const x = graph.input('x', 'float32', [24])
+  const size = graph.node('Reshape', [graph.input('size', 'int64', Array<number>(rank).fill(1)), ints('one', 1n)])
+  const shape = graph.node('Concat', [ints('rest', -1n), size], { axis: 0 })
+  graph.output(graph.node('Reshape', [x, shape]), 'float32', ['a', 'b'])
+  return writeModel(graph.toModel())
+}

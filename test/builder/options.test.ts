@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { Builder, type BuilderOptions, type BuildOptions, type Plan } from '../../lib/index.js'
+import { Builder, type BuilderOptions, type BuildOptions, type BuildSettings, type BuildInfo, type Plan } from '../../lib/index.js'
 import { type Family, enums, minor, vtables } from '../facts/facts.js'
 import { controlFakes } from '../fake/control.js'
 import { useFakes } from '../native/fakes.js'
@@ -27,16 +27,61 @@ interface Version {
   readonly minor: number
   readonly path: string
   readonly control: (typeof trt10)['runtime']
+  readonly parser: (typeof trt10)['runtime']
 }
 const versions: Version[] = [
-  { family: 'trt10', name: 'TensorRT 10.15.1', minor: 15, path: fakes.trt10, control: trt10.runtime },
-  { family: 'trt11', name: 'TensorRT 11.4.0', minor: 4, path: fakes.trt11, control: trt11.runtime },
-  { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: join(old, 'trt10'), control: trt100.runtime },
+  { family: 'trt10', name: 'TensorRT 10.15.1', minor: 15, path: fakes.trt10, control: trt10.runtime, parser: trt10.parser },
+  { family: 'trt11', name: 'TensorRT 11.4.0', minor: 4, path: fakes.trt11, control: trt11.runtime, parser: trt11.parser },
+  { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: join(old, 'trt10'), control: trt100.runtime, parser: trt100.parser },
 ]
+
+const always = (): boolean => true
+
+/** Every setting, and the versions that have it: the compiler holds it against BuildSettings. */
+const settingNames: Record<keyof BuildSettings, (version: Version) => boolean> = {
+  workspace: always,
+  tacticDram: always,
+  tacticSharedMemory: always,
+  optimizationLevel: always,
+  averageTiming: always,
+  auxiliaryStreams: always,
+  tf32: always,
+  sparsity: always,
+  disableTimingCache: always,
+  compilationCache: always,
+  versionCompatible: always,
+  excludeLeanRuntime: always,
+  stripWeights: always,
+  profilingVerbosity: always,
+  refit: always,
+  tacticSources: always,
+  previewFeatures: always,
+  pluginsToSerialize: always,
+  precision: always,
+  stronglyTyped: always,
+  inputFormats: always,
+  outputFormats: always,
+  layerPrecisions: always,
+  layerOutputTypes: always,
+  hardwareCompatibility: always,
+  maxTactics: (version) => knows(version, 'VBuilderConfig.setMaxNbTactics'),
+  strictNans: (version) => knows(version, 'BuilderFlag.kSTRICT_NANS'),
+  monitorMemory: (version) => knows(version, 'BuilderFlag.kMONITOR_MEMORY'),
+  distributiveIndependence: (version) => knows(version, 'BuilderFlag.kDISTRIBUTIVE_INDEPENDENCE'),
+  runtimePlatform: (version) => knows(version, 'VBuilderConfig.setRuntimePlatform'),
+  computeCapabilities: (version) => knows(version, 'VBuilderConfig.setNbComputeCapabilities'),
+  nativeInstanceNorm: (version) => knows(version, 'OnnxParserFlag.kNATIVE_INSTANCENORM'),
+  precisionConstraints: () => false, // only where it was asked for
+}
 
 type Told = Record<string, number>
 
-async function build(version: Version, options: BuilderOptions, model = oneNode('Relu'), how?: BuildOptions): Promise<{ plan: Plan; told: Told }> {
+async function build(
+  version: Version,
+  options: BuilderOptions,
+  model = oneNode('Relu'),
+  how?: BuildOptions,
+): Promise<{ plan: Plan<BuildInfo>; told: Told }> {
   const plan = await new Builder({ tensorrt: version.path, ...options }).build(model, how)
   return { plan, told: version.control.stats().builds.at(-1) ?? {} }
 }
@@ -58,7 +103,8 @@ const hasMethod = ({ family, minor: own }: Version, name: string): boolean => {
   const [owner, method] = name.split('.') as [string, string]
   return (vtables[family].interfaces[owner] ?? []).some(([, signature, since]) => signature.startsWith(`${method}(`) && minor(since) <= own)
 }
-const knows = (version: Version, what: string): boolean => (what.startsWith('V') ? hasMethod(version, what) : numberOf(version, what) !== undefined)
+const knows = (version: Version, what: string): boolean =>
+  what.startsWith('V') ? hasMethod(version, what) : numberOf(version, what) !== undefined
 
 const bits = (version: Version, names: readonly string[]): number => names.reduce((sum, name) => sum + 2 ** number(version, name), 0)
 
@@ -75,7 +121,12 @@ interface Row {
   readonly model?: Uint8Array
 }
 
-const flag = (option: BuilderOptions, name: string, more: Partial<Row> = {}): Row => ({ option, needs: [`BuilderFlag.${name}`], flags: [name], ...more })
+const flag = (option: BuilderOptions, name: string, more: Partial<Row> = {}): Row => ({
+  option,
+  needs: [`BuilderFlag.${name}`],
+  flags: [name],
+  ...more,
+})
 const setter = (option: BuilderOptions, method: string, value: number, more: Partial<Row> = {}): Row => ({
   option,
   needs: [`VBuilderConfig.${method}`],
@@ -101,7 +152,12 @@ const preview = (feature: string, name: string): Row => ({
 const sources = (names: NonNullable<BuilderOptions['tacticSources']>, ...facts: string[]): Row => ({
   option: { tacticSources: names },
   needs: facts.map((each) => `TacticSource.${each}`),
-  told: (version) => ({ setTacticSources: bits(version, facts.map((each) => `TacticSource.${each}`)) }),
+  told: (version) => ({
+    setTacticSources: bits(
+      version,
+      facts.map((each) => `TacticSource.${each}`),
+    ),
+  }),
 })
 const format = (name: string, fact: string): Row => ({
   option: { inputFormats: { x: { formats: [name as never] } } },
@@ -142,7 +198,11 @@ const rows: Row[] = [
   choice({ profilingVerbosity: 'none' }, 'setProfilingVerbosity', 'ProfilingVerbosity.kNONE'),
   choice({ hardwareCompatibility: 'none' }, 'setHardwareCompatibilityLevel', 'HardwareCompatibilityLevel.kNONE'),
   choice({ hardwareCompatibility: 'ampere+' }, 'setHardwareCompatibilityLevel', 'HardwareCompatibilityLevel.kAMPERE_PLUS'),
-  choice({ hardwareCompatibility: 'sameComputeCapability' }, 'setHardwareCompatibilityLevel', 'HardwareCompatibilityLevel.kSAME_COMPUTE_CAPABILITY'),
+  choice(
+    { hardwareCompatibility: 'sameComputeCapability' },
+    'setHardwareCompatibilityLevel',
+    'HardwareCompatibilityLevel.kSAME_COMPUTE_CAPABILITY',
+  ),
   choice({ runtimePlatform: 'windows-amd64' }, 'setRuntimePlatform', 'RuntimePlatform.kWINDOWS_AMD64'),
   sources([]),
   sources(['jitConvolutions'], 'kJIT_CONVOLUTIONS'),
@@ -167,18 +227,27 @@ const rows: Row[] = [
     cdhw32: 'kCDHW32',
   }).map(([name, fact]) => format(name, fact)),
   {
-    option: { outputFormats: { [`Relu_0`]: { formats: ['chw', 'hwc8'] } } },
-    settings: {},
+    option: { outputFormats: { 'the-node': { formats: ['chw', 'hwc8'] } } },
+    settings: { outputFormats: { 'the-node': { dtype: 'float32', formats: ['chw', 'hwc8'] } } },
     needs: [],
-    model: oneNode('Relu'),
+    told: (version) => ({ 'formats.the-node': 2 ** number(version, 'TensorFormat.kLINEAR') + 2 ** number(version, 'TensorFormat.kHWC8') }),
   },
   { option: { nativeInstanceNorm: false }, needs: ['OnnxParserFlag.kNATIVE_INSTANCENORM'] },
   { option: { nativeInstanceNorm: true }, needs: ['OnnxParserFlag.kNATIVE_INSTANCENORM'] },
   { option: { computeCapabilities: ['8.6'] }, needs: ['VBuilderConfig.setNbComputeCapabilities'] },
-  { option: { versionCompatible: true, pluginsToSerialize: ['a.so', 'b.so'] }, needs: [], flags: ['kVERSION_COMPATIBLE'], told: () => ({ setPluginsToSerialize: 2 }) },
+  {
+    option: { versionCompatible: true, pluginsToSerialize: ['a.so', 'b.so'] },
+    needs: [],
+    flags: ['kVERSION_COMPATIBLE'],
+    told: () => ({ setPluginsToSerialize: 2 }),
+  },
   { option: { plugins: [fakes.plugin] }, settings: {}, needs: [], told: () => ({ plugins: 1 }) },
   { option: { precisionConstraints: 'obey' }, needs: ['BuilderFlag.kOBEY_PRECISION_CONSTRAINTS'], flags: ['kOBEY_PRECISION_CONSTRAINTS'] },
-  { option: { precisionConstraints: 'prefer' }, needs: ['BuilderFlag.kPREFER_PRECISION_CONSTRAINTS'], flags: ['kPREFER_PRECISION_CONSTRAINTS'] },
+  {
+    option: { precisionConstraints: 'prefer' },
+    needs: ['BuilderFlag.kPREFER_PRECISION_CONSTRAINTS'],
+    flags: ['kPREFER_PRECISION_CONSTRAINTS'],
+  },
   {
     option: { layerPrecisions: { 'the-*': 'float16' }, precisionConstraints: 'obey' },
     settings: { layerPrecisions: { 'the-node': 'float16' }, precisionConstraints: 'obey' },
@@ -205,6 +274,12 @@ for (const version of versions) {
     const plain = await build(version, {})
     t.equal(plain.told['flags'], bits(version, ['BuilderFlag.kTF32']), 'without options, nothing is touched')
     t.equal(plain.plan.info.library, version.name)
+    const expected = Object.entries(settingNames).filter(([, has]) => has(version))
+    t.same(
+      Object.keys(plain.plan.info.settings).sort(),
+      expected.map(([name]) => name).sort(),
+      'all settings that this version has are read back',
+    )
     for (const row of rows) {
       const name = JSON.stringify(row.option)
       if (!row.needs.every((each) => knows(version, each))) {
@@ -216,12 +291,236 @@ for (const version of versions) {
       }
       const { plan, told } = await build(version, row.option, row.model)
       const flags = [...(row.withoutTf32 ? [] : ['kTF32']), ...(row.flags ?? [])]
-      t.equal(told['flags'], bits(version, [...new Set(flags)].map((each) => `BuilderFlag.${each}`)), `${name}: flags`)
+      t.equal(
+        told['flags'],
+        bits(
+          version,
+          [...new Set(flags)].map((each) => `BuilderFlag.${each}`),
+        ),
+        `${name}: flags`,
+      )
       t.match(told, row.told?.(version) ?? {}, `${name}: ${JSON.stringify(row.told?.(version) ?? {})}`)
       t.match(plan.info.settings, row.settings ?? row.option, `${name} is read back`)
     }
-    const { traps, misuse } = version.control.stats()
-    t.same(traps, [], 'no method was called that this version lacks')
-    t.same(misuse, {}, 'no number was given that this version lacks')
+    for (const library of [version.control, version.parser]) {
+      const { traps, misuse } = library.stats()
+      t.same(traps, [], 'no method was called that this version lacks')
+      t.same(misuse, {}, 'no number was given that this version lacks')
+    }
   })
 }
+
+const [trt1015, trt114, oldest] = versions as [Version, Version, Version]
+const half = typedModel('float16')
+
+t.test('precisions of a weakly typed network are flags', async (t) => {
+  const flags = { fp16: 'kFP16', bf16: 'kBF16', int8: 'kINT8' } as const
+  for (const [precision, name] of Object.entries(flags) as [keyof typeof flags, string][]) {
+    const { plan, told } = await build(trt1015, { precision }, quantizedModel())
+    t.equal(told['flags'], bits(trt1015, ['BuilderFlag.kTF32', `BuilderFlag.${name}`]), precision)
+    t.same(plan.info.settings.precision, [precision])
+    t.equal(plan.info.settings.stronglyTyped, false)
+  }
+  const both = await build(trt1015, { precision: ['fp16', 'int8'] }, quantizedModel())
+  t.equal(both.told['flags'], bits(trt1015, ['BuilderFlag.kTF32', 'BuilderFlag.kFP16', 'BuilderFlag.kINT8']))
+  t.same((await build(trt1015, { precision: 'fp32' })).plan.info.settings.precision, [])
+  t.match(await failureOf(() => build(oldest, { precision: 'int4' })), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: 'BuilderFlag::kINT4 needs TensorRT 10.1; this is TensorRT 10.0.0',
+  })
+})
+
+t.test('a strongly typed network has its types from the model', async (t) => {
+  const strong = await build(trt1015, { stronglyTyped: true, precision: 'fp16' }, half)
+  t.equal(strong.told['flags'], bits(trt1015, ['BuilderFlag.kTF32']), 'no flag of a precision')
+  t.equal(
+    strong.told['networkFlags'],
+    bits(trt1015, ['NetworkDefinitionCreationFlag.kEXPLICIT_BATCH', 'NetworkDefinitionCreationFlag.kSTRONGLY_TYPED']),
+  )
+  t.match(strong.plan.info.settings, { stronglyTyped: true, precision: ['fp16'] })
+  const weak = await build(trt1015, { stronglyTyped: false })
+  t.equal(weak.told['networkFlags'], bits(trt1015, ['NetworkDefinitionCreationFlag.kEXPLICIT_BATCH']))
+  t.match((await build(trt114, { precision: 'bf16' }, typedModel('bfloat16'))).plan.info.settings, {
+    stronglyTyped: true,
+    precision: ['bf16'],
+  })
+  t.match((await build(trt114, { precision: 'int8', stronglyTyped: true }, quantizedModel())).plan.info.settings, { precision: ['int8'] })
+  t.match(await failureOf(() => build(trt114, { stronglyTyped: false })), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /stronglyTyped.*needs TensorRT 10; this is TensorRT 11\.4\.0/,
+  })
+})
+
+t.test('a precision that cannot be given is an error that says what the model has', async (t) => {
+  const refused: [string, Version, BuilderOptions, Uint8Array, RegExp][] = [
+    [
+      'fp16 of an FP32 model on 11',
+      trt114,
+      { precision: 'fp16' },
+      oneNode('Relu'),
+      /TensorRT 11\.4\.0 takes its types from the model, which has no 'fp16'.*need TensorRT 10.*2 float32.*Convert the ONNX model's types to float16/,
+    ],
+    ['bf16 of an FP16 model on 11', trt114, { precision: 'bf16' }, half, /no 'bf16'.*2 float16.*to bfloat16/],
+    [
+      'fp16 of an FP32 model, strongly typed on 10',
+      trt1015,
+      { precision: 'fp16', stronglyTyped: true },
+      oneNode('Relu'),
+      /TensorRT 10\.15\.1 was told to take its types from the model, which has no 'fp16'/,
+    ],
+    ['int8 without Q/DQ on 11', trt114, { precision: 'int8' }, half, /no 'int8'.*quantizing layers: none.*Put QuantizeLinear/],
+    ['fp8 of a model with int8', trt114, { precision: 'fp8' }, quantizedModel(), /no 'fp8'.*quantizing layers: 2 int8/],
+    [
+      'int8 without Q/DQ or calibrator on 10',
+      trt1015,
+      { precision: 'int8' },
+      oneNode('Relu'),
+      /'int8' needs quantizing layers in the model, or a calibrator/,
+    ],
+    ['one of two', trt1015, { precision: ['fp16', 'int8'] }, oneNode('Relu'), /'int8' needs/],
+    ['fp8 of a model with int8 on 10', trt1015, { precision: 'fp8' }, quantizedModel(), /'fp8' needs quantizing layers/],
+    ['int4 of a model with int8 on 10', trt1015, { precision: 'int4' }, quantizedModel(), /'int4' needs quantizing layers/],
+    ['int8 and fp8, weakly typed', trt1015, { precision: ['int8', 'fp8'] }, quantizedModel(), /'int8' and 'fp8' do not go together/],
+  ]
+  for (const [name, version, options, model, message] of refused) {
+    const before = version.control.stats().builds.length
+    t.match(await failureOf(() => build(version, options, model)), { code: 'ERR_TRT_PRECISION', message }, name)
+    t.equal(version.control.stats().builds.length, before, `${name}: nothing was built`)
+  }
+})
+
+t.test('names and types that do not fit the model', async (t) => {
+  const obey = { precisionConstraints: 'obey' } as const
+  const refused: [string, Version, BuilderOptions, Uint8Array, string, RegExp][] = [
+    [
+      'an input that is none',
+      trt1015,
+      { inputFormats: { X: { formats: ['chw'] } } },
+      half,
+      'ERR_TRT_UNKNOWN_INPUT',
+      /no input 'X'.*it has 'x'/,
+    ],
+    [
+      'an output that is none',
+      trt1015,
+      { outputFormats: { x: { formats: ['chw'] } } },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /no output 'x'.*it has 'the-node'/,
+    ],
+    [
+      "another type than a strongly typed model's",
+      trt1015,
+      { stronglyTyped: true, inputFormats: { x: { dtype: 'float32' } } },
+      half,
+      'ERR_TRT_DTYPE',
+      /'x' is float16 in the model and cannot be made float32 in a strongly typed/,
+    ],
+    [
+      'a layer that is none',
+      trt1015,
+      { ...obey, layerPrecisions: { 'the-node': 'float16', nope: 'float16' } },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /layerPrecisions: no layer of the model is named 'nope'/,
+    ],
+    [
+      'a pattern that fits none',
+      trt1015,
+      { ...obey, layerOutputTypes: { 'nope*': 'float16' } },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /no layer of the model is named 'nope\*'/,
+    ],
+    [
+      'two types for one output',
+      trt1015,
+      { ...obey, layerOutputTypes: { 'the-node': ['float16', 'float32'] } },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /has 1 outputs, and 2 types/,
+    ],
+    [
+      'weights that are none',
+      trt1015,
+      { refit: 'individual', refittableWeights: ['nope'] },
+      half,
+      'ERR_TRT_INVALID_ARGUMENT',
+      /no weights 'nope'/,
+    ],
+    ['a plugin library that is not there', trt114, { plugins: ['/no/such/plugin.so'] }, half, 'ERR_TRT_FILE', /\/no\/such\/plugin\.so/],
+    ['a library that has no plugins', trt114, { plugins: [fakes.cuda] }, half, 'ERR_TRT_FILE', /libcuda\.so\.1/],
+  ]
+  for (const [name, version, options, model, code, message] of refused) {
+    t.match(await failureOf(() => build(version, options, model)), { code, message }, name)
+  }
+  const same = await build(trt114, { inputFormats: { x: { dtype: 'float16' } } }, half)
+  t.equal(same.plan.info.settings.inputFormats['x']?.dtype, 'float16', 'the type that the model has already may be said on 11 too')
+})
+
+t.test('what the library does not take is no success', async (t) => {
+  const calls: [string, BuilderOptions][] = [
+    ['VBuilderConfig.setFlag', { strictNans: true }],
+    ['VBuilderConfig.setMaxAuxStreams', { auxiliaryStreams: 2 }],
+    ['VBuilderConfig.setTacticSources', { tacticSources: ['jitConvolutions'] }],
+    ['VBuilderConfig.setPreviewFeature', { previewFeatures: ['aliasedPluginIO1003'] }],
+    ['VBuilderConfig.setMemoryPoolLimit', { tacticSharedMemory: 4096 }],
+    ['VTensor.setAllowedFormats', { inputFormats: { x: { formats: ['hwc8'] } } }],
+    ['VTensor.setType', { inputFormats: { x: { dtype: 'float16' } } }],
+    ['VLayer.setPrecision', { precisionConstraints: 'obey', layerPrecisions: { 'the-node': 'float16' } }],
+    ['VLayer.setOutputType', { precisionConstraints: 'obey', layerOutputTypes: { 'the-node': 'float16' } }],
+  ]
+  for (const [call, options] of calls) {
+    // tensors and layers are the parser's: its library made them
+    const owner = /VTensor|VLayer/.test(call) ? trt10.parser : trt10.runtime
+    owner.failNth(call, 1)
+    t.match(await failureOf(() => build(trt1015, options)), { code: /^ERR_TRT_(UNSUPPORTED|DTYPE)$/, message: /TensorRT 10\.15\.1/ }, call)
+  }
+})
+
+t.test('the values of a shape tensor', async (t) => {
+  const range = { min: [1, -1], opt: [4, 6], max: [24, 24] }
+  for (const version of versions) {
+    const { told } = await build(version, {}, reshapeModel(), { shapes: [{ shape: range }, { shape: [4, 6] }] })
+    const expected: Told = {}
+    for (const [selector, name] of [
+      ['kMIN', 'min'],
+      ['kOPT', 'opt'],
+      ['kMAX', 'max'],
+    ] as const) {
+      const select = number(version, `OptProfileSelector.${selector}`)
+      for (const i of [0, 1]) {
+        expected[`values.0.shape.${select}.${i}`] = range[name][i] ?? NaN
+        expected[`values.1.shape.${select}.${i}`] = [4, 6][i] ?? NaN
+      }
+    }
+    t.match(told, expected, version.name)
+    const calls = version.control.stats().calls
+    const method = hasMethod(version, 'VOptimizationProfile.setShapeValuesV2') ? 'setShapeValuesV2' : 'setShapeValues'
+    t.equal(calls[`VOptimizationProfile.${method}`], 6, `by ${method}`)
+  }
+  const wide = { min: [1, 1], opt: [4, 6], max: [2 ** 40, 24] }
+  t.match(await failureOf(() => build(oldest, {}, reshapeModel(), { shapes: { shape: wide } })), {
+    code: 'ERR_TRT_UNSUPPORTED',
+    message: /setShapeValuesV2 needs TensorRT 10\.11; this is TensorRT 10\.0\.0/,
+  })
+  const refused: [string, object | undefined, string, RegExp][] = [
+    ['none', undefined, 'ERR_TRT_SHAPES_REQUIRED', /'shape' \[2\] is a shape tensor: give its min, opt and max values/],
+    ['too few', { min: [1], opt: [1], max: [1] }, 'ERR_TRT_SHAPE', /Expected 2 values/],
+    ['min above opt', { min: [5, 1], opt: [4, 6], max: [6, 6] }, 'ERR_TRT_SHAPE', /min ≤ opt ≤ max in value 0/],
+  ]
+  for (const [name, shape, code, message] of refused) {
+    t.match(
+      await failureOf(() => build(trt1015, {}, reshapeModel(), shape === undefined ? {} : { shapes: { shape: shape as never } })),
+      { code, message },
+      name,
+    )
+  }
+  t.match(
+    await failureOf(() => build(trt1015, {}, oneNode('Relu', ['N', 4]), { shapes: { x: { min: [-1, 4], opt: [1, 4], max: [2, 4] } } })),
+    {
+      code: 'ERR_TRT_SHAPE',
+      message: /no negative dimension/,
+    },
+  )
+})

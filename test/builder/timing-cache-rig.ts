@@ -25,7 +25,7 @@ export interface Building {
   readonly options?: object
 }
 
-/** Builds chains in a process of its own, with the fakes, and says so before it begins; a failure's code and message are printed. */
+/** Builds chains in a process of its own, with the fakes, and says "built" after each; a failure's code and message are printed. */
 export function startBuilding(
   cache: string,
   tensorrt: string,
@@ -38,11 +38,25 @@ export function startBuilding(
     import { chain } from ${url('./timing-cache-rig.js')}
     const builder = new Builder(${JSON.stringify({ tensorrt, timingCache: cache, ...options })})
     const models = Array.from({ length: ${to - from} }, (_, i) => chain(${from} + i))
-    ${options === undefined ? "process.stdout.write('ready\\n')" : ''}
     for (let i = 0; i < ${times}; i++) for (const model of models) {
-      try { await builder.build(model) } catch (e) { console.log(e.code, e.message); process.exit(1) }
+      try { await builder.build(model); process.stdout.write('built\\n') } catch (e) { console.log(e.code, e.message); process.exit(1) }
     }
   `
   const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...more }
   return spawn(process.execPath, ['--input-type=module', '-e', program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+}
+
+/** Kills it when it has built `count`, and somewhere on its way to the next one. */
+export function killOnTheWay(child: ChildProcess, count: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let built = 0
+    let last = performance.now()
+    child.once('error', reject).once('exit', () => (built < count ? reject(new Error(`ended after ${built} builds`)) : resolve()))
+    child.stdout?.on('data', (data) => {
+      const now = performance.now()
+      built += String(data).split('built').length - 1
+      if (built >= count) setTimeout(() => child.kill('SIGKILL'), Math.random() * (now - last))
+      last = now
+    })
+  })
 }

@@ -87,7 +87,7 @@ t.test('every enumeration value of the addon stands in the facts', { skip }, (t)
 function kindOf(type: string): string {
   if (type === 'void' || type === 'bool' || type === 'float') return type
   if (/[*&]$/.test(type) || type === 'cudaStream_t' || type === 'cudaEvent_t' || type === 'ErrorDesc') return 'pointer'
-  if (type === 'Dims') return 'memory'
+  if (type === 'Dims' || type === 'Weights') return 'memory'
   if (type === 'InterfaceInfo') return 'registers'
   return /^(std::)?(size_t|int64_t|uint64_t)$/.test(type) ? 'word' : 'int'
 }

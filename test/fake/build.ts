@@ -14,7 +14,7 @@ export interface Fakes {
   trt10: string
   trt11: string
   control: string
-  /** A library of plugins with none in it, for the fakes and for a real TensorRT. */
+  /** A library with one creator of plugins, for the fakes and for a real TensorRT. */
   plugin: string
   folder: string
 }

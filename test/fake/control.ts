@@ -41,7 +41,19 @@ export interface DriverStats {
 
 export interface TensorRTStats {
   live: Record<
-    'runtimes' | 'engines' | 'contexts' | 'hostMemories' | 'inspectors' | 'builders' | 'networks' | 'configs' | 'timingCaches' | 'parsers',
+    | 'runtimes'
+    | 'engines'
+    | 'contexts'
+    | 'hostMemories'
+    | 'inspectors'
+    | 'builders'
+    | 'networks'
+    | 'configs'
+    | 'timingCaches'
+    | 'parsers'
+    | 'refitters'
+    | 'parserRefitters'
+    | 'serializationConfigs',
     number
   >
   /** What an application must not do, by name: contextUsedByTwoThreads, engineDestroyedBeforeContext … */

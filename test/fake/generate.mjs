@@ -93,7 +93,7 @@ lines.push('}  // namespace nvinfer1', '')
 
 lines.push('namespace nvonnxparser {', 'using nvinfer1::IBuilderConfig;', 'using OnnxParserFlags = uint32_t;', 'class IRefitterObserver;')
 lines.push(...enumerations('nvonnxparser::'), 'class IParserError;')
-for (const name of ['IParserError', 'IParser'])
+for (const name of ['IParserError', 'IParser', 'IParserRefitter'])
   lines.push(`class ${name} {`, ' public:', ...body(name, returns[name], 'nvonnxparser'), '};')
 lines.push('}  // namespace nvonnxparser', '')
 
@@ -108,7 +108,10 @@ lines.push('inline constexpr TableFacts tables[] = {')
 for (const [name] of traps) lines.push(`  {"${name}", ${interfaces[name].length}, since${name}, methods${name}},`)
 lines.push('};')
 // The first minor version of every enumerator, to refuse those that an older library does not know.
-lines.push('struct EnumeratorFacts { char const* enumeration; int value; int since; };', 'inline constexpr EnumeratorFacts enumerators[] = {')
+lines.push(
+  'struct EnumeratorFacts { char const* enumeration; int value; int since; };',
+  'inline constexpr EnumeratorFacts enumerators[] = {',
+)
 for (const [name, values] of Object.entries(enums)) {
   for (const [value, since] of Object.values(values)) lines.push(`  {"${name}", ${value}, ${number(since)}},`)
 }

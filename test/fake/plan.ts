@@ -31,7 +31,9 @@ export interface FakeOp {
   type: string
   inputs: readonly string[]
   output: string
-  /** scale, offset, axis, keep, to, perm, shape: as the operation needs. */
+  /**
+   * scale, offset, axis, keep, to, perm, shape: as the operation needs. `ms`: what a profiler is told, for each execution in turn; `reported`: under which name.
+   */
   attributes?: Record<string, string | number | readonly number[]>
 }
 
@@ -42,7 +44,10 @@ export interface FakePlan {
   inputs: readonly FakePort[]
   outputs: readonly FakePort[]
   ops: readonly FakeOp[]
-  constants?: Record<string, { dtype: FakeType; shape: readonly number[]; data: Uint8Array }>
+  /** Without data: a weight that was stripped. */
+  constants?: Record<string, { dtype: FakeType; shape: readonly number[]; data?: Uint8Array }>
+  /** Whether constants of a floating type are weights that can be replaced. */
+  refit?: boolean
   profiles?: readonly FakeProfile[]
   aux?: number
   /** Device memory of a context and of the engine, in bytes. */
@@ -50,6 +55,8 @@ export interface FakePlan {
   weights?: number
   /** Milliseconds of one execution; else what the driver is told with computeMs. */
   computeMs?: number
+  /** What an inspector may tell; 'layer_names_only' unless given, as in TensorRT. */
+  verbosity?: 'layer_names_only' | 'none' | 'detailed'
 }
 
 const encoder = new TextEncoder()
@@ -68,7 +75,8 @@ function portLine(kind: 'input' | 'output', port: FakePort): string {
 
 export function fakePlan(spec: FakePlan): Uint8Array {
   const lines = [`name ${encode(spec.name ?? 'fake')}`, `aux ${spec.aux ?? 0}`, `memory ${spec.memory ?? 4096}`]
-  lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`)
+  lines.push(`verbosity ${['layer_names_only', 'none', 'detailed'].indexOf(spec.verbosity ?? 'layer_names_only')}`)
+  lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`, `refit ${spec.refit ? 1 : 0}`)
   for (const port of spec.inputs) lines.push(portLine('input', port))
   for (const port of spec.outputs) lines.push(portLine('output', port))
   for (const [index, profile] of (spec.profiles ?? []).entries()) {
@@ -79,9 +87,8 @@ export function fakePlan(spec: FakePlan): Uint8Array {
     }
   }
   for (const [name, { dtype, shape, data }] of Object.entries(spec.constants ?? {})) {
-    lines.push(
-      `const ${encode(name)} ${dtype} ${list(shape)} ${Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('hex')}`,
-    )
+    const bytes = data === undefined ? '-' : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('hex')
+    lines.push(`const ${encode(name)} ${dtype} ${list(shape)} ${bytes}`)
   }
   for (const op of spec.ops) {
     const attributes = Object.entries(op.attributes ?? {}).map(
@@ -96,8 +103,8 @@ export function fakePlan(spec: FakePlan): Uint8Array {
   const view = new DataView(plan.buffer)
   plan.set(encoder.encode('ftrt'))
   view.setUint32(4, 0, true) // the only layout of a header that trtexec reads too
-  view.setBigUint64(8, BigInt(body.length), true)
-  view.setBigUint64(16, hash, true)
+  view.setBigUint64(8, hash, true)
+  view.setBigUint64(16, BigInt(plan.length), true)
   plan.set((spec.version ?? [10, 15, 1]).slice(0, 4), 24)
   plan.set(body, 32)
   return plan

@@ -70,6 +70,8 @@ export const returns = {
     ...recorder,
     getNbLayers: 'int32_t',
     serialize: 'IHostMemory*',
+    createSerializationConfig: 'ISerializationConfig*',
+    serializeWithConfig: 'IHostMemory*',
     createExecutionContext: 'IExecutionContext*',
     createExecutionContextWithoutDeviceMemory: 'IExecutionContext*',
     createExecutionContextWithRuntimeConfig: 'IExecutionContext*',
@@ -165,8 +167,19 @@ export const returns = {
     setExecutionContextAllocationStrategy: 'void',
     getExecutionContextAllocationStrategy: 'ExecutionContextAllocationStrategy',
   },
-  VSerializationConfig: {},
-  VRefitter: {},
+  VSerializationConfig: { setFlags: 'bool', getFlags: 'SerializationFlags', clearFlag: 'bool', setFlag: 'bool', getFlag: 'bool' },
+  VRefitter: {
+    ...recorder,
+    refitCudaEngine: 'bool',
+    setNamedWeights: 'bool',
+    getMissingWeights: 'int32_t',
+    getAllWeights: 'int32_t',
+    getLogger: 'ILogger*',
+    setMaxThreads: 'bool',
+    getMaxThreads: 'int32_t',
+    unsetNamedWeights: 'bool',
+    getWeightsPrototype: 'Weights',
+  },
 
   VBuilder: {
     ...recorder,
@@ -336,5 +349,12 @@ export const returns = {
     getNbSubgraphs: 'int64_t',
     isSubgraphSupported: 'bool',
     getSubgraphNodes: 'int64_t*',
+  },
+  IParserRefitter: {
+    refitFromBytes: 'bool',
+    refitFromFile: 'bool',
+    getNbErrors: 'int32_t',
+    getError: 'IParserError const*',
+    clearErrors: 'void',
   },
 }

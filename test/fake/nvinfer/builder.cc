@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "config.h"
+#include "deaths.h"
 #include "network.h"
 
 namespace fake {
@@ -112,7 +113,7 @@ std::string fillProfile(Network& network, OptimizationProfile& from, Profile* to
 }
 
 // Phases within a phase, steps in each. False: cancelled.
-bool progress(IProgressMonitor* monitor, double stepMs, int steps) {
+bool progress(IProgressMonitor* monitor, const std::string& network, double stepMs, int steps) {
   if (!monitor) return true;
   const char* const phases[] = {"Tactic selection", "Weights", "Serialization"};
   monitor->phaseStart("Building engine", nullptr, 3);
@@ -122,6 +123,7 @@ bool progress(IProgressMonitor* monitor, double stepMs, int steps) {
     for (int s = 0; s < steps && going; ++s) {
       if (stepMs > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(stepMs));
       going = monitor->stepComplete(phases[p], s);
+      if (p == 1) dieIfWished(network, "step");
     }
     monitor->phaseFinish(phases[p]);
     if (going) going = monitor->stepComplete("Building engine", p);
@@ -144,9 +146,9 @@ void tellProfiles(const Config& config, std::map<std::string, long long>* told) 
 // What the real builder does not take together; empty when there is nothing.
 std::string contradiction([[maybe_unused]] Network& network, [[maybe_unused]] Config& config) {
 #if FAMILY == 10
-  for (const auto flag : {BuilderFlag::kFP16, BuilderFlag::kBF16, BuilderFlag::kINT8, BuilderFlag::kFP8,
-                          BuilderFlag::kINT4, BuilderFlag::kOBEY_PRECISION_CONSTRAINTS,
-                          BuilderFlag::kPREFER_PRECISION_CONSTRAINTS})
+  for (const auto flag :
+       {BuilderFlag::kFP16, BuilderFlag::kBF16, BuilderFlag::kINT8, BuilderFlag::kFP8, BuilderFlag::kINT4,
+        BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, BuilderFlag::kPREFER_PRECISION_CONSTRAINTS})
     if (network.strong() && config.has(flag)) return "a strongly typed network takes no flags for precisions";
   if (config.has(BuilderFlag::kINT8) && !config.calibrator && !network.quantizes())
     return "Calibrator is not being used, and the network has no scales";
@@ -175,6 +177,9 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     stepMs = library().buildStepMs, steps = library().buildSteps, version = library().version;
   }
   if (fail_) return refuse("told to fail");
+  if (const auto wished = wish(network.name, "stepMs"); !wished.empty()) stepMs = std::stod(wished);
+  if (const auto wished = wish(network.name, "steps"); !wished.empty()) steps = std::stoi(wished);
+  dieIfWished(network.name, "build");
   if (const auto wrong = contradiction(network, config); !wrong.empty()) return refuse(wrong);
   if (network.outputs.empty()) return refuse("Network must have at least one output");
   Program program = network.program;
@@ -194,6 +199,7 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     program.profiles.push_back(std::move(profile));
   }
   if (program.profiles.empty()) program.profiles.resize(1);
+  program.verbosity = static_cast<int>(config.getProfilingVerbosity());
   program.ports.clear();
   program.name = network.name.empty() ? "Unnamed Network 0" : network.name;
   Shapes inputs, all;
@@ -215,8 +221,12 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
                                        config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS));
       !wrong.empty())
     return refuse(wrong);
-  if (!progress(config.monitor, stepMs, steps)) return refuse("the build was cancelled by the progress monitor");
-  return hostMemory(wrapPlan(printProgram(program), version.major, version.minor, version.patch, 0));
+  // stripping a plan makes it refittable
+  const bool strip = config.getFlag(BuilderFlag::kSTRIP_PLAN);
+  program.refit = strip || config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL);
+  if (!progress(config.monitor, network.name, stepMs, steps))
+    return refuse("the build was cancelled by the progress monitor");
+  return hostMemory(wrapPlan(printProgram(program, !strip), version.major, version.minor, version.patch, 0));
 }
 
 }  // namespace

@@ -295,8 +295,19 @@ FAKE_API void fakeReset() {
 }
 
 FAKE_API std::size_t fakeStatsJson(char* buffer, std::size_t size) {
-  static const char* const kinds[kLiveKinds] = {"runtimes", "engines",  "contexts", "hostMemories", "inspectors",
-                                                "builders", "networks", "configs",  "timingCaches", "parsers"};
+  static const char* const kinds[kLiveKinds] = {"runtimes",
+                                                "engines",
+                                                "contexts",
+                                                "hostMemories",
+                                                "inspectors",
+                                                "builders",
+                                                "networks",
+                                                "configs",
+                                                "timingCaches",
+                                                "parsers",
+                                                "refitters",
+                                                "parserRefitters",
+                                                "serializationConfigs"};
   std::ostringstream out;
   out << "{\"live\":{";
   for (int i = 0; i < kLiveKinds; ++i) out << (i ? "," : "") << '"' << kinds[i] << "\":" << library().live[i];

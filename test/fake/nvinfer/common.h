@@ -40,6 +40,9 @@ enum Live {
   kConfigs,
   kTimingCaches,
   kParsers,
+  kRefitters,
+  kParserRefitters,
+  kSerializationConfigs,
   kLiveKinds
 };
 
@@ -73,8 +76,8 @@ struct Counted {
   ~Counted() { --library().live[kind]; }
 };
 
-// Whether the version that the library poses as has the enumerator; else that is misuse, which the real one may not even
-// notice.
+// Whether the version that the library poses as has the enumerator; else that is misuse, which the real one may not
+// even notice.
 bool knows(const char* enumeration, int value);
 
 void log(ILogger* logger, Severity severity, const std::string& text);

@@ -102,26 +102,28 @@ struct OptimizationProfile final : apiv::VOptimizationProfile {
   TYPE get##NAME() noexcept { return NAME##_; }
 
 // As above, for numbers of an enumeration: those that the version lacks are refused, and the old value stays.
-#define REMEMBER_ENUM(TYPE, START)                                                  \
-  TYPE TYPE##_ = START;                                                             \
-  void set##TYPE(TYPE value) noexcept {                                             \
-    METHOD("VBuilderConfig.set" #TYPE);                                             \
-    if (!knows(#TYPE, static_cast<int>(value)))                                     \
-      return logError(logger, "IBuilderConfig::set" #TYPE ": no such enumerator");  \
-    TYPE##_ = value;                                                                \
-    record("set" #TYPE, static_cast<long long>(value));                             \
-  }                                                                                 \
+#define REMEMBER_ENUM(TYPE, START)                                                 \
+  TYPE TYPE##_ = START;                                                            \
+  void set##TYPE(TYPE value) noexcept {                                            \
+    METHOD("VBuilderConfig.set" #TYPE);                                            \
+    if (!knows(#TYPE, static_cast<int>(value)))                                    \
+      return logError(logger, "IBuilderConfig::set" #TYPE ": no such enumerator"); \
+    TYPE##_ = value;                                                               \
+    record("set" #TYPE, static_cast<long long>(value));                            \
+  }                                                                                \
   TYPE get##TYPE() noexcept { return TYPE##_; }
 // And for counts that have a least value.
-#define REMEMBER_COUNT(RESULT, NAME, START, LEAST)                                        \
-  int32_t NAME##_ = START;                                                                \
-  RESULT set##NAME(int32_t value) noexcept {                                              \
-    METHOD("VBuilderConfig.set" #NAME);                                                   \
-    const bool fits = value >= (LEAST) && !fail_;                                         \
-    if (fits) NAME##_ = value, record("set" #NAME, value);                                \
-    else logError(logger, "IBuilderConfig::set" #NAME ": Parameter check failed");        \
-    return static_cast<RESULT>(fits);                                                     \
-  }                                                                                       \
+#define REMEMBER_COUNT(RESULT, NAME, START, LEAST)                              \
+  int32_t NAME##_ = START;                                                      \
+  RESULT set##NAME(int32_t value) noexcept {                                    \
+    METHOD("VBuilderConfig.set" #NAME);                                         \
+    const bool fits = value >= (LEAST) && !fail_;                               \
+    if (fits)                                                                   \
+      NAME##_ = value, record("set" #NAME, value);                              \
+    else                                                                        \
+      logError(logger, "IBuilderConfig::set" #NAME ": Parameter check failed"); \
+    return static_cast<RESULT>(fits);                                           \
+  }                                                                             \
   int32_t get##NAME() noexcept { return NAME##_; }
 
 struct Config final : apiv::VBuilderConfig, Counted {

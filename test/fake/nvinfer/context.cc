@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include "engine.h"
@@ -81,6 +82,7 @@ struct Context final : apiv::VExecutionContext, Counted {
   IErrorRecorder* recorder = nullptr;
   IProfiler* profiler = nullptr;
   bool emits = true;
+  std::size_t profiled = 0;  // executions that told a profiler
   std::string name;
   int32_t profile = 0;
   Shapes inputs;
@@ -163,9 +165,18 @@ struct Context final : apiv::VExecutionContext, Counted {
   ICudaEngine const& getEngine() noexcept { return *engine->self; }
   void setName(char const* n) noexcept { name = n ? n : ""; }
   char const* getName() noexcept { return name.c_str(); }
-  void setProfiler(IProfiler* p) noexcept { profiler = p; }
+  void setProfiler(IProfiler* p) noexcept {
+    METHOD("VExecutionContext.setProfiler");
+#if FAMILY != 10
+    if (p && std::strcmp(p->getInterfaceInfo().kind, "IProfiler")) misused("wrongInterface");
+#endif
+    profiler = p;
+  }
   IProfiler* getProfiler() noexcept { return profiler; }
-  void setEnqueueEmitsProfile(bool e) noexcept { emits = e; }
+  void setEnqueueEmitsProfile(bool e) noexcept {
+    METHOD("VExecutionContext.setEnqueueEmitsProfile");
+    emits = e;
+  }
   bool getEnqueueEmitsProfile() noexcept { return emits; }
   void setDeviceMemory(void* m) noexcept { userMemory = m; }
   void setDeviceMemoryV2(void* m, int64_t size) noexcept {
@@ -371,6 +382,23 @@ struct Context final : apiv::VExecutionContext, Counted {
     return bytesFor(p->type, bound);
   }
 
+  // Each operation's `ms`: one number, or one for each execution in turn. `reported`: a name of its own. With verbosity
+  // kNONE a layer's name is its index.
+  void reportTimes() {
+    const bool named = program->verbosity != static_cast<int>(ProfilingVerbosity::kNONE);
+    for (std::size_t i = 0; i < program->ops.size(); ++i) {
+      const Op& op = program->ops[i];
+      std::vector<float> times;
+      const auto given = op.attributes.find("ms");
+      std::istringstream in(given == op.attributes.end() ? "0.001" : given->second);
+      for (std::string time; std::getline(in, time, ',');) times.push_back(std::strtof(time.c_str(), nullptr));
+      const auto other = op.attributes.find("reported");
+      const std::string& name = other == op.attributes.end() ? op.outputs[0] : other->second;
+      profiler->reportLayerTime(named ? name.c_str() : std::to_string(i).c_str(), times[profiled % times.size()]);
+    }
+    ++profiled;
+  }
+
   void* allocate(const Port& port, std::size_t bytes, cudaStream_t stream) {
     auto* allocator = allocators[port.name];
     return allocator->reallocateOutputAsync(port.name.c_str(), address(port.name.c_str()),
@@ -385,6 +413,7 @@ struct Context final : apiv::VExecutionContext, Counted {
 bool Context::prepare(cudaStream_t stream) {
   const auto no = [&](const std::string& why) { return refuse("enqueueV3", why); };
   if (!memory && !userMemory && program->memory > 0) return no("the context has no device memory");
+  if (!program->complete()) return no("condition: the weights were stripped from the plan, and it was not refitted");
   if (!complete()) return no("condition: allInputDimensionsSpecified(). Not all input dimensions are specified");
   auto job = std::make_shared<Job>();
   job->program = program;
@@ -500,7 +529,7 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
   if (result) return refuse("enqueueV3", "Cuda Runtime (error " + std::to_string(result) + ")");
   if (profiler && emits && !capturing) {
     driver()->streamSynchronize(stream);
-    for (const auto& op : program->ops) profiler->reportLayerTime(op.outputs[0].c_str(), 0.001f);
+    reportTimes();
   }
   return true;
 }

@@ -28,10 +28,10 @@ ICudaEngine* Runtime::load(const std::string& plan) {
         "Current "
         "Version: " +
         std::to_string(version.minor) + ", Serialized Engine Version: " + std::to_string(plan[25]));
-  std::uint64_t length = 0, expected = 0, hash = 14695981039346656037ull;
-  std::memcpy(&length, &plan[8], 8);
-  std::memcpy(&expected, &plan[16], 8);
-  if (plan.size() != 32 + length)
+  std::uint64_t size = 0, expected = 0, hash = 14695981039346656037ull;
+  std::memcpy(&expected, &plan[8], 8);
+  std::memcpy(&size, &plan[16], 8);
+  if (plan.size() != size)
     return refuse(
         "Serialization assertion sizeRead == sizeExpected failed.Size specified in header does not match archive size");
   for (std::size_t i = 32; i < plan.size(); ++i) hash = (hash ^ static_cast<unsigned char>(plan[i])) * 1099511628211ull;
@@ -61,10 +61,10 @@ ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& reader) noexcept 
   // As the real one: the header first, then back to the start; some of it straight into device memory.
   std::string plan(32, '\0');
   if (reader.read(plan.data(), 32, nullptr) != 32 || !reader.seek(0, SeekPosition::kSET)) return load("");
-  std::uint64_t length = 0;
-  std::memcpy(&length, &plan[8], 8);
-  if (plan.compare(0, 4, "ftrt") || length > (1u << 30)) return load(plan);
-  plan.resize(32 + length);
+  std::uint64_t size = 0;
+  std::memcpy(&size, &plan[16], 8);
+  if (plan.compare(0, 4, "ftrt") || size < 32 || size > (1u << 30)) return load(plan);
+  plan.resize(size);
   std::size_t at = 0;
   while (at < plan.size()) {
     const auto got =
@@ -81,12 +81,14 @@ Engine::Engine(std::shared_ptr<const Program> p, std::string bytes, Runtime* run
       program(std::move(p)),
       plan(std::move(bytes)),
       logger(runtime->logger),
-      siblings(runtime->engines) {
+      siblings(runtime->engines),
+      stripped(!program->complete()) {
   ++*siblings;
 }
 
 Engine::~Engine() {
   if (*contexts) misused("engineDestroyedBeforeContext");
+  if (*refitters) misused("engineDestroyedBeforeRefitter");
   if (weights && haveContext()) driver()->free(weights);
   --*siblings;
 }
@@ -106,7 +108,7 @@ int32_t Engine::getNbLayers() noexcept {
 }
 IHostMemory* Engine::serialize() noexcept {
   METHOD("VCudaEngine.serialize");
-  return fail_ ? nullptr : hostMemory(plan);
+  return fail_ ? nullptr : hostMemory(bytes(!stripped, program->refit));
 }
 
 IExecutionContext* Engine::create(bool ownMemory) {
@@ -283,39 +285,13 @@ int32_t Engine::getNbAuxStreams() noexcept {
   return program->aux;
 }
 
-struct Inspector final : apiv::VEngineInspector, Counted {
-  std::shared_ptr<const Program> program;
-  IExecutionContext const* context = nullptr;
-  IErrorRecorder* recorder = nullptr;
-  std::string text;
-  explicit Inspector(std::shared_ptr<const Program> p) : Counted(kInspectors), program(std::move(p)) {}
-  static std::string layer(const Program& program, std::size_t index) {
-    const Op& op = program.ops[index];
-    return "{\"Name\": " + quoted(op.outputs[0]) + ", \"LayerType\": " + quoted(op.type) + "}";
-  }
-  bool setExecutionContext(IExecutionContext const* c) noexcept { return context = c, true; }
-  IExecutionContext const* getExecutionContext() noexcept { return context; }
-  char const* getLayerInformation(int32_t index, LayerInformationFormat) noexcept {
-    METHOD("VEngineInspector.getLayerInformation");
-    if (index < 0 || static_cast<std::size_t>(index) >= program->ops.size()) return nullptr;
-    text = layer(*program, static_cast<std::size_t>(index));
-    return text.c_str();
-  }
-  char const* getEngineInformation(LayerInformationFormat) noexcept {
-    METHOD("VEngineInspector.getEngineInformation");
-    text = "{\"Layers\": [";
-    for (std::size_t i = 0; i < program->ops.size(); ++i) text += (i ? ", " : "") + layer(*program, i);
-    text += "], \"Bindings\": [";
-    for (std::size_t i = 0; i < program->ports.size(); ++i) text += (i ? ", " : "") + quoted(program->ports[i].name);
-    text += "]}";
-    return text.c_str();
-  }
-  void setErrorRecorder(IErrorRecorder* r) noexcept { recorder = r; }
-  IErrorRecorder* getErrorRecorder() noexcept { return recorder; }
-};
+ProfilingVerbosity Engine::getProfilingVerbosity() noexcept {
+  METHOD("VCudaEngine.getProfilingVerbosity");
+  return static_cast<ProfilingVerbosity>(program->verbosity);
+}
 IEngineInspector* Engine::createEngineInspector() noexcept {
   METHOD("VCudaEngine.createEngineInspector");
-  return fail_ ? nullptr : new Public<IEngineInspector>(new Inspector(program), "VEngineInspector");
+  return fail_ ? nullptr : makeInspector(program);
 }
 
 }  // namespace fake
@@ -345,11 +321,4 @@ FAKE_API void* createInferRuntime_INTERNAL(void* logger, int version) noexcept {
            nullptr;
   if (fail_) return logError(l, "createInferRuntime: told to fail"), nullptr;
   return static_cast<IRuntime*>(new Public<IRuntime>(new Runtime(l), "VRuntime"));
-}
-
-FAKE_API void* createInferRefitter_INTERNAL(void*, void* logger, int) noexcept {
-  METHOD("createInferRefitter_INTERNAL");
-  logError(static_cast<ILogger*>(logger),
-           "createInferRefitter: Error Code 3: API Usage Error (fake engines are not refittable)");
-  return nullptr;
 }

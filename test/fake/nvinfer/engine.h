@@ -62,10 +62,13 @@ struct Engine final : apiv::VCudaEngine, Counted {
   std::map<std::string, std::vector<std::int32_t>> narrow;  // profile values as int32
   std::mutex narrowMutex;
   std::int64_t streamingBudget = 0;
+  const bool stripped;  // its plan has no weights
+  std::shared_ptr<std::atomic<int>> refitters = std::make_shared<std::atomic<int>>(0);
 
   Engine(std::shared_ptr<const Program> p, std::string bytes, Runtime* runtime);
   ~Engine();
   const Port* port(char const* name, const char* method);
+  std::string bytes(bool weights, bool refit) const;
   IExecutionContext* create(bool ownMemory);
   const Range* values(char const* name, int32_t profile);
 
@@ -73,6 +76,8 @@ struct Engine final : apiv::VCudaEngine, Counted {
   IErrorRecorder* getErrorRecorder() noexcept { return recorder; }
   int32_t getNbLayers() noexcept;
   IHostMemory* serialize() noexcept;
+  ISerializationConfig* createSerializationConfig() noexcept;
+  IHostMemory* serializeWithConfig(ISerializationConfig& config) noexcept;
   IExecutionContext* createExecutionContext(ExecutionContextAllocationStrategy strategy) noexcept;
   IExecutionContext* createExecutionContextWithoutDeviceMemory() noexcept;
   IExecutionContext* createExecutionContextWithRuntimeConfig(IRuntimeConfig* config) noexcept;
@@ -81,7 +86,7 @@ struct Engine final : apiv::VCudaEngine, Counted {
   std::size_t getDeviceMemorySizeForProfile(int32_t profile) noexcept;
   int64_t getDeviceMemorySizeV2() noexcept;
   int64_t getDeviceMemorySizeForProfileV2(int32_t profile) noexcept;
-  bool isRefittable() noexcept { return false; }
+  bool isRefittable() noexcept;
   char const* getName() noexcept;
   int32_t getNbOptimizationProfiles() noexcept;
   int32_t const* getProfileTensorValues(char const* name, int32_t profile, OptProfileSelector select) noexcept;
@@ -89,7 +94,7 @@ struct Engine final : apiv::VCudaEngine, Counted {
   EngineCapability getEngineCapability() noexcept { return EngineCapability::kSTANDARD; }
   bool hasImplicitBatchDimension() noexcept { return false; }
   TacticSources getTacticSources() noexcept { return 0; }
-  ProfilingVerbosity getProfilingVerbosity() noexcept { return ProfilingVerbosity::kLAYER_NAMES_ONLY; }
+  ProfilingVerbosity getProfilingVerbosity() noexcept;
   IEngineInspector* createEngineInspector() noexcept;
   Dims getTensorShape(char const* name) noexcept;
   DataType getTensorDataType(char const* name) noexcept;
@@ -121,5 +126,6 @@ struct Engine final : apiv::VCudaEngine, Counted {
 };
 
 IExecutionContext* makeContext(Engine* engine, unsigned long long memory);
+IEngineInspector* makeInspector(std::shared_ptr<const Program> program);
 
 }  // namespace fake

@@ -53,7 +53,7 @@ struct Layer final : apiv::VLayer {
   bool precise = false;
   Layer(Network* n, std::size_t i, std::string called, LayerType k)
       : network(n), index(i), name(std::move(called)), kind(k) {}
-  LayerType getType() noexcept { return kind; }
+  LayerType getType() noexcept;
   void setName(char const* n) noexcept { name = n; }
   char const* getName() noexcept { return name.c_str(); }
   int32_t getNbInputs() noexcept;
@@ -193,10 +193,6 @@ inline void Layer::setOutputType(int32_t i, DataType t) noexcept {
   METHOD("VLayer.setOutputType");
   if (!fail_ && i == 0 && !network->refusesTypes("ILayer::setOutputType")) outputTypes[i] = t;
 }
-inline DataType Layer::getOutputType(int32_t i) noexcept {
-  const auto found = outputTypes.find(i);
-  return found == outputTypes.end() ? precision : found->second;
-}
 
 // An input that only gives a reshape its shape.
 inline bool Tensor::isShapeTensor() noexcept {
@@ -209,6 +205,40 @@ inline bool Tensor::isShapeTensor() noexcept {
 inline int32_t Layer::getNbInputs() noexcept { return static_cast<int32_t>(network->program.ops[index].inputs.size()); }
 inline ITensor* Layer::getInput(int32_t i) noexcept {
   return network->find(network->program.ops[index].inputs[static_cast<std::size_t>(i)]);
+}
+inline LayerType Layer::getType() noexcept {
+  if (kind != LayerType::kIDENTITY) return kind;
+  static const std::map<std::string, LayerType> types = {{"add", LayerType::kELEMENTWISE},
+                                                         {"sub", LayerType::kELEMENTWISE},
+                                                         {"mul", LayerType::kELEMENTWISE},
+                                                         {"div", LayerType::kELEMENTWISE},
+                                                         {"max", LayerType::kELEMENTWISE},
+                                                         {"min", LayerType::kELEMENTWISE},
+                                                         {"relu", LayerType::kACTIVATION},
+                                                         {"sigmoid", LayerType::kACTIVATION},
+                                                         {"tanh", LayerType::kACTIVATION},
+                                                         {"neg", LayerType::kUNARY},
+                                                         {"abs", LayerType::kUNARY},
+                                                         {"sqrt", LayerType::kUNARY},
+                                                         {"exp", LayerType::kUNARY},
+                                                         {"sum", LayerType::kREDUCE},
+                                                         {"mean", LayerType::kREDUCE},
+                                                         {"reducemax", LayerType::kREDUCE},
+                                                         {"matmul", LayerType::kMATRIX_MULTIPLY},
+                                                         {"concat", LayerType::kCONCATENATION},
+                                                         {"softmax", LayerType::kSOFTMAX},
+                                                         {"shape", LayerType::kSHAPE},
+                                                         {"nonzero", LayerType::kNON_ZERO},
+                                                         {"reshape", LayerType::kSHUFFLE},
+                                                         {"transpose", LayerType::kSHUFFLE},
+                                                         {"argmax", LayerType::kTOPK},
+                                                         {"cast", LayerType::kCAST}};
+  const auto found = types.find(network->program.ops[index].type);
+  return found == types.end() ? LayerType::kIDENTITY : found->second;
+}
+inline DataType Layer::getOutputType(int32_t i) noexcept {
+  const auto found = outputTypes.find(i);
+  return found == outputTypes.end() ? implementation<ITensor, Tensor>(getOutput(i))->type : found->second;
 }
 inline ITensor* Layer::getOutput(int32_t) noexcept { return network->find(network->program.ops[index].outputs[0]); }
 

@@ -211,9 +211,9 @@ bool readOnnx(const void* data, std::size_t size, OnnxModel* out) {
 }
 
 bool typeFromOnnx(int onnx, Type* type) {
-  static const std::map<int, Type> types = {{1, Type::kFloat}, {2, Type::kUint8}, {3, Type::kInt8},  {6, Type::kInt32},
-                                            {7, Type::kInt64}, {9, Type::kBool},  {10, Type::kHalf}, {16, Type::kBf16},
-                                            {17, Type::kFp8}};
+  static const std::map<int, Type> types = {{1, Type::kFloat}, {2, Type::kUint8}, {3, Type::kInt8},
+                                            {6, Type::kInt32}, {7, Type::kInt64}, {9, Type::kBool},
+                                            {10, Type::kHalf}, {16, Type::kBf16}, {17, Type::kFp8}};
   const auto found = types.find(onnx);
   return found != types.end() && (*type = found->second, true);
 }

@@ -3,8 +3,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "deaths.h"
 #include "network.h"
 #include "onnx.h"
+#include "parser_error.h"
 
 namespace fake {
 
@@ -16,24 +18,6 @@ Dims toDims(const Shape& shape) {
 }
 
 namespace {
-
-using nvonnxparser::ErrorCode;
-
-struct ParserError final : nvonnxparser::IParserError {
-  ErrorCode code_ = ErrorCode::kSUCCESS;
-  std::string desc_, node_, operator_;
-  int index_ = -1, line_ = 0;
-  ErrorCode code() noexcept { return code_; }
-  char const* desc() noexcept { return desc_.c_str(); }
-  char const* file() noexcept { return "ModelImporter.cpp"; }
-  int line() noexcept { return line_; }
-  char const* func() noexcept { return "importModel"; }
-  int node() noexcept { return index_; }
-  char const* nodeName() noexcept { return node_.c_str(); }
-  char const* nodeOperator() noexcept { return operator_.c_str(); }
-  char const* const* localFunctionStack() noexcept { return nullptr; }
-  int32_t localFunctionStackSize() noexcept { return 0; }
-};
 
 const std::map<std::string, std::string> operators = {{"Identity", "identity"},
                                                       {"Add", "add"},
@@ -223,6 +207,7 @@ bool Parser::import(const void* data, std::size_t size) {
                 "Failed to parse the ONNX model: the bytes are damaged or truncated"),
            false;
   network->name = model.name;
+  dieIfWished(network->name, "parse");
   Shapes shapes;
   std::map<std::string, Type> types;
   bool fine = true;

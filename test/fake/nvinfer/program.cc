@@ -113,6 +113,52 @@ bool Program::dataDependent() const {
   return false;
 }
 
+std::map<std::string, Type> Program::types() const {
+  std::map<std::string, Type> out;
+  for (const auto& port : ports)
+    if (port.input) out[port.name] = port.type;
+  for (const auto& [name, value] : constants) out[name] = value.type;
+  for (const auto& op : ops) {
+    Type type = op.inputs.empty() ? Type::kFloat : out[op.inputs[0]];
+    if (op.type == "cast") parseType(op.attributes.at("to"), &type);
+    if (op.type == "argmax" || op.type == "shape" || op.type == "nonzero") type = Type::kInt64;
+    out[op.outputs[0]] = type;
+  }
+  return out;
+}
+
+bool Program::complete() const {
+  for (const auto& [_, value] : constants)
+    if (value.missing) return false;
+  return true;
+}
+
+bool Program::isWeight(const std::string& name) const {
+  const auto found = constants.find(name);
+  return refit && found != constants.end() &&
+         (found->second.type == Type::kFloat || found->second.type == Type::kHalf || found->second.type == Type::kBf16);
+}
+
+std::vector<std::string> Program::fusedWith(const std::string& weight) const {
+  std::vector<std::string> out;
+  const auto weightOf = [&](const Op& op) {
+    for (const auto& name : op.inputs)
+      if (isWeight(name)) return name;
+    return std::string();
+  };
+  for (const auto& first : ops)
+    for (const auto& second : ops) {
+      if (first.type != "matmul" || second.type != "add") continue;
+      bool follows = false;
+      for (const auto& name : second.inputs) follows |= name == first.outputs[0];
+      const std::string a = weightOf(first), b = weightOf(second);
+      if (!follows || a.empty() || b.empty()) continue;
+      if (a == weight) out.push_back(b);
+      if (b == weight) out.push_back(a);
+    }
+  return out;
+}
+
 static std::vector<std::string> names(const std::string& text) {
   std::vector<std::string> out;
   if (text == ".") return out;
@@ -135,6 +181,10 @@ std::string parseProgram(const std::string& text, Program* out) {
       out->weights = std::atoll(w[1].c_str());
     } else if (w[0] == "compute") {
       out->compute = std::atof(w[1].c_str());
+    } else if (w[0] == "verbosity") {
+      out->verbosity = std::atoi(w[1].c_str());
+    } else if (w[0] == "refit") {
+      out->refit = w[1] == "1";
     } else if ((w[0] == "input" || w[0] == "output") && w.size() >= 8) {
       Port port;
       port.name = decodeName(w[1]);
@@ -157,9 +207,11 @@ std::string parseProgram(const std::string& text, Program* out) {
       if (!parseType(w[2], &value.type)) return bad();
       value.shape = parseShape(w[3]);
       const std::string hex = w.size() > 4 ? w[4] : "";
+      value.missing = hex == "-";
       for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
         value.bytes.push_back(static_cast<unsigned char>(std::strtol(hex.substr(i, 2).c_str(), nullptr, 16)));
-      if (static_cast<std::int64_t>(value.bytes.size()) != bytesFor(value.type, value.shape)) return bad();
+      if (!value.missing && static_cast<std::int64_t>(value.bytes.size()) != bytesFor(value.type, value.shape))
+        return bad();
       out->constants[decodeName(w[1])] = std::move(value);
     } else if (w[0] == "op" && w.size() >= 4) {
       Op op;
@@ -182,10 +234,11 @@ std::string parseProgram(const std::string& text, Program* out) {
   return "";
 }
 
-std::string printProgram(const Program& program) {
+std::string printProgram(const Program& program, bool weights) {
   std::ostringstream out;
   out << "name " << encodeName(program.name) << "\naux " << program.aux << "\nmemory " << program.memory << "\nweights "
-      << program.weights << "\ncompute " << program.compute << '\n';
+      << program.weights << "\ncompute " << program.compute << "\nverbosity " << program.verbosity << "\nrefit "
+      << program.refit << '\n';
   for (const auto& p : program.ports)
     out << (p.input ? "input " : "output ") << encodeName(p.name) << ' ' << typeName(p.type) << ' '
         << printShape(p.shape) << ' ' << (p.host ? "host " : "device ") << p.format << ' ' << p.vectorDim << ' '
@@ -201,7 +254,10 @@ std::string printProgram(const Program& program) {
   for (const auto& [name, value] : program.constants) {
     std::string hex;
     char pair[3];
-    for (const auto byte : value.bytes) std::snprintf(pair, sizeof pair, "%02x", byte), hex += pair;
+    if (value.missing || (!weights && program.isWeight(name)))
+      hex = "-";
+    else
+      for (const auto byte : value.bytes) std::snprintf(pair, sizeof pair, "%02x", byte), hex += pair;
     out << "const " << encodeName(name) << ' ' << typeName(value.type) << ' ' << printShape(value.shape) << ' ' << hex
         << '\n';
   }
@@ -222,10 +278,10 @@ std::string wrapPlan(const std::string& body, int major, int minor, int patch, i
   std::string out(32, '\0');
   std::uint64_t hash = 14695981039346656037ull;
   for (const unsigned char c : body) hash = (hash ^ c) * 1099511628211ull;
-  const std::uint64_t length = body.size();
+  const std::uint64_t size = 32 + body.size();
   std::memcpy(&out[0], "ftrt", 4);
-  std::memcpy(&out[8], &length, 8);
-  std::memcpy(&out[16], &hash, 8);
+  std::memcpy(&out[8], &hash, 8);
+  std::memcpy(&out[16], &size, 8);
   out[24] = static_cast<char>(major), out[25] = static_cast<char>(minor), out[26] = static_cast<char>(patch);
   out[27] = static_cast<char>(build);
   return out + body;

@@ -1,12 +1,14 @@
 // What a fake plan holds and how it computes. Plain data and plain loops; nothing of TensorRT's in here.
 //
-// A plan: "ftrt", u32 layout 0, u64 body length, u64 FNV-1a of the body, major/minor/patch/build at bytes 24..27, zeros
-// to 32, then lines of space-separated words (names percent-encoded, lists with commas, "." for an empty list):
-//   name N | aux COUNT | memory BYTES | weights BYTES | compute MS
+// A plan: "ftrt", u32 layout 0, u64 FNV-1a of the body, u64 size of the whole plan, major/minor/patch/build at
+// bytes 24..27, zeros to 32, then lines of space-separated words (names percent-encoded, lists with commas, "." for an
+// empty list):
+//   name N | aux COUNT | memory BYTES | weights BYTES | compute MS | verbosity ProfilingVerbosity
 //   input|output NAME DTYPE DIMS device|host FORMAT VECTOR-DIM COMPONENTS
 //   dims PROFILE NAME MIN OPT MAX          (lists)
 //   values PROFILE NAME MIN OPT MAX        (of a host shape tensor)
-//   const NAME DTYPE DIMS HEX
+//   const NAME DTYPE DIMS HEX             ("-" for HEX: a weight that is not in the plan)
+//   refit 0|1                              (constants of a floating type are weights that can be replaced)
 //   op TYPE OUTPUTS INPUTS [KEY=VALUE]...
 #pragma once
 #include <cstdint>
@@ -41,6 +43,7 @@ struct Value {
   Type type = Type::kFloat;
   Shape shape;
   std::vector<unsigned char> bytes;
+  bool missing = false;  // a weight that was left out
 };
 
 struct Port {
@@ -73,18 +76,25 @@ struct Program {
   int aux = 0;
   std::int64_t memory = 4096, weights = 1024;
   double compute = -1;  // milliseconds; negative: what the driver's computeMs says
+  int verbosity = 0;    // a number of ProfilingVerbosity: what an inspector may tell
   std::vector<Port> ports;
   std::vector<Profile> profiles;
   std::map<std::string, Value> constants;
+  bool refit = false;
   std::vector<Op> ops;
 
   const Port* port(const std::string& name) const;
   bool dataDependent() const;
+  std::map<std::string, Type> types() const;  // of all tensors
+  bool complete() const;                      // no weight is missing
+  bool isWeight(const std::string& name) const;
+  // Weights that are replaced together, as fused layers have them: of a matmul and of the add that follows it.
+  std::vector<std::string> fusedWith(const std::string& weight) const;
 };
 
 // Empty text: fine, else what is wrong.
 std::string parseProgram(const std::string& text, Program* out);
-std::string printProgram(const Program& program);
+std::string printProgram(const Program& program, bool weights = true);
 std::string wrapPlan(const std::string& body, int major, int minor, int patch, int build);
 std::string encodeName(const std::string& name);
 

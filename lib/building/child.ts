@@ -1,0 +1,67 @@
+/** The program of a building process: one build at a time, as its parent orders. */
+import { read as readCallback, write as writeCallback, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { loadAddon, type NativeBuildResult, type NativeParseResult } from '../backend/native.js'
+import { buildInProcess } from './in-process.js'
+import { type Answer, type Exchange, exchangeDescriptor, type Order, readStart, toWire, writeStart } from './messages.js'
+
+const read = promisify(readCallback)
+const write = promisify(writeCallback)
+
+/** There is no FileHandle of a descriptor that was inherited. */
+const exchange: Exchange = {
+  read: (...where) => read(exchangeDescriptor, ...where),
+  write: (...where) => write(exchangeDescriptor, ...where),
+}
+
+/** Lines of errors, warnings and information go along with a crash, even where nobody listens. */
+const leastLogLevel = 3
+
+let unsubscribe = (): void => {}
+let subscribed = -1
+
+/** When the parent is gone, or done with us: nothing of ours is on disk, and what TensorRT is doing has no end that could be waited for. */
+process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+
+process.on('message', (order: Order) => {
+  if (order.type === 'logLevel') subscribe(order.logLevel)
+  else void build(order)
+})
+
+preferToDie()
+
+function send(answer: Answer): void {
+  // It fails when the parent is gone, which `disconnect` tells.
+  process.send?.(answer, undefined, undefined, () => {})
+}
+
+async function build(order: Extract<Order, { type: 'build' }>): Promise<void> {
+  try {
+    process.chdir(order.cwd)
+    subscribe(order.logLevel)
+    const model = order.modelBytes === undefined ? {} : { model: await readStart(exchange, order.modelBytes) }
+    const { result } = buildInProcess({ ...order.request, ...model }, (progress) => send({ type: 'progress', progress }), undefined)
+    const { plan, ...rest } = (await result) as Partial<NativeBuildResult> & NativeParseResult
+    if (plan !== undefined) await writeStart(exchange, new Uint8Array(plan))
+    send({ type: 'built', result: rest, planBytes: plan?.byteLength })
+  } catch (error) {
+    send({ type: 'failed', error: toWire(error) })
+  }
+}
+
+function subscribe(wanted: number): void {
+  const level = Math.max(wanted, leastLogLevel)
+  if (level === subscribed) return
+  unsubscribe()
+  unsubscribe = loadAddon().subscribeLog(level, (severity, line) => send({ type: 'log', severity, line }))
+  subscribed = level
+}
+
+/** Where memory runs out, the kernel shall end the build and not the server. */
+function preferToDie(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '900')
+  } catch {
+    // where /proc is not writable, the kernel takes the process that has most
+  }
+}

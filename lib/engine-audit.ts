@@ -1,0 +1,191 @@
+import type { NativeEngineAudit } from './backend/native.js'
+import { type AuditPrecision, type EngineLayer, engineLayers, type ExpectedPrecision, precisionTypes } from './engine-layers.js'
+import { expected } from './errors.js'
+import { checkedSignal, readOptions } from './options.js'
+
+export interface EngineAuditOptions {
+  /** How many executions are timed, after some that are not; 10 unless given, at most 1000. */
+  readonly iterations?: number | undefined
+  /** The number of the optimization profile whose best shapes it runs at; 0 unless given. */
+  readonly profile?: number | undefined
+  /** What the engine was built for: a precision that is absent, or takes less than `minShare` of the time, is warned of. */
+  readonly expect?: ExpectedPrecision | readonly ExpectedPrecision[] | undefined
+  /** The least share of the time, from 0 to 1, that each expected precision is to have; 0 unless given. */
+  readonly minShare?: number | undefined
+  /** Rejects the audit at once; the execution under way ends first. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface PrecisionShare {
+  /** The type of a layer's first input, as NVIDIA's Engine Explorer has it; `unknown` where TensorRT does not tell. */
+  readonly precision: AuditPrecision
+  readonly layers: number
+  /** Of the time of all layers, from 0 to 1. */
+  readonly timeShare: number
+}
+
+export interface AuditedLayer extends EngineLayer {
+  /** Milliseconds: the median of the timed executions. */
+  readonly medianMs: number
+  readonly averageMs: number
+  readonly timeShare: number
+}
+
+/** What a built engine is made of, and where its time goes. Plain data, frozen. */
+export interface EngineAudit {
+  readonly kind: 'engine'
+  readonly layers: number
+  /** The one with most of the time first. */
+  readonly precisions: readonly PrecisionShare[]
+  /** The ten slowest layers. */
+  readonly slowest: readonly AuditedLayer[]
+  /** Milliseconds of all layers in an average execution, one after the other and with the profiler's own cost. */
+  readonly totalMs: number
+  readonly iterations: number
+  readonly profile: number
+  /** The inputs' shapes that it ran at. */
+  readonly shapes: Readonly<Record<string, readonly number[]>>
+  /** Why TensorRT does not tell all; absent where the plan was built with `profilingVerbosity: 'detailed'`. */
+  readonly limited?: string
+  readonly warnings: readonly string[]
+}
+
+export interface CheckedAuditOptions {
+  readonly iterations: number
+  readonly profile: number
+  readonly expect: readonly ExpectedPrecision[]
+  readonly minShare: number
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedAuditOptions(options: unknown): CheckedAuditOptions & { readonly signal: AbortSignal | undefined } {
+  const given = readOptions(options, ['iterations', 'profile', 'expect', 'minShare', 'signal'], 'audit')
+  const { iterations = 10, profile = 0, expect = [], minShare = 0 } = given
+  if (!isWhole(iterations, 1, 1000)) throw expected('a number from 1 to 1000', 'iterations', iterations)
+  if (!isWhole(profile, 0, 2 ** 31 - 1)) throw expected('the number of an optimization profile', 'profile', profile)
+  if (typeof minShare !== 'number' || !(minShare >= 0 && minShare <= 1)) throw expected('a share from 0 to 1', 'minShare', minShare)
+  return { iterations, profile, expect: checkedPrecisions(expect), minShare, signal: checkedSignal(given.signal) }
+}
+
+function isWhole(value: unknown, least: number, most: number): value is number {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+}
+
+function checkedPrecisions(expect: unknown): readonly ExpectedPrecision[] {
+  const list: readonly unknown[] = Array.isArray(expect) ? [...(expect as unknown[])] : [expect]
+  for (const name of list) {
+    if (typeof name !== 'string' || !Object.hasOwn(precisionTypes, name))
+      throw expected(`one of ${Object.keys(precisionTypes).join(', ')}, or an array of them,`, 'expect', name)
+  }
+  return list as readonly ExpectedPrecision[]
+}
+
+/** The inspector's document and the profiler's times as one account. */
+export function engineAudit(found: NativeEngineAudit, { iterations, profile, expect, minShare }: CheckedAuditOptions): EngineAudit {
+  const listed = engineLayers(found.document)
+  const count = listed.length > 0 ? listed.length : found.layers
+  const layers = timed(listed, found.times)
+  const precisions = sharesOf(layers, count)
+  const limited = limitOf(found.verbosity)
+  const outcome = { precisions, count, minShare, limited }
+  return deepFrozen({
+    kind: 'engine',
+    layers: count,
+    precisions,
+    slowest: [...layers.listed, ...layers.strays].sort((a, b) => b.averageMs - a.averageMs).slice(0, 10),
+    totalMs: totalOf(found.times),
+    iterations,
+    profile,
+    shapes: Object.fromEntries(found.shapes.map(({ name, shape }) => [name, shape])),
+    ...(limited !== undefined && { limited }),
+    warnings: [
+      ...(listed.length > 0 ? strayWarning(layers.strays) : []),
+      ...(limited === undefined ? unknownWarning(precisions, count) : []),
+      ...expect.flatMap((name) => expectation(name, outcome)),
+    ],
+  })
+}
+
+type Times = NativeEngineAudit['times']
+
+const totalOf = (times: Times): number => times.reduce((sum, { averageMs }) => sum + averageMs, 0)
+
+interface TimedLayers {
+  readonly listed: readonly AuditedLayer[]
+  /** What was timed, and is not among the layers that the inspector lists. */
+  readonly strays: readonly AuditedLayer[]
+}
+
+/** Each time goes to the first layer of its name that has none yet. */
+function timed(listed: readonly EngineLayer[], times: Times): TimedLayers {
+  const total = totalOf(times)
+  const withTime = (layer: EngineLayer, { averageMs, medianMs }: Omit<Times[number], 'name'>): AuditedLayer => ({
+    ...layer,
+    averageMs,
+    medianMs,
+    timeShare: total > 0 ? averageMs / total : 0,
+  })
+  const waiting = new Map<string, Times[number][]>()
+  for (const time of times) {
+    const ofName = waiting.get(time.name)
+    if (ofName === undefined) waiting.set(time.name, [time])
+    else ofName.push(time)
+  }
+  const layers = listed.map((layer) => withTime(layer, waiting.get(layer.name)?.shift() ?? { averageMs: 0, medianMs: 0 }))
+  const left = [...waiting.values()].flat()
+  return { listed: layers, strays: left.map((time) => withTime({ name: time.name, type: 'unknown', precision: 'unknown' }, time)) }
+}
+
+/** The numbers of layers add up to `count`, and the shares to 1: what was timed and is not listed counts as unknown time. */
+function sharesOf({ listed, strays }: TimedLayers, count: number): PrecisionShare[] {
+  const shares = new Map<AuditPrecision, { layers: number; timeShare: number }>()
+  const add = (precision: AuditPrecision, layers: number, timeShare: number): void => {
+    const before = shares.get(precision) ?? { layers: 0, timeShare: 0 }
+    shares.set(precision, { layers: before.layers + layers, timeShare: before.timeShare + timeShare })
+  }
+  for (const { precision, timeShare } of listed) add(precision, 1, timeShare)
+  for (const { timeShare } of strays) add('unknown', 0, timeShare)
+  if (listed.length < count) add('unknown', count - listed.length, 0)
+  return [...shares].map(([precision, share]) => ({ precision, ...share })).sort((a, b) => b.timeShare - a.timeShare || b.layers - a.layers)
+}
+
+function limitOf(verbosity: string): string | undefined {
+  if (verbosity === 'detailed') return undefined
+  return `The plan was built with profilingVerbosity '${verbosity}': TensorRT tells precisions only of plans built with 'detailed'`
+}
+
+function strayWarning(strays: readonly AuditedLayer[]): string[] {
+  const [first] = strays
+  if (first === undefined) return []
+  return [`${strays.length} timed layers are not among those that the inspector lists, such as '${first.name}': their precision is unknown`]
+}
+
+function unknownWarning(precisions: readonly PrecisionShare[], count: number): string[] {
+  const unknown = precisions.find(({ precision }) => precision === 'unknown')?.layers ?? 0
+  return unknown === 0 ? [] : [`TensorRT does not tell the precision of ${unknown} of ${count} layers`]
+}
+
+interface Outcome {
+  readonly precisions: readonly PrecisionShare[]
+  readonly count: number
+  readonly minShare: number
+  readonly limited: string | undefined
+}
+
+function expectation(name: ExpectedPrecision, { precisions, count, minShare, limited }: Outcome): string[] {
+  if (limited !== undefined) return [`Asked for ${name}: whether it is there cannot be told. ${limited}`]
+  const found = precisions.find(({ precision }) => precision === precisionTypes[name])
+  const layers = found?.layers ?? 0
+  if (layers === 0) return [`Asked for ${name}: 0 of ${count} layers`]
+  const share = found?.timeShare ?? 0
+  if (share >= minShare) return []
+  return [`Asked for ${name}: ${layers} of ${count} layers, and ${percent(share)} of the time, less than the ${percent(minShare)} expected`]
+}
+
+const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  Object.values(value).forEach(deepFrozen)
+  return Object.freeze(value)
+}

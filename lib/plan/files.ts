@@ -1,0 +1,72 @@
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expected, TensorRTError } from '../errors.js'
+
+/** An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedPath(path: unknown): string {
+  if (typeof path === 'string' && path !== '' && !path.includes('\0')) return resolve(path)
+  if (path instanceof URL && path.protocol === 'file:') return fileURLToPath(path)
+  throw expected('a path or a file: URL', 'path', path instanceof URL ? path.href : path)
+}
+
+/** Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they are. */
+export async function onFile<T>(what: string, path: string, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body()
+  } catch (error) {
+    if (!isSystemError(error)) throw error
+    const shown = path.length > 300 ? `${path.slice(0, 297)}...` : path
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot ${what} ${shown}: ${error.message.replace(path, shown)}`, {
+      cause: error,
+      details: { path, code: error.code },
+    })
+  }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && ('syscall' in error || ('code' in error && error.code === 'ERR_INVALID_ARG_VALUE'))
+}
+
+export function isMissing(error: unknown): boolean {
+  return isSystemError(error) && error.code === 'ENOENT'
+}
+
+function notAFile(path: string, found: Stats): TensorRTError {
+  const what = found.isDirectory() ? 'a folder (EISDIR)' : 'not an ordinary file'
+  return new TensorRTError('ERR_TRT_FILE', `${path} is ${what}`, { details: { path } })
+}
+
+/** Opens an ordinary file for reading; a pipe or a device, which may never answer, is refused. */
+export async function openFile(path: string): Promise<FileHandle> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const found = await file.stat()
+  if (found.isFile()) return file
+  await file.close()
+  throw notAFile(path, found)
+}
+
+/** Where a file is to be written: the file that links lead to, or a new one in a folder that is there. */
+export async function writeTarget(path: string): Promise<string> {
+  try {
+    await lstat(path)
+  } catch (error) {
+    if (!isMissing(error)) throw error
+    return join(await realpath(dirname(path)), basename(path))
+  }
+  const real = await realpath(path)
+  const found = await stat(real)
+  if (!found.isFile()) throw notAFile(path, found)
+  return real
+}
+
+/** Makes what was renamed in a folder last through a loss of power. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, constants.O_RDONLY)
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,73 @@
+import type { NativePlanOrigin } from '../backend/native.js'
+import { TensorRTError } from '../errors.js'
+import { checkedHeader } from './header.js'
+import type { PlanInfo } from './info.js'
+
+/** What decides where a plan runs, for native code, which knows the TensorRT and the GPU that are here. */
+function originOf(label: string, info: PlanInfo): NativePlanOrigin {
+  const { hardwareCompatibility, versionCompatible } = settingsOf(info)
+  return {
+    description: `${label} was ${builtBy(info)}`,
+    exactVersion: info.builtBy !== undefined && versionCompatible !== true ? 1 : 0,
+    gpu: info.gpu?.name ?? '',
+    computeCapability: info.gpu?.computeCapability ?? '',
+    reach: reachOf(hardwareCompatibility),
+  }
+}
+
+/** The same for a plan that is to be opened: its header and its system fit. @throws TensorRTError ERR_TRT_PLAN */
+export function checkedOrigin({
+  name,
+  bytes,
+  info,
+}: {
+  readonly name: string
+  readonly bytes: Uint8Array
+  readonly info: PlanInfo
+}): NativePlanOrigin {
+  checkedHeader(name, bytes)
+  checkSystem(name, info)
+  return originOf(name, info)
+}
+
+/** "built by TensorRT 10.15.1 for NVIDIA A10 (8.6) on linux-x64", as far as it is known. */
+export function builtBy({ library, gpu, system }: PlanInfo): string {
+  const device = gpu === undefined ? '' : ` for ${gpu.name} (${gpu.computeCapability})`
+  return `built by ${library}${device}${system === undefined ? '' : ` on ${system.os}-${system.arch}`}`
+}
+
+/** @throws TensorRTError ERR_TRT_PLAN where the plan was built on another system */
+function checkSystem(label: string, info: PlanInfo): void {
+  const { system } = info
+  if (system === undefined || (system.os === process.platform && system.arch === process.arch)) return
+  const here = { os: process.platform, arch: process.arch }
+  throw new TensorRTError('ERR_TRT_PLAN', `${label} was ${builtBy(info)}; here is ${here.os}-${here.arch}. Build it for this system`, {
+    details: { plan: system, found: here },
+  })
+}
+
+interface Settings {
+  readonly hardwareCompatibility?: unknown
+  readonly versionCompatible?: unknown
+}
+
+/** What the library said of its own settings, where the build told it. */
+function settingsOf(info: PlanInfo): Settings {
+  const { settings } = info as { readonly settings?: unknown }
+  return typeof settings === 'object' && settings !== null ? settings : {}
+}
+
+/** What it may run on beside GPUs of the same model; what is not known here is left to TensorRT. */
+function reachOf(hardwareCompatibility: unknown): NativePlanOrigin['reach'] {
+  switch (hardwareCompatibility) {
+    case undefined:
+    case 'none':
+      return 'model'
+    case 'sameComputeCapability':
+      return 'computeCapability'
+    case 'ampere+':
+      return 'ampere'
+    default:
+      return 'any'
+  }
+}

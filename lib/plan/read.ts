@@ -1,0 +1,176 @@
+import type { BigIntStats } from 'node:fs'
+import { type FileHandle, realpath, stat } from 'node:fs/promises'
+import { TensorRTError } from '../errors.js'
+import { isMissing, onFile, openFile } from './files.js'
+import { chunkSize, newHash } from './hash.js'
+import { headerSize, type PlanHeader, readPlanHeader, refuseShort } from './header.js'
+import { headerInfo, type PlanInfo } from './info.js'
+import { format, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
+
+export interface ReadOptions {
+  /** Whether the bytes are wanted; else they are only looked at. */
+  readonly keep: boolean
+  /** Whether the SHA-256 is wanted of a plan without a sidecar too. */
+  readonly hash: boolean
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A plan that is whole, as far as can be known: by the SHA-256 of its sidecar, without one by the size in its header. */
+export interface ReadPlan {
+  readonly size: number
+  /** Empty unless they were wanted. */
+  readonly bytes: Uint8Array
+  /** Empty where it was neither wanted nor needed. */
+  readonly sha256: string
+  readonly info: PlanInfo
+  /** Of its sidecar, where there is one. */
+  readonly entry: PlanEntry | undefined
+}
+
+/** A file that neither begins as a plan does nor has a sidecar that says it is one. */
+export interface OtherFile {
+  readonly head: Uint8Array
+}
+
+/**
+ * Reads a plan, once, and checks it while it comes in. A plan that is replaced meanwhile is read anew.
+ * @throws TensorRTError ERR_TRT_PLAN, ERR_TRT_FILE
+ */
+export async function readPlan(path: string, options: ReadOptions): Promise<ReadPlan | OtherFile> {
+  return onFile('read', path, async () => {
+    for (;;) {
+      const read = await readOnce(path, options)
+      if (read !== undefined) return read
+      options.signal?.throwIfAborted()
+    }
+  })
+}
+
+export function isPlan(read: ReadPlan | OtherFile): read is ReadPlan {
+  return 'bytes' in read
+}
+
+/** Nothing where the plan was replaced before it could be held against its sidecar. */
+async function readOnce(path: string, options: ReadOptions): Promise<ReadPlan | OtherFile | undefined> {
+  const file = await openFile(path)
+  try {
+    const facts = await file.stat({ bigint: true })
+    const head = await readHead(file)
+    const header = readPlanHeader(head)
+    // after the plan was opened: whatever stands at the path is listed at any moment, see write.ts
+    const sidecar = await readSidecar(path, header === undefined)
+    if (sidecar === undefined)
+      return header === undefined ? { head } : await readBare(path, { file, size: Number(facts.size), header }, options)
+    const content = await readContent(file, Number(facts.size), { ...options, hash: true })
+    const entry = sidecar.plans.get(content.sha256)
+    if (entry !== undefined) return { ...content, info: Object.freeze(entry.info), entry }
+    if (await isReplaced(path, facts)) return undefined
+    throw notListed(path, { ...content, header }, sidecar)
+  } finally {
+    await file.close()
+  }
+}
+
+async function readBare(
+  path: string,
+  { file, size, header }: { readonly file: FileHandle; readonly size: number; readonly header: PlanHeader },
+  options: ReadOptions,
+): Promise<ReadPlan> {
+  refuseShort(path, size, header)
+  const content = await readContent(file, size, options)
+  refuseShort(path, content.size, header)
+  return { ...content, info: headerInfo(header), entry: undefined }
+}
+
+async function readHead(file: FileHandle): Promise<Uint8Array> {
+  const head = new Uint8Array(headerSize)
+  const { bytesRead } = await file.read(head, 0, head.length, 0)
+  return head.subarray(0, bytesRead)
+}
+
+type Content = Pick<ReadPlan, 'size' | 'bytes' | 'sha256'>
+
+/** Chunk by chunk, so that hashing never holds up the event loop, and so that more than 2 GiB can be read. */
+async function readContent(file: FileHandle, size: number, { keep, hash, signal }: ReadOptions): Promise<Content> {
+  const bytes = new Uint8Array(keep ? size : Math.min(size, chunkSize))
+  const sum = hash ? newHash() : undefined
+  let done = 0
+  while (done < size) {
+    signal?.throwIfAborted()
+    const at = keep ? done : 0
+    const { bytesRead } = await file.read(bytes, at, Math.min(size - done, chunkSize), done)
+    if (bytesRead === 0) break
+    sum?.update(bytes.subarray(at, at + bytesRead))
+    done += bytesRead
+  }
+  return { size: done, bytes: bytes.subarray(0, keep ? done : 0), sha256: sum?.digest('hex') ?? '' }
+}
+
+async function isReplaced(path: string, { dev, ino }: BigIntStats): Promise<boolean> {
+  try {
+    const now = await stat(path, { bigint: true })
+    return now.dev !== dev || now.ino !== ino
+  } catch (error) {
+    if (isMissing(error)) return true
+    throw error
+  }
+}
+
+interface FoundSidecar {
+  readonly path: string
+  readonly plans: Sidecar
+}
+
+/**
+ * The sidecar beside a plan, or beside the file that a link leads to. `doubtful`: the file does not look like a plan, so that what stands beside it is a
+ * sidecar only if it says so; beside a plan it has to be one.
+ */
+async function readSidecar(plan: string, doubtful: boolean): Promise<FoundSidecar | undefined> {
+  for (const beside of new Set([plan, await realpath(plan)])) {
+    const path = sidecarPath(beside)
+    const text = await readText(path)
+    if (text !== undefined && (!doubtful || text.includes(format))) return { path, plans: parseSidecar(text, path) }
+  }
+  return undefined
+}
+
+/** Nothing where there is no such file. */
+export async function readText(path: string): Promise<string | undefined> {
+  try {
+    const file = await openFile(path)
+    try {
+      return await file.readFile('utf8')
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** Which of the ways to spoil a plan it looks like. */
+function notListed(path: string, plan: Content & { readonly header: PlanHeader | undefined }, sidecar: FoundSidecar): TensorRTError {
+  const { size, sha256, header } = plan
+  const listed = [...sidecar.plans].map(([sha256, entry]) => ({ sha256, size: entry.size }))
+  const most = Math.max(0, ...listed.map((entry) => entry.size))
+  const expectation = listed.map((entry) => `${entry.size} bytes with SHA-256 ${entry.sha256}`).join(' or ') || 'no plan'
+  const [likely, why] = listed.some((entry) => entry.size === size)
+    ? ['damaged', 'is damaged']
+    : header?.size === size
+      ? [
+          'foreign',
+          'is another plan than the one that its sidecar describes, though a whole one: it was put there without a sidecar of its own',
+        ]
+      : size < most
+        ? ['truncated', 'is truncated']
+        : ['damaged', 'is damaged, or no plan']
+  const remedy = likely === 'foreign' ? `. If it is the one that you want, remove ${sidecar.path}` : ''
+  return new TensorRTError(
+    'ERR_TRT_PLAN',
+    `${path} ${why}: ${sidecar.path} lists ${expectation}, and there are ${size} bytes with SHA-256 ${sha256}${remedy}`,
+    {
+      details: { path, sidecar: sidecar.path, size, sha256, listed, likely },
+    },
+  )
+}

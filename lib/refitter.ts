@@ -1,0 +1,185 @@
+import { loadAddon, native, type NativeRefitter, tensorrtPath } from './backend/native.js'
+import { within } from './deadline.js'
+import { expected, TensorRTError } from './errors.js'
+import { checkedSource, type ModelSource, onnxSource, openModel } from './model-source.js'
+import { checkedSignal, readOptions } from './options.js'
+import { Plan, type PlanInfo, planOf } from './plan.js'
+import { checkedOrigin } from './plan/origin.js'
+import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
+
+export interface RefitterOptions {
+  /** The path of a TensorRT library, or of the folder that has it; else $TENSORRT_PATH, else the first that runs the plan. */
+  readonly tensorrt?: string
+  /** The number of the GPU; 0 unless given. */
+  readonly device?: number
+}
+
+/** Weights of a plan that can be replaced. */
+export interface WeightsInfo {
+  /** Of weights from ONNX the name of the initializer; empty where TensorRT has none. */
+  readonly name: string
+  /** What the weights have to be; absent where TensorRT does not say. */
+  readonly dtype?: DType
+  /** Elements. */
+  readonly count?: number
+  /** Whether {@link Refitter.refit} needs them and they were not set: stripped ones, and those that TensorRT fused with others that were set. */
+  readonly missing: boolean
+}
+
+interface Abortable {
+  /** Rejects the call at once with the signal's reason; what TensorRT has begun it ends. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface RefitOptions extends Abortable {
+  /** Whether the new plan can be refitted again; false unless given. Needs TensorRT 10.14. */
+  readonly refittable?: boolean
+}
+
+/**
+ * Replaces the weights of a plan that was built with the option `refit` or `stripWeights`, without building it again. Needs the GPU that the plan is for.
+ *
+ * ```ts
+ * await using refitter = new Refitter('stripped.plan')
+ * await refitter.setFromOnnx('trained.onnx')
+ * const plan = await refitter.refit()
+ * ```
+ * A plan that was built with `stripWeights` alone, or with `refit: 'identical'`, takes only the weights that it was built from (what it computes with others is
+ * undefined, and TensorRT does not say so); with `refit: true` any that fit.
+ *
+ * Calls run one after another, each on a thread; the plan is loaded before the first. An engine that runs the plan is not touched: load a new one from
+ * {@link refit}'s result, or from the stripped plan with the option `weights` of {@link Engine.load}.
+ * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html
+ */
+export class Refitter implements AsyncDisposable {
+  readonly #opened: Promise<Opened>
+  /** Ends when all that was asked for so far has ended. */
+  #last: Promise<unknown>
+  #closing: Promise<void> | undefined
+
+  /**
+   * Begins to load: a Plan, or a path, `file:` URL or the bytes of one, which are copied here. What goes wrong with it is told by each call.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+   */
+  constructor(plan: Plan | ModelSource, options?: RefitterOptions) {
+    const checked = checkedRefitterOptions(options)
+    const source = plan instanceof Plan ? plan : checkedSource(plan, 'plan')
+    this.#opened = open(source, checked)
+    this.#opened.catch(() => {})
+    this.#last = this.#opened.catch(() => {})
+  }
+
+  /**
+   * All weights that can be replaced.
+   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS where the plan was not built to be refitted; ERR_TRT_CLOSED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DEVICE_LOST;
+   * and what loading the plan gave: ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_CUDA
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html getAllWeights, getMissingWeights, getWeightsPrototype
+   */
+  async weights(options?: Abortable): Promise<WeightsInfo[]> {
+    const { signal } = readOptions(options, ['signal'], 'weights')
+    return this.#run(signal, ({ refitter }) => refitter.weights())
+  }
+
+  /**
+   * Gives weights their new values, for the next {@link refit}: a tensor of their data type and count; its shape does not matter. The data is copied here.
+   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS for an unknown name, ERR_TRT_DTYPE, ERR_TRT_SHAPE for another count, ERR_TRT_DETACHED, and as {@link weights}
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html setNamedWeights
+   */
+  async set(name: string, tensor: Tensor, options?: Abortable): Promise<void> {
+    const { signal } = readOptions(options, ['signal'], 'set')
+    if (typeof name !== 'string' || name === '') throw expected('a name', 'name', name)
+    if (!Tensor.is(tensor)) throw expected('a Tensor', `the weights ${JSON.stringify(name)}`, tensor)
+    const bytes = bytesOf(tensor, name)
+    return this.#run(signal, ({ refitter }) => refitter.set(name, tensor.dtype, tensor.size, bytes))
+  }
+
+  /**
+   * Gives all weights the values that they have in an ONNX model, by name: a path (weights in files beside it are found from there) or bytes, which are copied here.
+   * The model is the one that the plan was built from, but for its weights.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_WEIGHTS when it lacks some or they do not fit, and as {@link weights}
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html refitFromBytes, refitFromFile
+   */
+  async setFromOnnx(model: ModelSource, options?: Abortable): Promise<void> {
+    const { signal } = readOptions(options, ['signal'], 'setFromOnnx')
+    const source = onnxSource(model, 'model')
+    return this.#run(signal, ({ refitter }) => refitter.setFromOnnx(source))
+  }
+
+  /**
+   * A plan with the weights that were set, and the old ones for the rest. What was set stays set.
+   * @throws TensorRTError (as a rejection) ERR_TRT_WEIGHTS, which names those that are missing (`details.missing`: one a line); ERR_TRT_UNSUPPORTED, and as {@link weights}
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html refitCudaEngine
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_cuda_engine.html serializeWithConfig
+   */
+  async refit(options?: RefitOptions): Promise<Plan> {
+    const { signal, refittable = false } = readOptions(options, ['signal', 'refittable'], 'refit')
+    if (typeof refittable !== 'boolean') throw expected('true or false', 'refittable', refittable)
+    return this.#run(signal, async ({ refitter, info }) => {
+      const { plan, ...built } = await refitter.refit(refittable)
+      return planOf(new Uint8Array(plan), Object.freeze({ ...info, ...built }))
+    })
+  }
+
+  /** Refuses new calls, lets those under way end, frees everything. Twice without harm. */
+  async close(): Promise<void> {
+    await (this.#closing ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    await this.#last
+    const opened = await this.#opened.catch(() => undefined)
+    if (opened) await native(() => opened.refitter.close())
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  /** Runs after what was asked for before; not at all when the signal came first. */
+  async #run<T>(given: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
+    const signal = checkedSignal(given)
+    signal?.throwIfAborted()
+    if (this.#closing) throw new TensorRTError('ERR_TRT_CLOSED', 'The refitter is closed')
+    const before = this.#last
+    const call = async (): Promise<T> => {
+      await before
+      signal?.throwIfAborted()
+      const opened = await this.#opened
+      return native(() => work(opened))
+    }
+    return within({ signal }, () => {
+      const called = call()
+      this.#last = called.catch(() => {})
+      return called
+    })
+  }
+}
+
+/** What a loaded plan is, and what it came with. */
+interface Opened {
+  readonly refitter: NativeRefitter
+  readonly info: PlanInfo
+}
+
+async function open(source: Plan | string | Uint8Array, options: { readonly tensorrt: string; readonly device: number }): Promise<Opened> {
+  const model = await openModel(source)
+  if (model.kind !== 'plan') throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected a TensorRT plan in ${model.label} but found ONNX`)
+  const { bytes, info } = model.plan
+  const origin = checkedOrigin(model.plan)
+  return { refitter: await native(() => loadAddon().openRefitter(bytes, { ...options, origin })), info }
+}
+
+function checkedRefitterOptions(options: unknown): { readonly tensorrt: string; readonly device: number } {
+  const { tensorrt, device = 0 } = readOptions(options, ['tensorrt', 'device'], 'Refitter')
+  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
+  if (!Number.isInteger(device) || (device as number) < 0 || (device as number) > 1023)
+    throw expected('the number of a GPU', 'device', device)
+  return { tensorrt: tensorrtPath(tensorrt), device: device as number }
+}
+
+function bytesOf({ dtype, shape, data }: Tensor, name: string): Uint8Array {
+  const wanted = byteSize(dtype, shape)
+  if (data.byteLength === wanted) return new Uint8Array(copiedBytes(data))
+  const found = `Expected ${wanted} bytes behind the weights ${JSON.stringify(name)} but found ${data.byteLength}`
+  throw new TensorRTError('ERR_TRT_DETACHED', `${found}: their buffer was transferred away or resized`)
+}

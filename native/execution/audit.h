@@ -1,0 +1,44 @@
+// An engine at work, layer by layer: what it is made of, by TensorRT's inspector, and how long each layer takes.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine.h"
+
+namespace nt::execution {
+
+struct AuditOptions {
+  // the optimization profile, at whose best shapes the engine runs
+  int32_t profile = 0;
+  // how many executions are timed; some more go before
+  int iterations = 10;
+};
+
+struct LayerTime {
+  std::string name;
+  // milliseconds: the sum over all iterations by their number, and the median of those that ran the layer
+  double average = 0, median = 0;
+};
+
+struct EngineAudit {
+  int32_t layers = 0;
+  // "detailed", "layer_names_only" or "none": how much the plan tells
+  std::string verbosity;
+  // the inspector's JSON document, empty where there is none
+  std::string document;
+  std::vector<std::pair<std::string, Shape>> shapes;
+  std::vector<LayerTime> times;
+};
+
+// Runs on the calling thread, on a context, a stream and memory of its own, which are freed when it returns. Inputs are
+// zeros; those that the CPU reads have the values that the profile was built for. `cancelled` is looked at before each
+// execution. Throws ABORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY and the errors of
+// cuda/.
+EngineAudit audit(const std::shared_ptr<Engine>& engine, const AuditOptions& options,
+                  const std::atomic<bool>& cancelled);
+
+}  // namespace nt::execution

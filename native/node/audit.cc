@@ -1,0 +1,100 @@
+#include "audit.h"
+
+#include "../execution/audit.h"
+#include "errors.h"
+#include "handle.h"
+#include "values.h"
+
+namespace nt::node {
+namespace {
+
+Napi::Object countsValue(Napi::Env env, const building::NetworkAudit::Counts& counts) {
+  const Napi::Object value = Napi::Object::New(env);
+  for (const auto& [name, count] : counts) value.Set(name, count);
+  return value;
+}
+
+Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>& tensors) {
+  const Napi::Array array = Napi::Array::New(env);
+  for (const building::TensorFacts& tensor : tensors) {
+    const Napi::Object value = Napi::Object::New(env);
+    value.Set("name", tensor.name);
+    value.Set("dtype", tensor.dtype);
+    value.Set("shape", shapeValue(env, tensor.shape));
+    array.Set(array.Length(), value);
+  }
+  return array;
+}
+
+Napi::Array timesValue(Napi::Env env, const std::vector<execution::LayerTime>& times) {
+  const Napi::Array array = Napi::Array::New(env);
+  for (const execution::LayerTime& time : times) {
+    const Napi::Object value = Napi::Object::New(env);
+    value.Set("name", time.name);
+    value.Set("averageMs", time.average);
+    value.Set("medianMs", time.median);
+    array.Set(array.Length(), value);
+  }
+  return array;
+}
+
+Napi::Value engineAuditValue(Napi::Env env, const execution::EngineAudit& audit) {
+  const Napi::Object value = Napi::Object::New(env);
+  const Napi::Array shapes = Napi::Array::New(env);
+  for (const auto& [name, shape] : audit.shapes) {
+    const Napi::Object entry = Napi::Object::New(env);
+    entry.Set("name", name);
+    entry.Set("shape", shapeValue(env, shape));
+    shapes.Set(shapes.Length(), entry);
+  }
+  value.Set("layers", audit.layers);
+  value.Set("verbosity", audit.verbosity);
+  value.Set("document", audit.document);
+  value.Set("shapes", shapes);
+  value.Set("times", timesValue(env, audit.times));
+  return value;
+}
+
+}  // namespace
+
+Napi::Object auditValue(Napi::Env env, const building::NetworkAudit& audit) {
+  const Napi::Object value = Napi::Object::New(env);
+  value.Set("layers", audit.layers);
+  value.Set("layerTypes", countsValue(env, audit.kinds));
+  value.Set("outputTypes", countsValue(env, audit.types));
+  value.Set("quantize", countsValue(env, audit.quantize));
+  value.Set("dequantize", countsValue(env, audit.dequantize));
+  value.Set("weightBytes", static_cast<double>(audit.weightBytes));
+  value.Set("inputs", tensorsValue(env, audit.inputs));
+  value.Set("outputs", tensorsValue(env, audit.outputs));
+  return value;
+}
+
+Napi::Value audit(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Napi::Object options = objectArgument(info, 0, "options");
+    execution::AuditOptions audit;
+    audit.profile = static_cast<int32_t>(integerOf(options, "profile", 0));
+    audit.iterations = static_cast<int>(integerOf(options, "iterations", 10));
+    const EngineHandle& handle = handleOf(info);
+    // shared: the engine stays while it is audited, whoever closes it
+    std::shared_ptr<execution::Engine> engine = handle.open().sharedEngine();
+    const auto cancelled = std::make_shared<std::atomic<bool>>(false);
+    const Napi::Promise promise = handle.environment->run(
+        info.Env(),
+        [engine = std::move(engine), audit, cancelled]() mutable -> Environment::Finish {
+          // let go of on this thread, before the promise is settled
+          const std::shared_ptr<execution::Engine> held = std::exchange(engine, nullptr);
+          const auto result = std::make_shared<execution::EngineAudit>(execution::audit(held, audit, *cancelled));
+          return [result](Napi::Env env) { return engineAuditValue(env, *result); };
+        },
+        [cancelled] { cancelled->store(true); });
+    const Napi::Object running = Napi::Object::New(info.Env());
+    running.Set("promise", promise);
+    running.Set("cancel",
+                Napi::Function::New(info.Env(), [cancelled](const Napi::CallbackInfo&) { cancelled->store(true); }));
+    return running;
+  });
+}
+
+}  // namespace nt::node

@@ -1,0 +1,95 @@
+// Whether a plan runs here: on the fakes of TensorRT 10 and 11, with a GPU called "Fake GPU 0" of compute capability 8.6.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { Builder, capabilities, Engine, Plan } from '../../lib/index.js'
+import { oneNode } from '../builder/models.js'
+import { identityPlan } from '../fake/plan.js'
+import { useFakes } from '../native/fakes.js'
+import { failureOf } from '../support/errors.js'
+import { editInfo, inFolder } from './rig.js'
+
+const { fakes } = await useFakes()
+const families = [
+  { name: 'TensorRT 10.15.1', path: fakes.trt10, version: [10, 15, 1], older: [10, 6, 0] },
+  { name: 'TensorRT 11.4.0', path: fakes.trt11, version: [11, 4, 0], older: [11, 1, 0] },
+]
+
+for (const { name, path: tensorrt, version, older } of families) {
+  await t.test(name, async (t) => {
+    const gpu = (await capabilities({ tensorrt })).gpus[0]
+    if (gpu === undefined) throw new Error('the fake has no GPU')
+    const path = inFolder(t)
+    const build = (): ReturnType<Builder['build']> => new Builder({ tensorrt }).build(oneNode('Relu', [1, 4]))
+    const opens = async (source: string | Plan): Promise<void> => (await Engine.load(source, { tensorrt })).close()
+    const refused = (): Promise<unknown> => failureOf(() => opens(path))
+    const edited = async (info: Record<string, unknown>): Promise<void> => {
+      await (await build()).save(path)
+      await editInfo(path, info)
+    }
+
+    await t.test('the plan knows its GPU, and runs', async (t) => {
+      const plan = await build()
+      t.same(plan.info.gpu, { name: gpu.name, computeCapability: gpu.computeCapability })
+      await plan.save(path)
+      await opens(path)
+      await opens(plan)
+      await opens(await Plan.load(path))
+    })
+
+    await t.test('another GPU', async (t) => {
+      const here = `; here is ${name} with ${gpu.name} (${gpu.computeCapability}). Build it for this GPU`
+      const built = `${path} was built by ${name} for NVIDIA A10 (${gpu.computeCapability}) on ${process.platform}-${process.arch}`
+      await edited({ gpu: { name: 'NVIDIA A10', computeCapability: gpu.computeCapability } })
+      t.match(await refused(), { code: 'ERR_TRT_PLAN', message: built + here, details: { plan: `NVIDIA A10 (${gpu.computeCapability})` } })
+      t.match(
+        await failureOf(async () => opens(await Plan.load(path))),
+        { code: 'ERR_TRT_PLAN', message: /^The plan was built by/ },
+        'by way of a Plan too',
+      )
+      await edited({ gpu: { name: gpu.name, computeCapability: '12.0' } })
+      t.match(await refused(), { code: 'ERR_TRT_PLAN', message: `${gpu.name} (12.0)` })
+    })
+
+    await t.test('hardware compatibility', async () => {
+      const [major] = gpu.computeCapability.split('.').map(Number)
+      const a10 = { name: 'NVIDIA A10', computeCapability: gpu.computeCapability }
+      const future = { name: 'NVIDIA X', computeCapability: '99.0' }
+      await edited({ gpu: a10, settings: { hardwareCompatibility: 'sameComputeCapability' } })
+      await opens(path)
+      await edited({ gpu: future, settings: { hardwareCompatibility: 'sameComputeCapability' } })
+      t.match(await refused(), { code: 'ERR_TRT_PLAN' })
+      await edited({ gpu: future, settings: { hardwareCompatibility: 'none' } })
+      t.match(await refused(), { code: 'ERR_TRT_PLAN' })
+      await edited({ gpu: future, settings: { hardwareCompatibility: 'ampere+' } })
+      if ((major ?? 0) >= 8) await opens(path)
+      else t.match(await refused(), { code: 'ERR_TRT_PLAN' })
+      await edited({ gpu: future, settings: { hardwareCompatibility: 'a level of the future' } })
+      await opens(path)
+    })
+
+    await t.test('another TensorRT', async (t) => {
+      const other = join(path, '..', 'other.plan')
+      const bytes = identityPlan([1, 4], { version: older })
+      await writeFile(other, bytes)
+      t.match(
+        await failureOf(() => opens(other)),
+        { code: 'ERR_TRT_PLAN', message: /cannot load the plan.*Version tag does not match/, log: [/./] },
+        'of a bare one TensorRT itself decides',
+      )
+      await (await Plan.load(other)).save(other)
+      await editInfo(other, { builtBy: 'node-tensorrt 0.0.1' })
+      const failure = await failureOf(() => opens(other))
+      t.match(failure, {
+        code: 'ERR_TRT_PLAN',
+        message: `${other} was built by TensorRT ${older.join('.')}, but this machine has only ${name} at ${tensorrt}`,
+        log: [],
+      })
+      t.same(failure.details, { plan: `TensorRT ${older.join('.')}`, found: `${name} at ${join(tensorrt, `libnvinfer.so.${version[0]}`)}` })
+      await editInfo(other, { settings: { versionCompatible: true } })
+      t.match(await failureOf(() => opens(other)), { message: /cannot load the plan.*Version tag/ }, 'and of a version-compatible one')
+      await (await build()).save(other)
+      await opens(other)
+    })
+  })
+}

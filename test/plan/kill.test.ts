@@ -1,0 +1,157 @@
+// Savers that are killed, and savers that meet. Nothing of TensorRT is needed for it.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { Plan } from '../../lib/index.js'
+import { identityPlan } from '../fake/plan.js'
+import { random, readSidecar } from './rig.js'
+
+const long = process.env['TRT_TEST_LONG'] === '1'
+const program = new URL('./saver.js', import.meta.url).pathname
+const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' }
+
+/** Plans of different sizes, without sidecars, in a folder of the test. */
+async function plansIn(folder: string, count: number): Promise<{ path: string; sha256: string }[]> {
+  return Promise.all(
+    Array.from({ length: count }, async (_, i) => {
+      const path = join(folder, `${i}.bare`)
+      await writeFile(path, padded(identityPlan([i + 1]), i * 3_000_000))
+      return { path, sha256: (await Plan.inspect(path)).sha256 }
+    }),
+  )
+}
+
+/** A larger plan, as far as its header says: nobody runs it. */
+function padded(plan: Uint8Array, more: number): Uint8Array {
+  const bytes = new Uint8Array(plan.length + more)
+  bytes.set(plan)
+  new DataView(bytes.buffer).setBigUint64(16, BigInt(bytes.length), true)
+  return bytes
+}
+
+const start = (...args: (string | number)[]): ChildProcess =>
+  spawn(process.execPath, [program, ...args.map(String)], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+
+const temporaries = async (path: string): Promise<string[]> => (await readdir(dirname(path))).filter((name) => name.endsWith('.tmp'))
+
+/** Runs `body` for each number below `count`, three at a time. */
+async function inParallel(count: number, body: (i: number) => Promise<void>): Promise<void> {
+  let next = 0
+  const lane = async (): Promise<void> => {
+    while (next < count) await body(next++)
+  }
+  await Promise.all([lane(), lane(), lane()])
+}
+
+t.test('killed at random moments', async (t) => {
+  const folder = t.testdir({})
+  const plans = await plansIn(folder, 2)
+  const known = plans.map((plan) => plan.sha256)
+  const milliseconds = random(7)
+  let [halfway, loaded] = [0, 0]
+  await inParallel(long ? 1000 : 50, async (i) => {
+    const path = join(folder, `${i % 12}.plan`)
+    const child = start('forever', path, ...plans.map((plan) => plan.path))
+    if (child.stdout) await once(child.stdout, 'data')
+    await new Promise((resolve) => setTimeout(resolve, milliseconds(30)))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const plan = await Plan.load(path)
+    if (known.includes(plan.sha256) && 'builtBy' in plan.info) loaded++
+    if (Object.keys((await readSidecar(path)).plans).length > 1 || (await temporaries(path)).length > 0) halfway++
+  })
+  t.equal(loaded, long ? 1000 : 50, 'each time one of the two, whole, with the entry of its own')
+  t.ok(halfway > 0, `${halfway} of them in the middle of a save`)
+})
+
+t.test('killed before each call of the file system that a save makes', async (t) => {
+  const folder = t.testdir({})
+  const [a, b] = await plansIn(folder, 2)
+  if (a === undefined || b === undefined) throw new Error('no plans')
+  // the first number is more than a save makes calls, so that the last ones are not killed any more
+  for (const [kind, calls, step] of [
+    ['over a saved one', 45, 1],
+    ['over a bare one', 45, long ? 1 : 4],
+    ['at a new place', 30, long ? 1 : 4],
+  ] as const) {
+    const left = new Map<string, number>()
+    let completed = 0
+    await inParallel(Math.ceil(calls / step), async (turn) => {
+      const i = turn * step
+      const path = join(folder, `${kind} ${i}.plan`)
+      if (kind === 'over a saved one') await (await Plan.load(a.path)).save(path)
+      if (kind === 'over a bare one') await writeFile(path, await readFile(a.path))
+      const child = start('killed', path, b.path, i)
+      const [code] = (await once(child, 'exit')) as [number | null]
+      if (code === 0) completed++
+      const found = await Plan.load(path).then(
+        (plan) => (plan.sha256 === a.sha256 ? 'old' : plan.sha256 === b.sha256 ? 'new' : 'neither'),
+        (error: unknown) => (error as { code: string }).code,
+      )
+      if (code === 0 && found !== 'new') t.fail(`completed, and ${found} is there`)
+      left.set(found, (left.get(found) ?? 0) + 1)
+      await (await Plan.load(b.path)).save(path)
+      if ((await Plan.load(path)).sha256 !== b.sha256) t.fail('the next save does not succeed')
+    })
+    const before = kind === 'at a new place' ? 'ERR_TRT_FILE' : 'old'
+    t.same([...left.keys()].sort(), [before, 'new'].sort(), `${kind}: ${JSON.stringify(Object.fromEntries(left))}`)
+    t.ok(completed > 0 && completed < calls / step / 2, `about ${calls - completed * step} calls`)
+  }
+  t.same(await temporaries(join(folder, 'x')), [], 'the next saves cleared what was left')
+})
+
+t.test('savers in several processes, and a reader meanwhile', async (t) => {
+  const folder = t.testdir({})
+  const plans = await plansIn(folder, 5)
+  const path = join(folder, 'model.plan')
+  const [first] = plans
+  if (first === undefined) throw new Error('no plans')
+  await (await Plan.load(first.path)).save(path)
+  const savers = plans.map((plan) => once(start('times', path, plan.path, long ? 200 : 20), 'exit'))
+  let running = true
+  const ended = Promise.all(savers).then((codes) => ((running = false), codes))
+  const seen = new Map<string, number>()
+  while (running) {
+    const { sha256 } = await Plan.load(path)
+    seen.set(sha256, (seen.get(sha256) ?? 0) + 1)
+  }
+  t.same(
+    (await ended).map(([code]) => code as number),
+    plans.map(() => 0),
+  )
+  const known = plans.map((plan) => plan.sha256)
+  t.ok([...seen.keys()].every((sha256) => known.includes(sha256)) && seen.size > 1, `read ${[...seen.values()].join(' + ')} times`)
+  t.same(Object.keys((await readSidecar(path)).plans), [(await Plan.load(path)).sha256], 'one entry in the end')
+  t.same(await temporaries(path), [])
+})
+
+const unshare = await promisify(execFile)('unshare', ['-rm', 'true']).then(
+  () => true,
+  () => false,
+)
+
+t.test('a disk that is full', { skip: !unshare && 'unshare cannot mount here' }, async (t) => {
+  const folder = t.testdir({ disk: {} })
+  const plans = await plansIn(folder, 2)
+  const disk = join(folder, 'disk')
+  const script = 'mount -t tmpfs -o size=8m tmpfs "$1" && exec "$2" "$3" full "$1" "$4" "$5"'
+  const run = promisify(execFile)(
+    'unshare',
+    ['-rm', 'sh', '-c', script, 'sh', disk, process.execPath, program, ...plans.map((plan) => plan.path)],
+    { env, timeout: 60_000 },
+  )
+  const rounds = JSON.parse((await run).stdout) as { code: string; cause: string; files: string[]; sha256: string; free: number }[]
+  const [, large] = plans
+  t.ok(rounds.length >= 20)
+  for (const round of rounds) {
+    const done = round.code === 'saved'
+    if (!done) t.match(round, { code: 'ERR_TRT_FILE', cause: 'ENOSPC' }, `${round.free} KiB left`)
+    t.equal(round.sha256, plans[done ? 1 : 0]?.sha256)
+    t.same(round.files, ['.model.plan.lock', 'filler', 'model.plan', 'model.plan.json'])
+  }
+  t.equal(rounds.at(-1)?.sha256, large?.sha256, 'with enough it is saved')
+  t.ok(rounds.some((round) => round.code !== 'saved'))
+})

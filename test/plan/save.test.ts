@@ -1,0 +1,309 @@
+// Saving, loading and inspecting on real plans of TensorRT-RTX.
+import { createHash } from 'node:crypto'
+import { chmod, readdir, readFile, realpath, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { Builder, Engine, Plan } from '../../lib/index.js'
+import { oneNode, realModels } from '../builder/models.js'
+import { failureOf } from '../support/errors.js'
+import { skipWithoutRtx } from '../support/tensorrt.js'
+import { editInfo, inFolder, random, readSidecar, smallPlan } from './rig.js'
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
+
+t.test('a real plan comes back as it was, with all that is known of it', { skip: skipWithoutRtx }, async (t) => {
+  for (const { name, source, shapes } of realModels) {
+    const path = inFolder(t, `${name}.plan`)
+    const plan = await new Builder().build(await source(), { shapes })
+    t.equal(plan.sha256, sha256(plan.bytes))
+    const header = Buffer.from(plan.bytes.buffer, plan.bytes.byteOffset, 32)
+    t.equal(Number(header.readBigUInt64LE(16)), plan.bytes.length, 'the header has the size of the whole')
+    t.equal([...header.subarray(24, 27)].join('.'), plan.info.version, 'and the version')
+    await plan.save(path)
+    const loaded = await Plan.load(pathToFileURL(path))
+    t.ok(Buffer.from(loaded.bytes).equals(plan.bytes))
+    t.same({ info: loaded.info, sha256: loaded.sha256 }, { info: plan.info, sha256: plan.sha256 })
+    const { savedAt, savedBy, ...report } = await Plan.inspect(path)
+    t.same(report, { size: plan.bytes.length, sha256: plan.sha256, source: 'sidecar', info: plan.info })
+    t.match(savedBy, /^node-tensorrt \d+\.\d+\.\d+$/)
+    t.ok(Math.abs(Date.parse(savedAt ?? '') - Date.now()) < 60_000)
+    const { kind, system, gpu, profiles } = plan.info
+    t.same({ kind, system, gpu }, { kind: 'rtx', system: { os: process.platform, arch: process.arch }, gpu: undefined })
+    t.same(
+      Object.keys(shapes),
+      profiles[0]?.map(({ name }) => name),
+      'the profile is there',
+    )
+    t.same(Object.keys((await readSidecar(path)).plans), [plan.sha256], 'one entry stays')
+  }
+})
+
+t.test('a bare plan says what its header says', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const { bytes, sha256 } = await smallPlan()
+  await writeFile(path, bytes)
+  const info = { library: 'TensorRT-RTX 1.7.1', kind: 'rtx', version: '1.7.1' }
+  t.same((await Plan.load(path)).info, info)
+  const report = { size: bytes.length, sha256, source: 'header', info }
+  t.same(await Plan.inspect(path), report)
+  t.same(await Plan.inspect(bytes), report)
+  for (const length of [0, 1, 3, 4, 27, 28, 64, bytes.length >> 1, bytes.length - 1]) {
+    const part = bytes.subarray(0, length)
+    await writeFile(path, part)
+    t.match(await failureOf(() => Plan.load(path)), { code: 'ERR_TRT_PLAN' }, `${length} bytes`)
+    t.match(await failureOf(() => Plan.inspect(part)), { code: 'ERR_TRT_PLAN' })
+    const failure = await failureOf(() => Engine.load(path))
+    t.match(failure, { code: length < 4 ? 'ERR_TRT_MODEL_FORMAT' : 'ERR_TRT_PLAN' })
+    if (length >= 28)
+      t.match(failure.message, `truncated: a plan built by TensorRT-RTX 1.7.1 of ${bytes.length} bytes, of which ${length} are there`)
+  }
+  await (await Plan.load(await writeTo(path, bytes))).save(path)
+  t.same((await Plan.inspect(path)).source, 'sidecar', 'a bare one can be given a sidecar')
+  t.same((await Plan.load(path)).info, info)
+})
+
+const writeTo = async (path: string, bytes: Uint8Array): Promise<string> => {
+  await writeFile(path, bytes)
+  return path
+}
+
+t.test('damage, truncation and exchange are found, and told apart', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const plan = await smallPlan()
+  await plan.save(path)
+  const places = random(5)
+  for (let i = 0; i < 200; i++) {
+    const damaged = plan.bytes.slice()
+    const at = i < 32 ? i : places(damaged.length)
+    damaged[at] = (damaged[at] ?? 0) ^ (1 + places(255))
+    await writeFile(path, damaged)
+    const failure = await failureOf(() => (i % 4 === 0 ? Engine.load(path) : i % 4 === 1 ? Plan.inspect(path) : Plan.load(path)))
+    const fits = failure.code === 'ERR_TRT_PLAN' && failure.details['likely'] === 'damaged'
+    if (!fits) t.match(failure, { code: 'ERR_TRT_PLAN', details: { likely: 'damaged' } }, `byte ${at}`)
+  }
+  for (let i = 0; i < 60; i++) {
+    const length = i < 40 ? i : places(plan.bytes.length)
+    await writeFile(path, plan.bytes.subarray(0, length))
+    const failure = await failureOf(() => (i % 2 === 0 ? Engine.load(path) : Plan.load(path)))
+    const fits = failure.code === 'ERR_TRT_PLAN' && failure.details['likely'] === 'truncated'
+    if (!fits) t.match(failure, { code: 'ERR_TRT_PLAN', details: { likely: 'truncated' } }, `${length} bytes`)
+  }
+  await writeFile(path, plan.bytes)
+  t.equal((await Plan.load(path)).sha256, plan.sha256, 'whole again')
+  const other = await new Builder().build(oneNode('Relu', ['N', 4]), { shapes: { x: [2, 4] } })
+  await writeFile(path, other.bytes)
+  const foreign = await failureOf(() => Plan.load(path))
+  t.match(foreign, {
+    code: 'ERR_TRT_PLAN',
+    details: { likely: 'foreign', size: other.bytes.length, sha256: other.sha256 },
+    message: /remove .*model\.plan\.json/,
+  })
+  t.match(foreign.message, plan.sha256, 'both sides')
+  await writeFile(path, Buffer.concat([plan.bytes, Buffer.from('more')]))
+  t.match(await failureOf(() => Plan.load(path)), { code: 'ERR_TRT_PLAN', details: { likely: 'damaged' } })
+})
+
+t.test('a sidecar that cannot be used is an error, not a plan without one', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const plan = await smallPlan()
+  await plan.save(path)
+  const whole = await readSidecar(path)
+  const info = plan.info
+  const entry = { size: 1, savedAt: 'x', savedBy: 'x', info }
+  const cases: [string, string, RegExp][] = [
+    ['cut short', JSON.stringify(whole).slice(0, 100), /model\.plan\.json is damaged/],
+    ['empty', '', /model\.plan\.json is damaged/],
+    ['something else', '{"some":"file"}', /is not what this package writes/],
+    ['an array', '[]', /is not what this package writes/],
+    ['null', 'null', /is not what this package writes/],
+    ['newer', JSON.stringify({ ...whole, version: 2 }), /has format 2, and node-tensorrt \S+ reads up to 1: update/],
+    ['no version', JSON.stringify({ ...whole, version: 'x' }), /expected a number for version but found string "x"/],
+    ['no plans', JSON.stringify({ ...whole, plans: [] }), /expected an object for plans but found array/],
+    ['no hash', JSON.stringify({ ...whole, plans: { abc: entry } }), /expected a SHA-256 but found string "abc"/],
+    ['no info', JSON.stringify({ ...whole, plans: { [plan.sha256]: { size: 1 } } }), /expected an object with info/],
+    ['a size of text', JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, size: '1' } } }), /expected a number for size/],
+    [
+      'another kind',
+      JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, kind: 'odd' } } } }),
+      /"full" or "rtx" for kind/,
+    ],
+    ['half a GPU', JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, gpu: { name: 'x' } } } } }), /for gpu/],
+    [
+      'half a system',
+      JSON.stringify({ ...whole, plans: { [plan.sha256]: { ...entry, info: { ...info, system: { os: 7 } } } } }),
+      /for system/,
+    ],
+    ['no plan at all', JSON.stringify({ ...whole, plans: {} }), /lists no plan/],
+  ]
+  for (const [name, text, message] of cases) {
+    await writeFile(`${path}.json`, text)
+    for (const open of [() => Plan.load(path), () => Plan.inspect(path), () => Engine.load(path)])
+      t.match(await failureOf(open), { code: 'ERR_TRT_PLAN', message }, name)
+  }
+  await writeFile(`${path}.json`, JSON.stringify({ ...whole, version: 2 }))
+  await plan.save(path)
+  t.same((await readSidecar(path)).version, 1, 'a newer one of ours is replaced with its plan')
+  await writeFile(`${path}.json`, '{"labels":[1,2,3]}')
+  t.match(await failureOf(() => plan.save(path)), { code: 'ERR_TRT_FILE', message: /is something else: move it away/ })
+  t.equal(await readFile(`${path}.json`, 'utf8'), '{"labels":[1,2,3]}', "somebody else's file stays")
+  t.same((await readdir(dirname(path))).sort(), ['.model.plan.lock', 'model.plan', 'model.plan.json'])
+})
+
+t.test('a plan of another system is refused before anything is looked for', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  await (await smallPlan()).save(path)
+  await editInfo(path, { system: { os: 'win32', arch: 'arm64' } })
+  t.match(await failureOf(() => Engine.load(path)), {
+    code: 'ERR_TRT_PLAN',
+    message: `${path} was built by TensorRT-RTX 1.7.1 on win32-arm64; here is ${process.platform}-${process.arch}`,
+    details: { plan: { os: 'win32' }, found: { os: process.platform } },
+  })
+  t.match((await Plan.inspect(path)).info.system, { os: 'win32' }, 'but it can be looked at')
+})
+
+t.test('what is no place for a plan', { skip: skipWithoutRtx }, async (t) => {
+  const folder = t.testdir({ folder: {}, loop: t.fixture('symlink', 'loop'), nowhere: t.fixture('symlink', 'gone'), 'file.txt': 'text' })
+  const plan = await smallPlan()
+  const before = (await readdir(folder)).sort()
+  const cases: [string, RegExp][] = [
+    [join(folder, 'folder'), /is a folder/],
+    [folder, /is a folder/],
+    ['/', /is a folder/],
+    [join(folder, 'loop'), /ELOOP/],
+    [join(folder, 'nowhere'), /ENOENT/],
+    [join(folder, 'no', 'such', 'folder.plan'), /ENOENT/],
+    [join(folder, 'file.txt', 'x.plan'), /ENOTDIR/],
+    [join(folder, 'x'.repeat(300)), /ENAMETOOLONG/],
+    [`/${'long/'.repeat(1000)}x.plan`, /ENAMETOOLONG/],
+    ['/proc/node-tensorrt.plan', /Cannot|ENOENT|EACCES|EPERM/],
+    ['/dev/null', /is not an ordinary file/],
+  ]
+  for (const [path, message] of cases) {
+    const failure = await failureOf(() => plan.save(path))
+    t.match(failure, { code: 'ERR_TRT_FILE', message }, path.slice(0, 80))
+    t.ok(failure.message.length < 1500, 'and the message is readable')
+    t.match(await failureOf(() => Plan.load(path)), { code: 'ERR_TRT_FILE' })
+  }
+  for (const path of ['', 'a\0b', 7, null, undefined, {}, new URL('http://example.org/x')]) {
+    t.match(await failureOf(() => plan.save(path as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for path/ })
+    t.match(await failureOf(() => Plan.load(path as never)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+    t.match(await failureOf(() => Plan.inspect(path as never)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  }
+  t.match(await failureOf(() => plan.save('x', { typo: 1 } as never)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  t.same((await readdir(folder)).sort(), before, 'nothing is left behind')
+})
+
+t.test('a folder that may not be written to', { skip: process.getuid?.() === 0 && 'root may write anywhere' }, async (t) => {
+  const folder = t.testdir({})
+  const plan = await smallPlan()
+  await chmod(folder, 0o500)
+  t.match(await failureOf(() => plan.save(join(folder, 'x.plan'))), { code: 'ERR_TRT_FILE' })
+  await chmod(folder, 0o700)
+  t.same(await readdir(folder), [])
+})
+
+t.test('links are followed, and the sidecar is found from both ends', { skip: skipWithoutRtx }, async (t) => {
+  const folder = await realpath(t.testdir({ real: {}, models: {} }))
+  const [real, link] = [join(folder, 'real', 'v1.plan'), join(folder, 'models', 'model.plan')]
+  const [one, two] = [await smallPlan(), await smallPlan(8)]
+  await one.save(real)
+  await symlink(real, link)
+  t.equal((await Plan.inspect(link)).source, 'sidecar')
+  await two.save(link)
+  t.equal((await Plan.load(real)).sha256, two.sha256, 'the link stays a link')
+  await symlink(join(folder, 'real', 'v1.plan.json'), `${link}.json`)
+  await rename(join(folder, 'real', 'v1.plan.json'), join(folder, 'real', 'moved.json'))
+  t.equal((await Plan.inspect(link)).source, 'header', 'a link to nothing is no sidecar')
+  await rename(join(folder, 'real', 'moved.json'), `${link}.json`)
+  t.equal((await Plan.inspect(link)).source, 'sidecar', 'beside the link')
+})
+
+t.test('aborting', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const [one, two] = [await smallPlan(), await smallPlan(8)]
+  await one.save(path)
+  const aborted = { signal: AbortSignal.abort(new Error('enough')) }
+  for (const call of [
+    () => two.save(path, aborted),
+    () => Plan.load(path, aborted),
+    () => Plan.inspect(path, aborted),
+    () => Plan.inspect(two.bytes, aborted),
+  ])
+    await t.rejects(
+      async () => {
+        await call()
+      },
+      { message: 'enough' },
+    )
+  for (let turn = 0; turn < 30; turn++) {
+    const abort = new AbortController()
+    const saving = two.save(path, { signal: abort.signal })
+    for (let i = 0; i < turn; i++) await stat(path)
+    abort.abort(new Error('enough'))
+    const done = await saving.then(
+      () => true,
+      (error: unknown) => (t.match(error, { message: 'enough' }), false),
+    )
+    t.equal((await Plan.load(path)).sha256, done ? two.sha256 : one.sha256)
+    t.same((await readdir(dirname(path))).sort(), ['.model.plan.lock', 'model.plan', 'model.plan.json'])
+    await one.save(path)
+  }
+})
+
+t.test('what a dead saver left is cleared away, and nothing else', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const folder = dirname(path)
+  const strangers = [
+    '.model.plan.0123456.tmp',
+    '.model.plan.01234567.tmpx',
+    '.model.plan.json.01234567.tmp',
+    '.other.plan.01234567.tmp',
+    'model.plan.01234567.tmp',
+  ]
+  for (const name of ['.model.plan.01234567.tmp', '.model.plan.fedcba98.tmp', ...strangers]) await writeFile(join(folder, name), 'part')
+  await (await smallPlan()).save(path)
+  t.same((await readdir(folder)).sort(), [...strangers, '.model.plan.lock', 'model.plan', 'model.plan.json'].sort())
+})
+
+t.test('bytes that were changed are not saved', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const plan = await smallPlan()
+  plan.bytes[1000] = (plan.bytes[1000] ?? 0) ^ 1
+  t.match(await failureOf(() => plan.save(path)), { code: 'ERR_TRT_PLAN', message: /changed since/ })
+  t.same(await readdir(dirname(path)), ['.model.plan.lock'])
+})
+
+t.test('a plan with a sidecar is one, though its first byte looks like ONNX', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const plan = await smallPlan()
+  await plan.save(path)
+  await writeFile(path, Buffer.concat([Buffer.of(8), plan.bytes.subarray(1)]))
+  t.match(await failureOf(() => Engine.load(path)), { code: 'ERR_TRT_PLAN', details: { likely: 'damaged' } })
+})
+
+t.test('neither saving nor reading a large plan holds up the event loop', { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const header = (await smallPlan()).bytes.slice(0, 64)
+  const bytes = new Uint8Array(200 * 2 ** 20)
+  bytes.set(header)
+  new DataView(bytes.buffer).setBigUint64(16, BigInt(bytes.length), true)
+  const plan = new Plan(bytes, { library: 'TensorRT-RTX 1.7.1', kind: 'rtx' }, sha256(bytes))
+  for (const [name, call] of [
+    ['save', () => plan.save(path)],
+    ['load', () => Plan.load(path)],
+    ['inspect', () => Plan.inspect(path)],
+    ['inspect bytes', () => Plan.inspect(bytes)],
+  ] as const) {
+    let [longest, last, ticks] = [0, performance.now(), 0]
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last)
+      last = performance.now()
+      ticks++
+    }, 1)
+    await call()
+    clearInterval(timer)
+    // 200 chunks: in one piece it would be a tick or two; how long a gap is, a busy machine decides too
+    t.ok(ticks > 50, `${name}: ${ticks} ticks of a timer, at most ${longest.toFixed(1)} ms apart`)
+  }
+})

@@ -1,0 +1,49 @@
+// From the builder's options to a refitted plan, on the fakes.
+import t from 'tap'
+import { Builder, Engine, Refitter } from '../../lib/index.js'
+import { failureOf } from '../support/errors.js'
+import { computed, families, input, leftovers, onnxOf, weightsOf } from './models.js'
+
+const [old, fresh] = [weightsOf(1), weightsOf(2)]
+const shapes = { x: { min: [1, 3], opt: [2, 3], max: [8, 3] } }
+
+for (const { name, path: tensorrt } of families) {
+  await t.test(name, async (t) => {
+    const run = async (plan: Uint8Array, weights?: Uint8Array): Promise<number[]> => {
+      await using engine = await Engine.load(plan, { tensorrt, ...(weights && { weights }) })
+      return Array.from((await engine.infer(input)).data as Float32Array)
+    }
+
+    await t.test('stripWeights: the plan has none of them', async (t) => {
+      const whole = await new Builder({ tensorrt }).build(onnxOf(old), { shapes })
+      const stripped = await new Builder({ tensorrt, stripWeights: true }).build(onnxOf(old), { shapes })
+      t.ok(stripped.bytes.length < whole.bytes.length)
+      t.same(await run(whole.bytes), computed(old))
+      t.same(await run(stripped.bytes, onnxOf(old)), computed(old))
+      t.match(await failureOf(() => run(stripped.bytes)), { code: 'ERR_TRT_WEIGHTS' })
+    })
+
+    await t.test('refit: the plan has them, and takes others', async (t) => {
+      for (const options of [{ refit: true }, { refit: true, stripWeights: true }] as const) {
+        const plan = await new Builder({ tensorrt, ...options }).build(onnxOf(old), { shapes })
+        await using refitter = new Refitter(plan, { tensorrt })
+        await refitter.setFromOnnx(onnxOf(fresh))
+        const refitted = await refitter.refit()
+        t.same(await run(refitted.bytes), computed(fresh))
+        t.same(refitted.info.inputs, plan.info.inputs, 'what is known of the plan stays known')
+        t.same(refitted.info.layers, plan.info.layers)
+      }
+    })
+
+    await t.test('without them there is nothing to refit', async (t) => {
+      const plan = await new Builder({ tensorrt }).build(onnxOf(old), { shapes })
+      await using refitter = new Refitter(plan, { tensorrt })
+      t.match(await failureOf(() => refitter.refit()), { code: 'ERR_TRT_WEIGHTS', message: /option refit or stripWeights/ })
+    })
+  })
+}
+
+t.test('nothing is left, and nothing was done wrong', (t) => {
+  t.same(leftovers(), {})
+  t.end()
+})

@@ -1,0 +1,103 @@
+// Engine.load(plan, { weights }): a plan without weights runs with those of its model.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { Engine } from '../../lib/index.js'
+import { failureOf } from '../support/errors.js'
+import { computed, families, input, leftovers, onnxOf, planOf, weightsOf } from './models.js'
+
+const [old, fresh] = [weightsOf(1), weightsOf(2)]
+const folder = await mkdtemp(join(tmpdir(), 'trt-weights-'))
+t.teardown(() => rm(folder, { recursive: true }))
+const file = join(folder, 'fresh.onnx')
+await writeFile(file, onnxOf(fresh))
+
+for (const family of families) {
+  const { path: tensorrt } = family
+  const stripped = planOf(family, old, { stripped: true })
+
+  await t.test(family.name, async (t) => {
+    for (const [what, weights] of [
+      ['bytes', onnxOf(fresh)],
+      ['path', file],
+      ['URL', pathToFileURL(file)],
+    ] as const) {
+      await t.test(`a stripped plan with the weights of a model: ${what}`, async (t) => {
+        await using engine = await Engine.load(stripped, { tensorrt, weights, lanes: 3 })
+        const answers = await Promise.all(Array.from({ length: 12 }, () => engine.infer(input)))
+        for (const { data } of answers) t.same(Array.from(data as Float32Array), computed(fresh))
+      })
+    }
+
+    await t.test('a refittable plan has the weights replaced, or keeps its own', async (t) => {
+      const plan = planOf(family, old)
+      await using replaced = await Engine.load(plan, { tensorrt, weights: onnxOf(fresh) })
+      await using kept = await Engine.load(plan, { tensorrt })
+      t.same(Array.from((await replaced.infer(input)).data as Float32Array), computed(fresh))
+      t.same(Array.from((await kept.infer(input)).data as Float32Array), computed(old))
+    })
+
+    await t.test('what is shared has them too', async (t) => {
+      await using owner = await Engine.load(stripped, { tensorrt, weights: file })
+      await using other = await Engine.attach(owner.share())
+      t.same(Array.from((await other.infer(input)).data as Float32Array), computed(fresh))
+    })
+
+    await t.test('refused', async (t) => {
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt })), {
+        code: 'ERR_TRT_WEIGHTS',
+        message: /built without its weights: give the ONNX model .* option weights\. It lacks: 'bias', 'kernel', 'scale'/,
+      })
+      t.match(await failureOf(() => Engine.load(planOf(family, old, { refit: false }), { tensorrt, weights: file })), {
+        code: 'ERR_TRT_WEIGHTS',
+        message: /build it with the option refit or stripWeights/,
+      })
+      const { kernel, scale } = fresh
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: onnxOf({ kernel, scale }) })), {
+        code: 'ERR_TRT_WEIGHTS',
+        details: { missing: 'bias' },
+        log: /error/,
+      })
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: join(folder, 'none.onnx') })), { code: 'ERR_TRT_FILE' })
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: onnxOf(fresh).subarray(0, 50) })), {
+        code: 'ERR_TRT_ONNX_PARSE',
+      })
+      t.match(await failureOf(() => Engine.load(onnxOf(old), { tensorrt, weights: file })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /is ONNX and has its own weights/,
+      })
+      t.match(await failureOf(() => Engine.load(onnxOf(old), { backend: 'cpu', weights: file })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /for backend 'cpu' but received string "weights"/,
+      })
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: 7 as never })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /for weights/,
+      })
+    })
+
+    await t.test('a refit that TensorRT fails is an error, and the next load works', async (t) => {
+      for (const method of ['createInferRefitter_INTERNAL', 'refitCudaEngine', 'getMissingWeights']) {
+        family.control.runtime.failNth(method, 1)
+        t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: file })), { code: 'ERR_TRT_WEIGHTS' }, method)
+      }
+      await using engine = await Engine.load(stripped, { tensorrt, weights: file })
+      t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
+    })
+
+    await t.test('a load that is aborted leaves nothing', async (t) => {
+      const abort = new AbortController()
+      const loading = Engine.load(stripped, { tensorrt, weights: file, signal: abort.signal })
+      abort.abort(new Error('enough'))
+      await t.rejects(loading, { message: 'enough' })
+    })
+  })
+}
+
+t.test('nothing is left, and nothing was done wrong', async (t) => {
+  const end = Date.now() + 5000
+  while (Object.keys(leftovers()).length > 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.same(leftovers(), {})
+})
