@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Builder, type PlanInfo, type ProfileShapes } from '../lib/index.js'
+import { Builder, type BuildInfo, type ProfileShapes } from '../lib/index.js'
 import { centerFace, type RealModel, realModels } from '../test/builder/models.js'
 import { interleaved } from './support/measure.js'
 import { type PythonBuild, PythonBuilder, required } from './support/python.js'
@@ -29,7 +29,7 @@ function asRanges(shapes: RealModel['shapes']): Record<string, ProfileShapes> {
 const compared = ['workspace', 'optimizationLevel', 'tf32', 'auxiliaryStreams', 'averageTiming'] as const
 
 /** Both build the same network with the same options, or the figures say nothing. */
-function checkSame(name: string, ours: PlanInfo, theirs: PythonBuild): void {
+function checkSame(name: string, ours: BuildInfo, theirs: PythonBuild): void {
   if (!theirs.version.startsWith(`${ours.version}.`)) throw new Error(`TensorRT is ${ours.version} here and ${theirs.version} in Python`)
   if (ours.layers !== theirs.layers)
     throw new Error(`${name} has ${String(ours.layers)} layers here and ${String(theirs.layers)} in Python`)
@@ -39,7 +39,7 @@ function checkSame(name: string, ours: PlanInfo, theirs: PythonBuild): void {
   }
 }
 
-function settings({ settings }: PlanInfo): string {
+function settings({ settings }: BuildInfo): string {
   return compared.map((key) => `${key} ${String(settings[key])}`).join(', ')
 }
 
@@ -47,7 +47,7 @@ const builder = new Builder()
 
 interface Measured {
   readonly row: Row
-  readonly info: PlanInfo
+  readonly info: BuildInfo
 }
 
 /** Milliseconds of one build each. */
