@@ -5,15 +5,24 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { argv, execPath } from 'node:process'
 import { buildAll } from './build.mjs'
+import { ensureCenterFace } from './centerface.mjs'
 import { Failure, main, modified, root, runHere, runQuietly, say, withLock } from './support.mjs'
-import { ensureTensorRT } from './tensorrt.mjs'
+import { ensureBindings, ensureTensorRT } from './tensorrt.mjs'
+import { pythonWithPip } from './wheels.mjs'
 
 /** What a bench needs beyond the addon and dist/: environment variables for it. */
 const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} */ ({
-  build: async () => {
-    const { path, reason } = await ensureTensorRT()
-    if (path) return { TENSORRT_PATH: path }
-    throw new Failure(reason ?? 'no TensorRT')
+  builder: async () => {
+    const had = (/** @type {{ path?: string, reason?: string }} */ { path, reason }) => {
+      if (path) return path
+      throw new Failure(reason ?? 'nothing was fetched')
+    }
+    return {
+      TENSORRT_PATH: had(await ensureTensorRT()),
+      TRT_TEST_CENTERFACE: had(await ensureCenterFace()),
+      TRT_BENCH_BINDINGS: had(await ensureBindings()),
+      TRT_BENCH_PYTHON: pythonWithPip() ?? 'python3',
+    }
   },
   core: async () => {
     await buildRoundTrip()

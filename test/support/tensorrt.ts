@@ -1,3 +1,7 @@
 /** TensorRT-RTX as scripts/test.mjs provides it, or the reason why tests that build real engines are skipped. */
 export const rtxPath = process.env['TENSORRT_PATH']
 export const skipWithoutRtx = rtxPath === undefined ? 'TENSORRT_PATH is not set: no TensorRT-RTX could be fetched' : false
+
+/** CenterFace's ONNX file as scripts/centerface.mjs provides it, or the reason why tests that need it are skipped. */
+export const centerFacePath = process.env['TRT_TEST_CENTERFACE']
+export const skipWithoutCenterFace = centerFacePath === undefined ? 'TRT_TEST_CENTERFACE is not set: no CenterFace could be fetched' : false

@@ -1,0 +1,79 @@
+/** NVIDIA's own Python bindings in a long-lived process: bench/support/build.py, for which scripts/bench.mjs provides what it needs. */
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { packageRoot } from '../../lib/backend/native.js'
+import type { ProfileShapes } from '../../lib/index.js'
+
+/** What was built, and as what the library itself reports the options. */
+export interface PythonBuild {
+  readonly ms: number
+  readonly bytes: number
+  readonly layers: number
+  readonly settings: {
+    readonly workspace: number
+    readonly optimizationLevel: number
+    readonly tf32: boolean
+    readonly auxiliaryStreams: number
+    readonly averageTiming: number
+  }
+  /** All four numbers of the library's version. */
+  readonly version: string
+}
+
+export class PythonBuilder {
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>
+  readonly #lines: AsyncIterator<string>
+  readonly #gone: Promise<never>
+  #about = ''
+
+  private constructor(tensorrt: string) {
+    const folder = statSync(tensorrt).isDirectory() ? tensorrt : dirname(tensorrt)
+    const env = { ...process.env, PYTHONPATH: required('TRT_BENCH_BINDINGS'), LD_LIBRARY_PATH: folder }
+    const script = join(packageRoot(), 'bench', 'support', 'build.py')
+    this.#child = spawn(required('TRT_BENCH_PYTHON'), ['-B', script], { env, stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#gone = new Promise((_, reject) => {
+      this.#child.once('error', reject)
+      this.#child.once('close', (code, signal) => reject(new Error(`Python ended (${code ?? signal ?? '?'})`)))
+    })
+    this.#gone.catch(() => {}) // told to who waits for an answer
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+  }
+
+  /** Starts it, and waits until it has loaded its libraries from where `tensorrt` is. */
+  static async start(tensorrt: string): Promise<PythonBuilder> {
+    const python = new PythonBuilder(tensorrt)
+    python.#about = ((await python.#answer()) as { about: string }).about
+    return python
+  }
+
+  /** What it is, for people. */
+  get about(): string {
+    return this.#about
+  }
+
+  async build(model: string, shapes: Readonly<Record<string, ProfileShapes>>): Promise<PythonBuild> {
+    this.#child.stdin.write(`${JSON.stringify({ model, shapes })}\n`)
+    return (await this.#answer()) as PythonBuild
+  }
+
+  end(): void {
+    this.#child.stdin.end()
+  }
+
+  async #answer(): Promise<unknown> {
+    const next = await Promise.race([this.#lines.next(), this.#gone])
+    if (next.done === true) return await this.#gone
+    const answer = JSON.parse(next.value) as { error?: string }
+    if (answer.error !== undefined) throw new Error(`Python: ${answer.error}`)
+    return answer
+  }
+}
+
+export function required(name: string): string {
+  const value = process.env[name]
+  if (value === undefined) throw new Error(`${name} is not set: start this as npm run bench -- builder`)
+  return value
+}
