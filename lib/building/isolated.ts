@@ -90,7 +90,10 @@ export class IsolatedBuilds {
     const kill = (): void => void process.kill()
     cut.addEventListener('abort', kill, { once: true })
     try {
-      if (cut.aborted) throw new Error('cut short while its process started')
+      if (cut.aborted) {
+        await process.kill()
+        throw new Error('cut short while its process started')
+      }
       return await process.run(request, onProgress)
     } finally {
       cut.removeEventListener('abort', kill)

@@ -109,11 +109,11 @@ Counts misuse() {
 std::string plan(const std::string& lines) {
   uint64_t hash = 14695981039346656037ull;
   for (const char c : lines) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  const uint64_t length = lines.size();
+  const uint64_t length = 32 + lines.size();
   std::string plan(32, '\0');
   std::memcpy(&plan[0], "ftrt", 4);
-  std::memcpy(&plan[8], &length, 8);
-  std::memcpy(&plan[16], &hash, 8);
+  std::memcpy(&plan[8], &hash, 8);
+  std::memcpy(&plan[16], &length, 8);
   const int version = state().version;
   plan[24] = static_cast<char>(version / 10000);
   plan[25] = static_cast<char>(version / 100 % 100);
