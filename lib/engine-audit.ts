@@ -8,7 +8,10 @@ export interface EngineAuditOptions {
   readonly iterations?: number | undefined
   /** The number of the optimization profile whose best shapes it runs at; 0 unless given. */
   readonly profile?: number | undefined
-  /** What the engine was built for: a precision that is absent, or takes less than `minShare` of the time, is warned of. */
+  /**
+   * A precision that is absent, or takes less than `minShare` of the time, is warned of; unless given those that the plan was built for, as far as it is known (of
+   * plans of {@link Builder}, and of files with a sidecar), but `fp32`.
+   */
   readonly expect?: ExpectedPrecision | readonly ExpectedPrecision[] | undefined
   /** The least share of the time, from 0 to 1, that each expected precision is to have; 0 unless given. */
   readonly minShare?: number | undefined
@@ -53,35 +56,45 @@ export interface EngineAudit {
 export interface CheckedAuditOptions {
   readonly iterations: number
   readonly profile: number
-  readonly expect: readonly ExpectedPrecision[]
+  readonly expect: readonly ExpectedPrecision[] | undefined
   readonly minShare: number
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedAuditOptions(options: unknown): CheckedAuditOptions & { readonly signal: AbortSignal | undefined } {
   const given = readOptions(options, ['iterations', 'profile', 'expect', 'minShare', 'signal'], 'audit')
-  const { iterations = 10, profile = 0, expect = [], minShare = 0 } = given
+  const { iterations = 10, profile = 0, expect, minShare = 0 } = given
   if (!isWhole(iterations, 1, 1000)) throw expected('a number from 1 to 1000', 'iterations', iterations)
   if (!isWhole(profile, 0, 2 ** 31 - 1)) throw expected('the number of an optimization profile', 'profile', profile)
   if (typeof minShare !== 'number' || !(minShare >= 0 && minShare <= 1)) throw expected('a share from 0 to 1', 'minShare', minShare)
-  return { iterations, profile, expect: checkedPrecisions(expect), minShare, signal: checkedSignal(given.signal) }
+  return {
+    iterations,
+    profile,
+    expect: expect === undefined ? undefined : checkedPrecisions(expect),
+    minShare,
+    signal: checkedSignal(given.signal),
+  }
 }
 
 function isWhole(value: unknown, least: number, most: number): value is number {
   return Number.isInteger(value) && (value as number) >= least && (value as number) <= most
 }
 
+function isPrecision(name: unknown): name is ExpectedPrecision {
+  return typeof name === 'string' && Object.hasOwn(precisionTypes, name)
+}
+
 function checkedPrecisions(expect: unknown): readonly ExpectedPrecision[] {
   const list: readonly unknown[] = Array.isArray(expect) ? [...(expect as unknown[])] : [expect]
   for (const name of list) {
-    if (typeof name !== 'string' || !Object.hasOwn(precisionTypes, name))
-      throw expected(`one of ${Object.keys(precisionTypes).join(', ')}, or an array of them,`, 'expect', name)
+    if (!isPrecision(name)) throw expected(`one of ${Object.keys(precisionTypes).join(', ')}, or an array of them,`, 'expect', name)
   }
   return list as readonly ExpectedPrecision[]
 }
 
 /** The inspector's document and the profiler's times as one account. */
-export function engineAudit(found: NativeEngineAudit, { iterations, profile, expect, minShare }: CheckedAuditOptions): EngineAudit {
+export function engineAudit(found: NativeEngineAudit, options: CheckedAuditOptions, builtFor: readonly string[] = []): EngineAudit {
+  const { iterations, profile, minShare, expect = builtFor.filter(isPrecision) } = options
   const listed = engineLayers(found.document)
   const count = listed.length > 0 ? listed.length : found.layers
   const layers = timed(listed, found.times)

@@ -314,7 +314,11 @@ export class Engine implements AsyncDisposable {
       this.#refuseIfOver()
       const { backend } = this.#known()
       if (backend.audit === undefined) throw onlyOnGpu('audit()')
-      return engineAudit(await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running), checked)
+      return engineAudit(
+        await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running),
+        checked,
+        backend.precisions,
+      )
     })
   }
 

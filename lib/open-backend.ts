@@ -6,7 +6,7 @@ import type { CachePlace } from './cache/options.js'
 import { TensorRTError } from './errors.js'
 import { type Model, onnxSource, type PlanToOpen } from './model-source.js'
 import type { Plan } from './plan.js'
-import { checkedOrigin } from './plan/origin.js'
+import { checkedOrigin, precisionsOf } from './plan/origin.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
@@ -59,7 +59,7 @@ async function chooseBackend({ device, tensorrt }: OpenOptions): Promise<'tensor
 async function openPlan(plan: PlanToOpen, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
   const origin = checkedOrigin(plan)
   const { openTensorRT } = await import('./backend/tensorrt.js')
-  const backend = await openTensorRT(plan.bytes, { ...options, origin }, options.lanes)
+  const backend = await openTensorRT(plan.bytes, { ...options, origin, precisions: precisionsOf(plan.info) }, options.lanes)
   if (!signal.aborted) return backend
   await backend.close()
   throw signal.reason

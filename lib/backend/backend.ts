@@ -96,6 +96,8 @@ export interface Backend {
   share?(): string
   /** Runs the engine layer by layer, beside its lanes; rejected at once when the signal is aborted. */
   audit?(options: { readonly profile: number; readonly iterations: number }, signal: AbortSignal | undefined): Promise<NativeEngineAudit>
+  /** The precisions that the plan was built for, where that is known. */
+  readonly precisions?: readonly string[]
   /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */
   readonly concurrency?: number
 }

@@ -35,12 +35,18 @@ export interface TensorRTOptions {
  */
 export async function openTensorRT(
   plan: Uint8Array,
-  { device, tensorrt, origin, weights }: TensorRTOptions & { readonly origin?: NativePlanOrigin },
+  {
+    device,
+    tensorrt,
+    origin,
+    weights,
+    precisions,
+  }: TensorRTOptions & { readonly origin?: NativePlanOrigin; readonly precisions?: readonly string[] },
   lanes: LaneOptions,
 ): Promise<Backend> {
   const given = { ...(origin !== undefined && { origin }), ...(weights !== undefined && { weights }) }
   const options = { ...lanes, device, tensorrt: tensorrtPath(tensorrt), ...given }
-  return open(lanes, (addon) => addon.openEngine(plan, options))
+  return open(lanes, (addon) => addon.openEngine(plan, options), precisions)
 }
 
 /** Lanes of one's own on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and those of openTensorRT */
@@ -48,10 +54,14 @@ export async function attachTensorRT(name: string, lanes: LaneOptions): Promise<
   return open(lanes, (addon) => addon.attachEngine(name, lanes))
 }
 
-async function open(lanes: LaneOptions, opener: (addon: ReturnType<typeof loadAddon>) => Promise<NativeEngine>): Promise<Backend> {
+async function open(
+  lanes: LaneOptions,
+  opener: (addon: ReturnType<typeof loadAddon>) => Promise<NativeEngine>,
+  precisions?: readonly string[],
+): Promise<Backend> {
   return native(async () => {
     connect()
-    return new TensorRTBackend(await opener(loadAddon()), lanes)
+    return new TensorRTBackend(await opener(loadAddon()), lanes, precisions)
   })
 }
 
@@ -67,12 +77,14 @@ class TensorRTBackend implements Backend {
   readonly inputs: Backend['inputs']
   readonly outputs: Backend['outputs']
   readonly concurrency: number
+  readonly precisions: readonly string[]
   readonly #engine: NativeEngine
   /** Audits under way, the aborted ones too, until nothing of them runs. */
   readonly #audits = new Set<Promise<unknown>>()
 
-  constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions) {
+  constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions, precisions: readonly string[] = []) {
     this.#engine = engine
+    this.precisions = precisions
     this.inputs = engine.inputs
     this.outputs = engine.outputs
     this.description = `${engine.library} on GPU ${engine.device}`

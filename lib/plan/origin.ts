@@ -49,12 +49,19 @@ function checkSystem(label: string, info: PlanInfo): void {
 interface Settings {
   readonly hardwareCompatibility?: unknown
   readonly versionCompatible?: unknown
+  readonly precision?: unknown
 }
 
 /** What the library said of its own settings, where the build told it. */
 function settingsOf(info: PlanInfo): Settings {
   const { settings } = info as { readonly settings?: unknown }
   return typeof settings === 'object' && settings !== null ? settings : {}
+}
+
+/** The precisions that it was built for, beside 32 bits; nothing where that is not known. */
+export function precisionsOf(info: PlanInfo): readonly string[] {
+  const { precision } = settingsOf(info)
+  return Array.isArray(precision) ? precision.filter((name): name is string => typeof name === 'string' && name !== 'fp32') : []
 }
 
 /** What it may run on beside GPUs of the same model; what is not known here is left to TensorRT. */

@@ -1,4 +1,7 @@
 // The audit of an engine on the fakes: they tell times and types that the plan says.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import { Builder, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
@@ -222,6 +225,33 @@ for (const family of families) {
         t.equal((await engine.audit()).layers, 4)
       },
     )
+
+    await scene('what the plan was built for is expected, unless something else is', async (t) => {
+      const graph = new GraphBuilder({ name: 'layers' })
+      const x = graph.input('x', 'float32', ['N', 4])
+      const strong = family.name.endsWith('11')
+      // 10 takes a flag, which this fake's layers ignore; from 11 on the network itself has to have the type
+      const inner = strong ? graph.node('Cast', [graph.node('Cast', [x], { to: 10 })], { to: 1 }) : x
+      graph.output(graph.node('Relu', [inner]), 'float32', ['N', 4])
+      await using builder = new Builder({ tensorrt: family.path, precision: 'fp16', profilingVerbosity: 'detailed' })
+      const plan = await builder.build(writeModel(graph.toModel()), { shapes: { x: { min: [1, 4], opt: [2, 4], max: [4, 4] } } })
+      const folder = await mkdtemp(join(tmpdir(), 'trt-audit-'))
+      const path = join(folder, 'model.plan')
+      await plan.save(path)
+      for (const source of [plan, path]) {
+        await using engine = await Engine.load(source, { tensorrt: family.path })
+        const { precisions, warnings } = await engine.audit({ iterations: 1 })
+        t.equal(
+          precisions.some(({ precision }) => precision === 'float16'),
+          strong,
+        )
+        t.same(warnings, strong ? [] : ['Asked for fp16: 0 of 1 layers'])
+        t.same((await engine.audit({ iterations: 1, expect: [] })).warnings, [])
+      }
+      await using bare = await Engine.load(plan.bytes, { tensorrt: family.path })
+      t.same((await bare.audit({ iterations: 1 })).warnings, [], 'bytes alone tell nothing')
+      await rm(folder, { recursive: true })
+    })
 
     await scene('the network audit here too', async (t) => {
       const graph = new GraphBuilder({ name: 'layers' })
