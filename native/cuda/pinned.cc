@@ -34,14 +34,13 @@ std::shared_ptr<PinnedBlock> PinnedPool::acquire(std::size_t bytes) {
       PinnedBlock* block = found->second.back();
       found->second.pop_back();
       keptBytes_ -= size;
-      usedBytes_ += size;
       return own(block);
     }
   }
   PinnedBlock* block = allocate(size);
   {
     const std::lock_guard lock(mutex_);
-    usedBytes_ += size;
+    all_.insert(block);
   }
   return own(block);
 }
@@ -56,28 +55,19 @@ PinnedBlock* PinnedPool::allocate(std::size_t size) {
     result = device_.driver().memHostAlloc(&memory, size, kPortable);
   }
   device_.check(result, "cuMemHostAlloc");
-  return new PinnedBlock(*this, static_cast<uint8_t*>(memory), size);
-}
-
-void PinnedBlock::rest(bool resting) noexcept {
-  if (resting == std::exchange(resting_, resting)) return;
-  if (resting) {
-    pool_.restingBytes_ += capacity_;
-  } else {
-    pool_.restingBytes_ -= capacity_;
-  }
+  return new PinnedBlock(static_cast<uint8_t*>(memory), size);
 }
 
 void PinnedPool::giveBack(PinnedBlock* block) noexcept {
   block->rest(false);
   {
     const std::lock_guard lock(mutex_);
-    usedBytes_ -= block->capacity();
     if (keptBytes_ + block->capacity() <= kKeepAtMost) {
       keptBytes_ += block->capacity();
       kept_[block->capacity()].push_back(block);
       return;
     }
+    all_.erase(block);
   }
   free(block);
 }
@@ -88,6 +78,9 @@ void PinnedPool::trim() noexcept {
     const std::lock_guard lock(mutex_);
     kept.swap(kept_);
     keptBytes_ = 0;
+    for (const auto& [_, blocks] : kept) {
+      for (const PinnedBlock* block : blocks) all_.erase(block);
+    }
   }
   for (const auto& [_, blocks] : kept) {
     for (PinnedBlock* block : blocks) free(block);
@@ -99,14 +92,21 @@ void PinnedPool::free(PinnedBlock* block) noexcept {
   delete block;
 }
 
+// The lock is held. Those that the pool keeps do not rest.
+std::size_t PinnedPool::allBytes(bool resting) const {
+  std::size_t bytes = 0;
+  for (const PinnedBlock* block : all_) bytes += block->resting_ == resting ? block->capacity() : 0;
+  return bytes;
+}
+
 std::size_t PinnedPool::used() const {
   const std::lock_guard lock(mutex_);
-  return usedBytes_ - restingBytes_;
+  return allBytes(false) - keptBytes_;
 }
 
 std::size_t PinnedPool::kept() const {
   const std::lock_guard lock(mutex_);
-  return keptBytes_ + restingBytes_;
+  return allBytes(true) + keptBytes_;
 }
 
 }  // namespace nt::cuda

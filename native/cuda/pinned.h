@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "../base/mutex.h"
@@ -24,16 +25,15 @@ class PinnedBlock {
   uint8_t* data() const noexcept { return data_; }
   std::size_t capacity() const noexcept { return capacity_; }
   // Whether its owner only keeps it for later: then it counts as kept, not as in use.
-  void rest(bool resting) noexcept;
+  void rest(bool resting) noexcept { resting_.store(resting, std::memory_order_relaxed); }
 
  private:
   friend class PinnedPool;
-  PinnedBlock(PinnedPool& pool, uint8_t* data, std::size_t capacity) : pool_(pool), data_(data), capacity_(capacity) {}
+  PinnedBlock(uint8_t* data, std::size_t capacity) : data_(data), capacity_(capacity) {}
   ~PinnedBlock() = default;  // the pool frees or keeps the memory
-  PinnedPool& pool_;
   uint8_t* data_;
   std::size_t capacity_;
-  bool resting_ = false;
+  std::atomic<bool> resting_{false};
 };
 
 // One per device and process, leaked on purpose: blocks may come back from finalizers at any time.
@@ -57,14 +57,13 @@ class PinnedPool {
   // Frees what is kept.
   void trim() noexcept;
   void free(PinnedBlock* block) noexcept;
+  std::size_t allBytes(bool resting) const;
 
   const DeviceContext& device_;
   mutable AdaptiveMutex mutex_;
   std::map<std::size_t, std::vector<PinnedBlock*>> kept_;
   std::size_t keptBytes_ = 0;
-  std::size_t usedBytes_ = 0;
-  friend class PinnedBlock;
-  std::atomic<std::size_t> restingBytes_{0};  // part of usedBytes_
+  std::set<const PinnedBlock*> all_;
 };
 
 }  // namespace nt::cuda

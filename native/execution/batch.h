@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "../base/few.h"
 #include "../cuda/pinned.h"
 
 namespace nt::execution {
@@ -60,19 +61,49 @@ class ResultShape {
   int64_t dims_[kMost];
 };
 
-struct Output {
+// One result of a request. What is small is in the Output itself: it crosses from one thread to another, and each piece
+// of memory that goes along costs as much as a short inference does.
+class Output {
+ public:
+  static constexpr std::size_t kSmall = 128;  // bytes
+
+  enum class Place : uint8_t { none, here, block, target };
   ResultShape shape;
-  const uint8_t* data = nullptr;  // in `block`, or in the target that the request named
   std::size_t size = 0;
-  bool inTarget = false;
-  std::shared_ptr<cuda::PinnedBlock> block;
+
+  // Not asked for: none.
+  Place place() const noexcept { return place_; }
+  const uint8_t* data() const noexcept { return place_ == Place::here ? here_ : data_; }
+  const std::shared_ptr<cuda::PinnedBlock>& block() const noexcept { return block_; }
+
+  // `size` bytes, of kSmall at most.
+  void copy(const uint8_t* data) noexcept {
+    std::copy_n(data, size, here_);
+    place_ = Place::here;
+  }
+  void hold(const uint8_t* data, std::shared_ptr<cuda::PinnedBlock> block) noexcept {
+    data_ = data;
+    block_ = std::move(block);
+    place_ = Place::block;
+  }
+  // It is in the memory that the request named.
+  void placeIn(const uint8_t* target) noexcept {
+    data_ = target;
+    place_ = Place::target;
+  }
+
+ private:
+  Place place_ = Place::none;
+  const uint8_t* data_ = nullptr;
+  std::shared_ptr<cuda::PinnedBlock> block_;
+  uint8_t here_[kSmall];
 };
 
 struct Completion {
   uint64_t request = 0;
   std::exception_ptr failure;
-  // in the engine's order; an output that was not asked for has no data and no shape
-  std::vector<Output> outputs;
+  // in the engine's order
+  Few<Output, 1> outputs;
   Timing timing;
 };
 

@@ -57,13 +57,30 @@ Queue::Queue(BatchingOptions batching, std::size_t limit, Allocate allocate)
   spare_.reserve(kMostSpare);
 }
 
+void Queue::checkRoom() const {
+  if (closed_) throw Error("ERR_TRT_CLOSED", "The engine is closed");
+  if (waiting_ < limit_) return;
+  throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) +
+                                        " requests wait, maxQueue is " + std::to_string(limit_));
+}
+
+void Queue::push(std::shared_ptr<Batch>& batch) {
+  bool wake = false;
+  batch->full = true;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    checkRoom();
+    batches_.push_back(batch);
+    batch = spare_.empty() ? nullptr : emptyBatch();
+    ++waiting_;
+    wake = sleepers_ > 0;
+  }
+  if (wake) changed_.notify_one();  // after the lock, which who wakes wants at once
+}
+
 Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (closed_) throw Error("ERR_TRT_CLOSED", "The engine is closed");
-  if (waiting_ >= limit_) {
-    throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) +
-                                          " requests wait, maxQueue is " + std::to_string(limit_));
-  }
+  checkRoom();
   std::shared_ptr<Batch> batch = openFor(shapes, part.rows);
   if (!batch) {
     batch = emptyBatch();
@@ -85,12 +102,11 @@ std::shared_ptr<Batch> Queue::emptyBatch() {
   return batch;
 }
 
-void Queue::recycle(std::shared_ptr<Batch> batch) noexcept {
-  batch->clear();  // before the lock: a lease may be the last to hold something
-  const std::lock_guard<std::mutex> lock(mutex_);
+// The lock is held.
+void Queue::keep(std::shared_ptr<Batch> spent) noexcept {
   // a caller that has just committed its request may still hold its place
-  if (batch.use_count() > 1 || closed_ || spare_.size() == spare_.capacity()) return;
-  spare_.push_back(std::move(batch));
+  if (!spent || spent.use_count() > 1 || closed_ || spare_.size() == spare_.capacity()) return;
+  spare_.push_back(std::move(spent));
 }
 
 std::shared_ptr<Batch> Queue::openFor(const Shapes& shapes, int64_t rows) const {
@@ -110,7 +126,7 @@ void Queue::commit(const Place& place) {
     --place.batch->writers;
     wake = sleepers_ > 0;
   }
-  if (wake) changed_.notify_one();  // after the lock, which who wakes wants at once
+  if (wake) changed_.notify_one();
 }
 
 bool Queue::cancel(uint64_t request) {
@@ -157,8 +173,9 @@ std::shared_ptr<Batch> Queue::takeLocked(TimePoint now) {
   return nullptr;
 }
 
-std::shared_ptr<Batch> Queue::take(TimePoint now) {
+std::shared_ptr<Batch> Queue::take(TimePoint now, std::shared_ptr<Batch> spent) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  keep(std::move(spent));
   return takeLocked(now);
 }
 
@@ -177,8 +194,9 @@ std::optional<TimePoint> Queue::nextDue() const {
   return nextDueLocked();
 }
 
-std::shared_ptr<Batch> Queue::waitAndTake() {
+std::shared_ptr<Batch> Queue::waitAndTake(std::shared_ptr<Batch> spent) {
   std::unique_lock<std::mutex> lock(mutex_);
+  keep(std::move(spent));
   for (;;) {
     if (std::shared_ptr<Batch> batch = takeLocked(Clock::now())) {
       // another batch may be due for a lane that sleeps; and after the last one, all may go

@@ -47,19 +47,21 @@ class Queue {
   Place reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part);
   void commit(const Place& place);
 
-  // Takes back a batch that is done with: the next one then needs no memory of its own. Its leases end here.
-  void recycle(std::shared_ptr<Batch> batch) noexcept;
+  // The same in one step where nothing merges: `batch` is a request of its own, written already. What is left in
+  // `batch` then is an empty one for the next request, or null. Throws likewise, and leaves it as it is.
+  void push(std::shared_ptr<Batch>& batch);
 
   // Takes a request out again. False when it is not waiting any more.
   bool cancel(uint64_t request);
 
-  // The next batch that may leave at `now`; null when none may yet.
-  std::shared_ptr<Batch> take(TimePoint now);
+  // The next batch that may leave at `now`; null when none may yet. `spent`: an empty one that is done with, or null;
+  // the next request then needs no memory of its own.
+  std::shared_ptr<Batch> take(TimePoint now, std::shared_ptr<Batch> spent = {});
   // When the next batch may leave, if nothing else happens.
   std::optional<TimePoint> nextDue() const;
 
   // Blocks until a batch may leave, by the real clock. Null: the queue is closed and empty.
-  std::shared_ptr<Batch> waitAndTake();
+  std::shared_ptr<Batch> waitAndTake(std::shared_ptr<Batch> spent = {});
 
   // No more requests; what waits leaves without delay.
   void close();
@@ -70,7 +72,9 @@ class Queue {
   const BatchingOptions& batching() const noexcept { return batching_; }
 
  private:
+  void checkRoom() const;
   std::shared_ptr<Batch> emptyBatch();
+  void keep(std::shared_ptr<Batch> spent) noexcept;
   std::shared_ptr<Batch> openFor(const Shapes& shapes, int64_t rows) const;
   bool due(const Batch& batch, TimePoint now) const;
   std::shared_ptr<Batch> takeLocked(TimePoint now);
@@ -79,7 +83,8 @@ class Queue {
   const BatchingOptions batching_;
   const std::size_t limit_;
   const Allocate allocate_;
-  mutable AdaptiveMutex mutex_;
+  // all that follows is written under it; what comes before is read by everybody
+  alignas(64) mutable AdaptiveMutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Batch>> batches_;
   std::vector<std::shared_ptr<Batch>> spare_;

@@ -79,11 +79,12 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
   rest();
   const std::lock_guard lock(worker.busy);
   worker.lane.reset();
+  worker.spent.reset();
   worker.deviceBytes = 0;
 }
 
 void Session::serve(Worker& worker) {
-  while (std::shared_ptr<Batch> batch = queue_.waitAndTake()) {
+  while (std::shared_ptr<Batch> batch = queue_.waitAndTake(std::move(worker.spent))) {
     std::unique_lock lock(worker.busy);
     // a mutex alone would let this thread in again and again before one that waits
     worker.released.wait(lock, [&] { return worker.wanted == 0; });
@@ -91,7 +92,7 @@ void Session::serve(Worker& worker) {
     // enqueue k+1, then wait for k
     while (!worker.lane->idle()) {
       while (worker.lane->hasFreeSlot() && worker.wanted == 0) {
-        std::shared_ptr<Batch> next = queue_.take(Clock::now());
+        std::shared_ptr<Batch> next = queue_.take(Clock::now(), std::move(worker.spent));
         if (!next) break;
         enqueue(worker, std::move(next));
       }
@@ -124,7 +125,8 @@ void Session::finish(Worker& worker) {
   }
   if (failure) return fail(std::move(batch), std::move(failure));
   running_ -= batch->parts.size();
-  queue_.recycle(std::move(batch));  // leases end before anybody hears of the results
+  batch->clear();  // leases end before anybody hears of the results
+  worker.spent = std::move(batch);
   stats_.finished(completions);
   sink_(std::move(completions));
 }
@@ -189,14 +191,14 @@ void Session::readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::
   }
 }
 
-void Session::copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row) {
+std::size_t Session::copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].bytes.empty() || inputs[i].leased) continue;
     std::memcpy(batch.row(i, row), inputs[i].bytes.data(), inputs[i].bytes.size());
     bytes += inputs[i].bytes.size();
   }
-  stats_.copied(bytes);
+  return bytes;
 }
 
 // Checks the inputs, and reads what queue and part have to know of them.
@@ -210,9 +212,29 @@ void Session::measure(const std::vector<Given>& inputs, Part& part, Scratch& scr
 
 void Session::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
   measure(inputs, part, scratch);
+  const std::size_t bytes = std::accumulate(scratch.rowBytes.begin(), scratch.rowBytes.end(), std::size_t{0});
+  if (!options_.lane.merging && bytes <= Batch::kKept) return submitAlone(inputs, std::move(part), scratch);
   const Queue::Place place = queue_.reserve(scratch.shapes, scratch.rowBytes, std::move(part));
-  copy(inputs, *place.batch, place.row);
+  stats_.copied(copy(inputs, *place.batch, place.row));
   queue_.commit(place);
+}
+
+// A small request that does not merge is written before it is queued: the queue's lock, which the lanes want all the
+// time, is taken once.
+void Session::submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+  if (!scratch.batch) scratch.batch = std::make_shared<Batch>();
+  Batch& batch = *scratch.batch;
+  layOut(batch, scratch.shapes, scratch.rowBytes, part, 1, false,
+         [this](std::size_t bytes) { return engine_->pinned().acquire(bytes); });
+  batch.add(std::move(part));
+  const std::size_t copied = copy(inputs, batch, 0);
+  try {
+    queue_.push(scratch.batch);
+  } catch (...) {
+    batch.clear();
+    throw;
+  }
+  stats_.copied(copied);
 }
 
 bool Session::cancel(uint64_t request) {
@@ -244,7 +266,7 @@ Completion Session::run(const std::vector<Given>& inputs, Part part) {
   layOut(*batch, scratch.shapes, scratch.rowBytes, part, part.rows, options_.lane.merging,
          [this](std::size_t bytes) { return engine_->pinned().acquire(bytes); });
   batch->add(std::move(part));
-  copy(inputs, *batch, 0);
+  stats_.copied(copy(inputs, *batch, 0));
 
   Worker* worker = nullptr;
   std::vector<Completion> completions;

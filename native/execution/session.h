@@ -31,6 +31,7 @@ struct Given {
 struct Scratch {
   Shapes shapes;
   std::vector<std::size_t> rowBytes;
+  std::shared_ptr<Batch> batch;  // an empty one, or null
 };
 
 class Session {
@@ -80,6 +81,7 @@ class Session {
     std::unique_ptr<Lane> lane;
     std::thread thread;
     std::atomic<std::size_t> deviceBytes{0};
+    std::shared_ptr<Batch> spent;  // goes back to the queue when the thread asks for the next one
   };
 
   struct Start;
@@ -92,18 +94,20 @@ class Session {
   void finish(Worker& worker);
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
   void measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const;
+  void submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch);
   void readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const;
   void readShapes(const std::vector<Given>& inputs, Shapes& shapes) const;
   int64_t rowsOf(const Shapes& shapes) const;
   std::unique_lock<std::mutex> borrow(Worker*& chosen);
-  void copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row);
+  // How many bytes.
+  static std::size_t copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row);
 
   const std::shared_ptr<Engine> engine_;
   const SessionOptions options_;
   const Sink sink_;
   Queue queue_;
   Stats stats_;
-  std::atomic<std::size_t> running_{0};
+  alignas(64) std::atomic<std::size_t> running_{0};
   std::mutex closing_;
 
   std::mutex haltMutex_;

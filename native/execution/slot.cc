@@ -11,6 +11,7 @@ namespace {
 using Use = cuda::OwnedEvent::Use;
 
 constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kMostSmall = 4096;  // bytes of a slot's own block: the least that the pool gives
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
@@ -89,6 +90,7 @@ bool Slot::begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::
 void Slot::end() noexcept {
   batch_.reset();
   for (Result& result : results_) result.block.reset();
+  if (small_) small_->rest(true);
 }
 
 void Slot::measure(std::size_t output) {
@@ -106,23 +108,28 @@ bool Slot::needsHost(std::size_t output) const {
 // One block for all outputs whose size is known: rows that are only padding are not copied out.
 void Slot::reserveHost() {
   std::size_t total = 0;
-  bool needed = false;
+  bool needed = false, small = true;
   const auto each = [&](auto place) {
     for (std::size_t i = 0; i < results_.size(); ++i) {
       if (!results_[i].dependent && needsHost(i))
-        place(results_[i], results_[i].rowBytes * static_cast<std::size_t>(merging_ ? batch_->rows : 1));
+        place(i, results_[i].rowBytes * static_cast<std::size_t>(merging_ ? batch_->rows : 1));
     }
   };
-  each([&](Result&, std::size_t bytes) {
+  each([&](std::size_t i, std::size_t bytes) {
     total += aligned(bytes);
     needed = true;
+    small = small &&
+            std::ranges::all_of(batch_->parts, [&](const Part& part) { return partBytes(i, part) <= Output::kSmall; });
   });
   if (!needed) return;
-  const std::shared_ptr<cuda::PinnedBlock> block = engine_.pinned().acquire(total);
+  small = small && total <= kMostSmall;  // requests get copies: it is there for the next batch
+  if (small && !small_) small_ = engine_.pinned().acquire(kMostSmall);
+  if (small) small_->rest(false);
+  const std::shared_ptr<cuda::PinnedBlock> block = small ? small_ : engine_.pinned().acquire(total);
   uint8_t* next = block->data();
-  each([&](Result& result, std::size_t bytes) {
-    result.block = block;
-    result.host = next;
+  each([&](std::size_t i, std::size_t bytes) {
+    results_[i].block = block;
+    results_[i].host = next;
     next += aligned(bytes);
   });
 }
@@ -235,14 +242,14 @@ std::vector<Completion> Slot::completions(Timing timing) const {
       complete(completions[i], part);
     } catch (const Error&) {
       completions[i].failure = std::current_exception();
-      completions[i].outputs.clear();
+      completions[i].outputs.reset(0);
     }
   }
   return completions;
 }
 
 void Slot::complete(Completion& completion, const Part& part) const {
-  completion.outputs.resize(results_.size());
+  completion.outputs.reset(results_.size());
   for (std::size_t i = 0; i < results_.size(); ++i) {
     if (!part.wants(i)) continue;
     Output& output = completion.outputs[i];
@@ -251,8 +258,12 @@ void Slot::complete(Completion& completion, const Part& part) const {
     output.size = partBytes(i, part);
     const Target* target = part.target(i);
     if (target == nullptr) {
-      output.data = partHost(i, part);
-      output.block = results_[i].block;
+      const uint8_t* data = partHost(i, part);
+      if (output.size <= Output::kSmall) {
+        output.copy(data);
+      } else {
+        output.hold(data, results_[i].block);
+      }
       continue;
     }
     if (target->size != output.size) {
@@ -261,8 +272,7 @@ void Slot::complete(Completion& completion, const Part& part) const {
                                        shapeText(output.shape.vector()) + " has " + std::to_string(output.size));
     }
     if (engine_.outputs()[i].onHost && output.size > 0) std::memcpy(target->data, results_[i].host, output.size);
-    output.data = target->data;
-    output.inTarget = true;
+    output.placeIn(target->data);
   }
 }
 

@@ -77,6 +77,7 @@ class Slot {
   TimePoint started_;
   std::size_t bytes_ = 0;
   std::vector<Result> results_;
+  std::shared_ptr<cuda::PinnedBlock> small_;  // for results that requests get copies of; made when first needed
 };
 
 }  // namespace nt::execution

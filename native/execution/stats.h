@@ -49,11 +49,13 @@ class Stats {
   Snapshot snapshot() const;
 
  private:
-  mutable std::mutex mutex_;
+  // counted by whoever does it, without a wait: these by callers, those below by lanes
+  alignas(64) std::atomic<uint64_t> cancelled_{0};
+  std::atomic<uint64_t> bytesCopied_{0};
+  alignas(64) mutable std::mutex mutex_;
+  std::atomic<uint64_t> batches_{0};
   uint64_t requests_ = 0;
   uint64_t failures_ = 0;
-  // counted by whoever does it, without a wait
-  std::atomic<uint64_t> cancelled_{0}, batches_{0}, bytesCopied_{0};
   Samples queue_, copyIn_, compute_, copyOut_;
 };
 

@@ -37,9 +37,9 @@ void letGo(napi_env env, void*, void* hint) {
 // An ArrayBuffer over the pinned memory itself, or null where it has to be copied.
 napi_value externalOver(Napi::Env env, const execution::Output& output) {
   if (externalBytes() + output.size > kPinnedLimit) return nullptr;
-  auto held = std::make_unique<Held>(Held{output.block, output.size});
+  auto held = std::make_unique<Held>(Held{output.block(), output.size});
   napi_value result = nullptr;
-  auto* data = const_cast<uint8_t*>(output.data);
+  auto* data = const_cast<uint8_t*>(output.data());
   if (napi_create_external_arraybuffer(env, data, output.size, letGo, held.get(), &result) != napi_ok) return nullptr;
   externalBytes() += output.size;
   (void)held.release();
@@ -62,7 +62,7 @@ CompletionPort::CompletionPort(Napi::Float64Array dims, Napi::Float64Array meta,
       scratchData_(static_cast<uint8_t*>(scratch.Data())),
       scratchCapacity_(scratch.ByteLength()) {}
 
-void CompletionPort::deliver(Napi::Env env, std::vector<execution::Completion> completions) {
+void CompletionPort::deliver(Napi::Env env, std::vector<execution::Completion>& completions) {
   std::size_t next = 0;
   while (next < completions.size()) {
     const Napi::HandleScope scope(env);
@@ -105,14 +105,15 @@ bool CompletionPort::append(Napi::Env env, execution::Completion& completion, Na
 }
 
 void CompletionPort::appendOutput(Napi::Env env, const execution::Output& output, Napi::Array& objects) {
-  if (output.data == nullptr) return put(notWanted);
-  if (output.inTarget) {
+  using Place = execution::Output::Place;
+  if (output.place() == Place::none) return put(notWanted);
+  if (output.place() == Place::target) {
     put(target);
     put(0);
   } else if (output.size <= kSmall && scratchUsed_ + output.size <= scratchCapacity_) {
     put(small);
     put(static_cast<double>(scratchUsed_));
-    std::memcpy(scratchData_ + scratchUsed_, output.data, output.size);
+    std::memcpy(scratchData_ + scratchUsed_, output.data(), output.size);
     scratchUsed_ += (output.size + kAlignment - 1) / kAlignment * kAlignment;
   } else {
     put(buffer);
@@ -120,7 +121,7 @@ void CompletionPort::appendOutput(Napi::Env env, const execution::Output& output
     napi_value value = output.size >= kExternal ? externalOver(env, output) : nullptr;
     if (value == nullptr) {
       Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, output.size);
-      std::memcpy(copy.Data(), output.data, output.size);
+      std::memcpy(copy.Data(), output.data(), output.size);
       value = copy;
     }
     objects.Set(objects.Length(), value);

@@ -28,7 +28,7 @@ class CompletionPort {
   const double* dims() const noexcept { return dimsData_; }
 
   // Calls settle(count, objects) until all is told. `objects` are ArrayBuffers and errors by number.
-  void deliver(Napi::Env env, std::vector<execution::Completion> completions);
+  void deliver(Napi::Env env, std::vector<execution::Completion>& completions);
   // Writes one completion, for a caller that reads it itself; gives `objects`.
   Napi::Array write(Napi::Env env, execution::Completion& completion);
 

@@ -32,9 +32,17 @@ Environment::Environment(Napi::Env env) {
 
 Environment::~Environment() = default;
 
-void Environment::deliver(Napi::Env env, std::vector<execution::Completion> completions) {
-  end(env, static_cast<int>(completions.size()));
-  if (port_) port_->deliver(env, std::move(completions));
+void Environment::deliver(Napi::Env env) {
+  constexpr std::size_t kKept = 1024;  // completions
+  const struct Clear {
+    std::vector<execution::Completion>& delivered;
+    ~Clear() {
+      delivered.clear();
+      if (delivered.capacity() > kKept) delivered.shrink_to_fit();
+    }
+  } clear{delivered_};
+  end(env, static_cast<int>(delivered_.size()));
+  if (port_) port_->deliver(env, delivered_);
 }
 
 void Environment::begin(Napi::Env env) {
@@ -121,11 +129,7 @@ void Environment::complete(std::vector<execution::Completion> completions) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_) return;
-    if (completions_.empty()) {
-      completions_ = std::move(completions);
-    } else {
-      std::move(completions.begin(), completions.end(), std::back_inserter(completions_));
-    }
+    std::move(completions.begin(), completions.end(), std::back_inserter(completions_));
     first = !std::exchange(woken_, true);
   }
   // after the lock, which JavaScript wants at once; lanes end before the environment lets go of wakeUp_
@@ -140,11 +144,10 @@ void Environment::wakeUp() {
 void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) {
   if (static_cast<napi_env>(env) == nullptr) return;  // the environment is going away
   std::vector<Call> calls;
-  std::vector<execution::Completion> completions;
   {
     const std::lock_guard lock(self->mutex_);
     calls.swap(self->calls_);
-    completions.swap(self->completions_);
+    self->delivered_.swap(self->completions_);
     self->woken_ = false;
   }
   // what one of them throws, such as a listener's error, is told once the others have been called too
@@ -157,7 +160,7 @@ void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) 
       if (!failure) failure = std::current_exception();
     }
   };
-  if (!completions.empty()) attempt([&] { self->deliver(env, std::move(completions)); });
+  if (!self->delivered_.empty()) attempt([&] { self->deliver(env); });
   for (const Call& call : calls) attempt([&] { call(env); });
   if (failure) std::rethrow_exception(failure);
 }

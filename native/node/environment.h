@@ -76,7 +76,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   using WakeUp = Napi::TypedThreadSafeFunction<Environment, void, wake>;
 
   void wakeUp();
-  void deliver(Napi::Env env, std::vector<execution::Completion> completions);
+  void deliver(Napi::Env env);
   void shutDown();
   void halt(ExitDeadline deadline);
 
@@ -87,6 +87,8 @@ class Environment : public std::enable_shared_from_this<Environment> {
   AdaptiveMutex mutex_;
   std::vector<Call> calls_;
   std::vector<execution::Completion> completions_;
+  // what is being delivered; on the JavaScript thread only. The two change places, so that neither has to grow again.
+  std::vector<execution::Completion> delivered_;
   bool woken_ = false;
   bool ended_ = false;
 

@@ -214,14 +214,14 @@ TEST("answers: outputs whose size depends on the data") {
       CHECK_EQ(codeOf(done.failure), "");
       CHECK_EQ(done.outputs[0].shape.vector(), (Shape{1, static_cast<int64_t>(wanted.size())}));
       CHECK(values<int64_t>(done.outputs[0]) == wanted);
-      CHECK(done.outputs[0].data != nullptr);
+      CHECK(done.outputs[0].data() != nullptr);
     }
     // into a target: the size must be the one that comes out
     const Floats x{0, 5, 6, 0, 7};
     Landing landing(rig.engine->device(), 3 * sizeof(int64_t));
     const Completion aimed = rig.infer({input({5}, x)}, aim({landing.target}));
     CHECK_EQ(codeOf(aimed.failure), "");
-    CHECK(aimed.outputs[0].inTarget);
+    CHECK(aimed.outputs[0].place() == nt::execution::Output::Place::target);
     CHECK_EQ(values<int64_t>(aimed.outputs[0]), (std::vector<int64_t>{1, 2, 4}));
     CHECK_EQ(codeOf(rig.infer({input({5}, Floats{1, 1, 1, 1, 1})}, aim({landing.target})).failure), "ERR_TRT_SHAPE");
     CHECK(fakes::driverCounts().at("graphLaunches") == 0);
@@ -265,7 +265,8 @@ TEST("answers: outputs that TensorRT writes on the host") {
       CHECK_EQ(values<int64_t>(done.outputs[1]), (Shape{rows, 3}));
       Landing landing(rig.engine->device(), 16);
       done = rig.infer({input({rows, 3}, numbers(rows, 3, i))}, aim({{}, landing.target}));
-      CHECK(done.outputs[1].inTarget && !done.outputs[0].inTarget);
+      CHECK(done.outputs[1].place() == nt::execution::Output::Place::target);
+      CHECK(done.outputs[0].place() != nt::execution::Output::Place::target);
       CHECK_EQ(values<int64_t>(done.outputs[1]), (Shape{rows, 3}));
       CHECK_EQ(codeOf(rig.infer({input({rows, 3}, numbers(rows, 3, i))}, want(1)).failure), "");
     }
@@ -304,7 +305,7 @@ TEST("answers: scalars, tensors without elements, every width of element") {
       const Completion done = rig.infer({input({rows, 3}, x)});
       CHECK_EQ(codeOf(done.failure), "");
       CHECK_EQ(done.outputs[0].shape.vector(), (Shape{rows, 3}));
-      CHECK(done.outputs[0].data != nullptr);
+      CHECK(done.outputs[0].data() != nullptr);
       CHECK_EQ(values<float>(done.outputs[0]), x);
     }
   }
@@ -354,14 +355,14 @@ TEST("answers: targets take outputs directly; one that does not fit fails alone"
     const uint64_t plain = rig.submit({input({2, 3}, x)});
     Completion done = rig.take(both);
     CHECK_EQ(codeOf(done.failure), "");
-    CHECK(done.outputs[0].data == y.target.data && done.outputs[1].data == z.target.data);
+    CHECK(done.outputs[0].data() == y.target.data && done.outputs[1].data() == z.target.data);
     CHECK_EQ(values<float>(done.outputs[0])[5], x[5] * 2);
     CHECK_EQ(values<float>(done.outputs[1])[1], x[3] + x[4] + x[5]);
     CHECK_EQ(codeOf(rig.take(bad).failure), "ERR_TRT_SHAPE");
     CHECK_EQ(wrong.block->data()[0], 0xEE);
     done = rig.take(plain);
     CHECK_EQ(codeOf(done.failure), "");
-    CHECK(!done.outputs[0].inTarget);
+    CHECK(done.outputs[0].place() != nt::execution::Output::Place::target);
     CHECK_EQ(values<float>(done.outputs[0])[5], x[5] * 2);
     CHECK_EQ(rig.session->stats().counts.failures, 1u);
     CHECK_CODE("ERR_TRT_SHAPE", rig.run({input({2, 3}, x)}, aim({wrong.target, {}})));
@@ -377,11 +378,11 @@ TEST("answers: outputs that nobody wants are not copied") {
     const auto before = fakes::driverCounts().at("bytesDtoH");
     Completion done = rig.infer({input({2, 3}, x)}, want(2));
     CHECK_EQ(fakes::driverCounts().at("bytesDtoH") - before, 8);
-    CHECK(done.outputs[0].data == nullptr && done.outputs[0].shape.empty());
+    CHECK(done.outputs[0].data() == nullptr && done.outputs[0].shape.empty());
     CHECK_EQ(values<float>(done.outputs[1])[0], x[0] + x[1] + x[2]);
     done = rig.infer({input({2, 3}, x)}, want(0));
     CHECK_EQ(codeOf(done.failure), "");
-    CHECK(done.outputs[0].data == nullptr && done.outputs[1].data == nullptr);
+    CHECK(done.outputs[0].data() == nullptr && done.outputs[1].data() == nullptr);
   }
   CHECK_NOTHING_LIVE();
 }

@@ -208,6 +208,60 @@ TEST("queue: a batch that is still being written does not leave") {
   CHECK_EQ(q.take(), (Ids{1}));
 }
 
+TEST("queue: a request of its own goes in one step, and gets an empty batch for the next one") {
+  Clocked q(batching(1, 0ms), 2);
+  const auto made = [&] {
+    auto batch = std::make_shared<Batch>();
+    batch->add(q.part(1));
+    return batch;
+  };
+  std::shared_ptr<Batch> batch = made();
+  q.queue.push(batch);
+  CHECK(batch == nullptr);
+  std::shared_ptr<Batch> first = q.queue.take(q.now);
+  CHECK_EQ(first->parts.front().request, 1u);
+  const Batch* const spent = first.get();
+  first->clear();
+  CHECK(q.queue.take(q.now, std::move(first)) == nullptr);
+  batch = made();
+  q.queue.push(batch);
+  CHECK(batch.get() == spent && batch->parts.empty() && batch->rows == 0);
+
+  batch = made();
+  q.queue.push(batch);
+  batch = made();
+  CHECK_CODE("ERR_TRT_QUEUE_FULL", q.queue.push(batch));
+  CHECK_EQ(batch->parts.front().request, 4u);
+  CHECK_EQ(q.queue.waiting(), 2u);
+  CHECK(q.queue.cancel(2));
+  q.queue.close();
+  CHECK_CODE("ERR_TRT_CLOSED", q.queue.push(batch));
+  CHECK(batch != nullptr);
+  // what somebody still holds is not for others
+  const std::shared_ptr<Batch> held = q.queue.take(q.now);
+  CHECK_EQ(held->parts.front().request, 3u);
+  CHECK(q.queue.take(q.now, held) == nullptr);
+}
+
+TEST("few: elements within, and many outside") {
+  nt::Few<std::vector<int>, 2> few;
+  CHECK(few.empty() && few.begin() == few.end());
+  for (const std::size_t size : {1u, 2u, 3u, 9u, 2u, 0u}) {
+    few.reset(size);
+    CHECK_EQ(few.size(), size);
+    int next = 0;
+    for (std::vector<int>& each : few) {
+      CHECK(each.empty());
+      each.assign(3, next++);
+    }
+    nt::Few<std::vector<int>, 2> moved = std::move(few);
+    CHECK(few.empty());
+    few = std::move(moved);
+    CHECK(few.size() == size && moved.empty());
+    for (std::size_t i = 0; i < size; ++i) CHECK_EQ(few[i], std::vector<int>(3, static_cast<int>(i)));
+  }
+}
+
 TEST("queue: what fails to find memory leaves nothing behind") {
   int left = 1;
   Queue queue(batching(4, 0ms), 10, [&](std::size_t bytes) -> std::shared_ptr<nt::cuda::PinnedBlock> {

@@ -62,7 +62,7 @@ std::vector<float> scaled(std::vector<float> values);
 template <class T>
 std::vector<T> values(const Output& output) {
   std::vector<T> values(output.size / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), output.data, output.size);
+  if (!values.empty()) std::memcpy(values.data(), output.data(), output.size);
   return values;
 }
 
