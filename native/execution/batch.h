@@ -130,15 +130,18 @@ struct Part {
 };
 
 struct Batch {
-  Shapes shapes;  // dimension 0 as the first request had it; rowsOf() where requests merge
+  // written for each batch
   int64_t rows = 0;
   std::vector<Part> parts;
+  bool full = false;
+  int writers = 0;  // requests whose data is still being copied in
+  // as they were for the last one, where that was alike
+  bool leased = false;  // some input is not in `memory`
   std::shared_ptr<cuda::PinnedBlock> memory;
+  Shapes shapes;                     // dimension 0 as the first request had it; rowsOf() where requests merge
   std::vector<std::size_t> offsets;  // of each input in `memory`
   std::vector<std::size_t>
       rowBytes;  // of each input: bytes of one row, or of the whole tensor when requests do not merge
-  bool full = false;
-  int writers = 0;  // requests whose data is still being copied in
 
   // Puts a request behind those that are there.
   void add(Part part);

@@ -25,16 +25,23 @@ bool mergeable(const Shapes& a, const Shapes& b) {
 
 void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
             int64_t rows, bool merging, const Allocate& allocate) {
-  batch.shapes = shapes;
-  batch.rowBytes = rowBytes;
-  batch.offsets.clear();
-  std::size_t bytes = 0;
-  for (std::size_t input = 0; input < rowBytes.size(); ++input) {
-    batch.offsets.push_back(bytes);
-    const bool elsewhere = !merging && first.lease(input) != nullptr;
-    bytes += elsewhere ? 0 : aligned(rowBytes[input] * static_cast<std::size_t>(merging ? rows : 1));
+  // what is as it was is not written again: the lane has read it, and would have to fetch it once more
+  const bool same =
+      batch.memory && !batch.leased && first.leases.empty() && batch.shapes == shapes && batch.rowBytes == rowBytes;
+  if (!same) {
+    batch.shapes.clear();  // unlike any other, until all of it is as it is to be
+    batch.rowBytes = rowBytes;
+    batch.leased = !first.leases.empty();
+    batch.offsets.clear();
+    std::size_t bytes = 0;
+    for (std::size_t input = 0; input < rowBytes.size(); ++input) {
+      batch.offsets.push_back(bytes);
+      const bool elsewhere = !merging && first.lease(input) != nullptr;
+      bytes += elsewhere ? 0 : aligned(rowBytes[input] * static_cast<std::size_t>(merging ? rows : 1));
+    }
+    if (!batch.memory || batch.memory->capacity() < bytes) batch.memory = allocate(bytes);
+    batch.shapes = shapes;
   }
-  if (!batch.memory || batch.memory->capacity() < bytes) batch.memory = allocate(bytes);
   batch.memory->rest(false);
 }
 

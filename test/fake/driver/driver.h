@@ -98,7 +98,7 @@ struct Stream {
   std::condition_variable work, idle;
   std::shared_ptr<Graph> capture;
   int captureMode = 0;
-  const void* captureThread = nullptr;
+  unsigned long long captureThread = 0;
 };
 
 enum class Kind { kDevice, kPinned, kRegistered };

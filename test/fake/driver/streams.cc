@@ -129,14 +129,19 @@ void waitIdle(Lock& lock, Stream& stream) {
 }
 
 // Address of a thread's own variable: who began a capture.
-static thread_local char threadMark;
+// Not an address: the next thread may get that of one that has ended.
+static unsigned long long thisThread() {
+  static std::atomic<unsigned long long> threads{0};
+  static thread_local const unsigned long long mine = ++threads;
+  return mine;
+}
 
 bool captureForbids(Lock&) {
   bool forbidden = false;
   for (const auto& [handle, stream] : state().streams) {
     if (!stream->capture || stream->capture->origin != handle) continue;
     // Global mode (0) forbids every thread, thread-local mode (1) its own, relaxed mode (2) none.
-    if (stream->captureMode == 0 || (stream->captureMode == 1 && stream->captureThread == &threadMark))
+    if (stream->captureMode == 0 || (stream->captureMode == 1 && stream->captureThread == thisThread()))
       stream->capture->invalid = forbidden = true;
   }
   return forbidden;
@@ -259,7 +264,7 @@ FAKE_API CUresult cuStreamBeginCapture_v2(Handle handle, int mode) {
   stream->capture = std::make_shared<Graph>();
   stream->capture->origin = handle;
   stream->captureMode = mode;
-  stream->captureThread = &threadMark;
+  stream->captureThread = thisThread();
   return kOk;
 }
 
@@ -269,7 +274,7 @@ FAKE_API CUresult cuStreamEndCapture(Handle handle, Handle* out) {
   *out = 0;
   if (!stream->capture) return kInvalidValue;
   if (stream->capture->origin != handle) return kCaptureUnmatched;
-  if (stream->captureMode == 1 && stream->captureThread != &threadMark) return kCaptureWrongThread;
+  if (stream->captureMode == 1 && stream->captureThread != thisThread()) return kCaptureWrongThread;
   const auto graph = stream->capture;
   const CUresult result = graph->invalid ? kCaptureInvalidated : graph->joined.empty() ? kOk : kCaptureUnjoined;
   for (const auto& [other, each] : state().streams)

@@ -243,6 +243,39 @@ TEST("queue: a request of its own goes in one step, and gets an empty batch for 
   CHECK(q.queue.take(q.now, held) == nullptr);
 }
 
+TEST("queue: a batch that is used again is laid out anew where the request is not alike") {
+  Clocked q(batching(1, 0ms));
+  int left = 1;
+  const auto allocate = [&](std::size_t bytes) -> std::shared_ptr<nt::cuda::PinnedBlock> {
+    if (left-- == 0) throw nt::Error("ERR_TRT_OUT_OF_MEMORY", "as asked");
+    return nt::cuda::PinnedPool::of(DeviceContext::get(0)).acquire(bytes);
+  };
+  Batch batch;
+  const Part plain;
+  layOut(batch, {{4}, {8}}, {300, 8}, plain, 1, false, allocate);
+  CHECK_EQ(batch.offsets, (std::vector<std::size_t>{0, 512}));
+  const uint8_t* const memory = batch.memory->data();
+  layOut(batch, {{4}, {8}}, {300, 8}, plain, 1, false, allocate);
+  CHECK(batch.memory->data() == memory && batch.offsets[1] == 512);
+  layOut(batch, {{4}, {8}}, {100, 8}, plain, 1, false, allocate);
+  CHECK_EQ(batch.offsets, (std::vector<std::size_t>{0, 256}));
+  Part leasing;
+  uint8_t elsewhere = 0;
+  leasing.leases = {{nullptr, &elsewhere}, {}};
+  layOut(batch, {{4}, {8}}, {100, 8}, leasing, 1, false, allocate);
+  CHECK_EQ(batch.offsets, (std::vector<std::size_t>{0, 0}));
+  layOut(batch, {{4}, {8}}, {100, 8}, plain, 1, false, allocate);
+  CHECK_EQ(batch.offsets, (std::vector<std::size_t>{0, 256}));
+  // larger than what is there: what fails is not taken for laid out
+  for (int i = 0; i < 2; ++i) {
+    left = 0;
+    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", layOut(batch, {{4}, {8}}, {1 << 20, 8}, plain, 1, false, allocate));
+  }
+  left = 1;
+  layOut(batch, {{4}, {8}}, {1 << 20, 8}, plain, 1, false, allocate);
+  CHECK(batch.memory->capacity() > 1 << 20);
+}
+
 TEST("few: elements within, and many outside") {
   nt::Few<std::vector<int>, 2> few;
   CHECK(few.empty() && few.begin() == few.end());
