@@ -79,21 +79,14 @@ Napi::Value audit(const Napi::CallbackInfo& info) {
     const EngineHandle& handle = handleOf(info);
     // shared: the engine stays while it is audited, whoever closes it
     std::shared_ptr<execution::Engine> engine = handle.open().sharedEngine();
-    const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-    const Napi::Promise promise = handle.environment->run(
+    return handle.environment->runCancellable(
         info.Env(),
-        [engine = std::move(engine), audit, cancelled]() mutable -> Environment::Finish {
+        [engine = std::move(engine), audit](const std::atomic<bool>& cancelled) mutable -> Environment::Finish {
           // let go of on this thread, before the promise is settled
           const std::shared_ptr<execution::Engine> held = std::exchange(engine, nullptr);
-          const auto result = std::make_shared<execution::EngineAudit>(execution::audit(held, audit, *cancelled));
+          const auto result = std::make_shared<execution::EngineAudit>(execution::audit(held, audit, cancelled));
           return [result](Napi::Env env) { return engineAuditValue(env, *result); };
-        },
-        [cancelled] { cancelled->store(true); });
-    const Napi::Object running = Napi::Object::New(info.Env());
-    running.Set("promise", promise);
-    running.Set("cancel",
-                Napi::Function::New(info.Env(), [cancelled](const Napi::CallbackInfo&) { cancelled->store(true); }));
-    return running;
+        });
   });
 }
 

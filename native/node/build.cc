@@ -103,7 +103,6 @@ Napi::Value build(const Napi::CallbackInfo& info) {
     const std::string path = stringOf(options, "tensorrt");
     const int device = static_cast<int>(integerOf(options, "device", 0));
     const auto environment = Environment::of(info.Env());
-    const auto cancelled = std::make_shared<std::atomic<bool>>(false);
     const int listener =
         info.Length() > 1 && info[1].IsFunction() ? environment->hold(info[1].As<Napi::Function>()) : -1;
 
@@ -115,9 +114,10 @@ Napi::Value build(const Napi::CallbackInfo& info) {
                                Napi::Number::New(env, event.step), Napi::Number::New(env, event.steps)});
       });
     };
-    const Napi::Promise promise = environment->run(
+    return environment->runCancellable(
         info.Env(),
-        [environment, listener, request, path, device, cancelled, report]() -> Environment::Finish {
+        [environment, listener, request, path, device,
+         report](const std::atomic<bool>& cancelled) -> Environment::Finish {
           const struct Released {
             const std::shared_ptr<Environment>& environment;
             int listener;
@@ -128,20 +128,13 @@ Napi::Value build(const Napi::CallbackInfo& info) {
           } released{environment, listener};
           const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device);
           if (!library.buildsWithoutGpu()) cuda::DeviceContext::get(device).makeCurrent();
-          const auto result = std::make_shared<building::Result>(runBuild(library, *request, report, *cancelled));
+          const auto result = std::make_shared<building::Result>(runBuild(library, *request, report, cancelled));
           return [&library, result, gpu = gpuOf(library, device)](Napi::Env env) {
             Napi::Object value = resultValue(env, library, *result);
             setGpu(env, value, gpu);
             return value;
           };
-        },
-        [cancelled] { cancelled->store(true); });
-
-    const Napi::Object handle = Napi::Object::New(info.Env());
-    handle.Set("promise", promise);
-    handle.Set("cancel",
-               Napi::Function::New(info.Env(), [cancelled](const Napi::CallbackInfo&) { cancelled->store(true); }));
-    return handle;
+        });
   });
 }
 

@@ -94,6 +94,16 @@ Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> c
   return result;
 }
 
+Napi::Object Environment::runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>&)> work) {
+  const auto cancelled = std::make_shared<std::atomic<bool>>(false);
+  const auto cancel = [cancelled] { cancelled->store(true); };
+  const Napi::Object running = Napi::Object::New(env);
+  running.Set("promise", run(
+                             env, [cancelled, work = std::move(work)] { return work(*cancelled); }, cancel));
+  running.Set("cancel", Napi::Function::New(env, [cancel](const Napi::CallbackInfo&) { cancel(); }));
+  return running;
+}
+
 void Environment::background(std::function<void()> work, std::function<void()> cancel) {
   Cancels::iterator cancelling;
   {

@@ -34,6 +34,8 @@ class Environment : public std::enable_shared_from_this<Environment> {
   // Runs `work` on a thread of its own; what it throws rejects the promise. `cancel` is called when the environment
   // ends first. While it runs the process stays alive.
   Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {});
+  // { promise, cancel() }: the same with a flag that cancel(), or the end of the environment, sets.
+  Napi::Object runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>& cancelled)> work);
   // The same without a promise, and without keeping the process alive. `work` must not throw.
   void background(std::function<void()> work, std::function<void()> cancel = {});
 

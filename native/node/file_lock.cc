@@ -21,20 +21,11 @@ Napi::Value lockValue(Napi::Env env, const std::shared_ptr<FileLock>& lock) {
 Napi::Value lockFile(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const std::string path = textArgument(info, 0, "path");
-    const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-    const Napi::Promise promise = Environment::of(info.Env())
-                                      ->run(
-                                          info.Env(),
-                                          [path, cancelled]() -> Environment::Finish {
-                                            const auto lock = std::make_shared<FileLock>(path, *cancelled);
-                                            return [lock](Napi::Env env) { return lockValue(env, lock); };
-                                          },
-                                          [cancelled] { cancelled->store(true); });
-    const Napi::Object handle = Napi::Object::New(info.Env());
-    handle.Set("promise", promise);
-    handle.Set("cancel",
-               Napi::Function::New(info.Env(), [cancelled](const Napi::CallbackInfo&) { cancelled->store(true); }));
-    return handle;
+    return Environment::of(info.Env())
+        ->runCancellable(info.Env(), [path](const std::atomic<bool>& cancelled) -> Environment::Finish {
+          const auto lock = std::make_shared<FileLock>(path, cancelled);
+          return [lock](Napi::Env env) { return lockValue(env, lock); };
+        });
   });
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "versioned.h"
+
 namespace nt::tensorrt {
 namespace {
 
@@ -21,13 +23,10 @@ class Logger10 {
   Log& log_;
 };
 
-// nvinfer1::ILogger since TensorRT 11 and TensorRT-RTX 1.5: an IVersionedInterface
-class LoggerVersioned {
+// nvinfer1::ILogger since TensorRT 11 and TensorRT-RTX 1.5
+class LoggerVersioned : public Versioned {
  public:
-  explicit LoggerVersioned(Log& log) : log_(log) {}
-  virtual int32_t getAPILanguage() const noexcept { return 0; }
-  virtual InterfaceInfo getInterfaceInfo() const noexcept { return {"ILogger", 1, 0}; }
-  virtual ~LoggerVersioned() = default;
+  explicit LoggerVersioned(Log& log) : Versioned("ILogger"), log_(log) {}
   virtual void log(int32_t severity, const char* message) noexcept { log_.write(severity, message); }
 
  private:

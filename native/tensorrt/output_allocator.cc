@@ -1,5 +1,7 @@
 #include "output_allocator.h"
 
+#include "versioned.h"
+
 namespace nt::tensorrt {
 
 struct OutputAllocator::State {
@@ -23,12 +25,9 @@ namespace {
 using State = OutputAllocator::State;
 
 // TensorRT 10 and 11
-class AllocatorMainline {
+class AllocatorMainline : public Versioned {
  public:
-  explicit AllocatorMainline(State& state) : state_(state) {}
-  virtual int32_t getAPILanguage() const noexcept { return 0; }
-  virtual InterfaceInfo getInterfaceInfo() const noexcept { return {"IOutputAllocator", 1, 0}; }
-  virtual ~AllocatorMainline() = default;
+  explicit AllocatorMainline(State& state) : Versioned("IOutputAllocator"), state_(state) {}
   virtual void* reallocateOutput(const char*, void*, uint64_t bytes, uint64_t) noexcept {
     return state_.allocate(bytes);
   }
@@ -42,12 +41,9 @@ class AllocatorMainline {
 };
 
 // TensorRT-RTX, which has no synchronous form
-class AllocatorRtx {
+class AllocatorRtx : public Versioned {
  public:
-  explicit AllocatorRtx(State& state) : state_(state) {}
-  virtual int32_t getAPILanguage() const noexcept { return 0; }
-  virtual InterfaceInfo getInterfaceInfo() const noexcept { return {"IOutputAllocator", 1, 0}; }
-  virtual ~AllocatorRtx() = default;
+  explicit AllocatorRtx(State& state) : Versioned("IOutputAllocator"), state_(state) {}
   virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
     return state_.allocate(bytes);
   }

@@ -1,6 +1,7 @@
 #include "profiler.h"
 
 #include "../base/text.h"
+#include "versioned.h"
 
 namespace nt::tensorrt {
 
@@ -45,13 +46,10 @@ class Profiler10 {
   State& state_;
 };
 
-// since TensorRT 11 and TensorRT-RTX 1.5: an IVersionedInterface
-class ProfilerVersioned {
+// since TensorRT 11 and TensorRT-RTX 1.5
+class ProfilerVersioned : public Versioned {
  public:
-  explicit ProfilerVersioned(State& state) : state_(state) {}
-  virtual int32_t getAPILanguage() const noexcept { return 0; }
-  virtual InterfaceInfo getInterfaceInfo() const noexcept { return {"IProfiler", 1, 0}; }
-  virtual ~ProfilerVersioned() = default;
+  explicit ProfilerVersioned(State& state) : Versioned("IProfiler"), state_(state) {}
   virtual void reportLayerTime(const char* name, float milliseconds) noexcept { state_.report(name, milliseconds); }
 
  private:

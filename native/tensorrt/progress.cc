@@ -15,12 +15,9 @@ struct ProgressMonitor::State {
 };
 
 ProgressMonitor::ProgressMonitor(Listener listener, const std::atomic<bool>& cancelled)
-    : state_(new State{std::move(listener), cancelled, {}, {}}) {}
+    : Versioned("IProgressMonitor"), state_(new State{std::move(listener), cancelled, {}, {}}) {}
 
 ProgressMonitor::~ProgressMonitor() { delete state_; }
-
-int32_t ProgressMonitor::getAPILanguage() const noexcept { return 0; }
-InterfaceInfo ProgressMonitor::getInterfaceInfo() const noexcept { return {"IProgressMonitor", 1, 0}; }
 
 void ProgressMonitor::phaseStart(const char* phase, const char* parent, int32_t steps) noexcept try {
   const std::lock_guard lock(state_->mutex);

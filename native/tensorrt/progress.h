@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "abi.h"
+#include "versioned.h"
 
 namespace nt::tensorrt {
 
@@ -18,15 +18,13 @@ struct ProgressEvent {
 };
 
 // One layout in all families. TensorRT calls it from several threads; nothing may throw out of it.
-class ProgressMonitor {
+class ProgressMonitor : public Versioned {
  public:
   using Listener = std::function<void(const ProgressEvent&)>;
 
   ProgressMonitor(Listener listener, const std::atomic<bool>& cancelled);
 
-  virtual int32_t getAPILanguage() const noexcept;
-  virtual InterfaceInfo getInterfaceInfo() const noexcept;
-  virtual ~ProgressMonitor();
+  ~ProgressMonitor() override;
   virtual void phaseStart(const char* phase, const char* parent, int32_t steps) noexcept;
   // false asks TensorRT to stop
   virtual bool stepComplete(const char* phase, int32_t step) noexcept;
