@@ -27,11 +27,9 @@ struct Held {
   std::size_t bytes;
 };
 
-void letGo(napi_env env, void*, void* hint) {
+void letGo(napi_env, void*, void* hint) {
   const std::unique_ptr<Held> held(static_cast<Held*>(hint));
   externalBytes() -= held->bytes;
-  int64_t ignored = 0;
-  napi_adjust_external_memory(env, -static_cast<int64_t>(held->bytes), &ignored);
 }
 
 // An ArrayBuffer over the pinned memory itself, or null where it has to be copied.
@@ -41,10 +39,8 @@ napi_value externalOver(Napi::Env env, const execution::Output& output) {
   napi_value result = nullptr;
   auto* data = const_cast<uint8_t*>(output.data());
   if (napi_create_external_arraybuffer(env, data, output.size, letGo, held.get(), &result) != napi_ok) return nullptr;
-  externalBytes() += output.size;
+  externalBytes() += output.size;  // V8 counts the memory of an external ArrayBuffer itself
   (void)held.release();
-  int64_t ignored = 0;
-  napi_adjust_external_memory(env, static_cast<int64_t>(output.size), &ignored);
   return result;
 }
 
