@@ -24,6 +24,10 @@ export interface CachedBuildOptions extends BuildOptions {
   readonly builder?: BuilderOptions | undefined
 }
 
+interface Abortable {
+  readonly signal?: AbortSignal | undefined
+}
+
 export interface CachedPlan {
   /** The same object for all callers who waited for one build: its bytes are not to be changed. */
   readonly plan: Plan
@@ -121,14 +125,20 @@ export class EngineCache implements AsyncDisposable {
   }
 
   /** What is kept, the entry that was not used for longest first. @throws TensorRTError ERR_TRT_FILE */
-  async entries(): Promise<CacheEntry[]> {
-    return inFolder(this.folder, () => listEntries(this.folder))
+  async entries(options?: Abortable): Promise<CacheEntry[]> {
+    const signal = checkedAbort(options, 'EngineCache.entries')
+    return within({ signal }, () => inFolder(this.folder, () => listEntries(this.folder)))
   }
 
-  /** Removes all entries but those that somebody is building or reading right now. @throws TensorRTError ERR_TRT_FILE */
-  async clear(): Promise<void> {
+  /** Removes all entries but those that somebody is building or reading right now; an abort leaves the rest. @throws TensorRTError ERR_TRT_FILE */
+  async clear(options?: Abortable): Promise<void> {
+    const signal = checkedAbort(options, 'EngineCache.clear')
+    signal?.throwIfAborted()
     await inFolder(this.folder, async () => {
-      for (const entry of await listEntries(this.folder)) await removeIfFree(entry, this.folder)
+      for (const entry of await listEntries(this.folder)) {
+        signal?.throwIfAborted()
+        await removeIfFree(entry, this.folder)
+      }
     })
   }
 
@@ -154,6 +164,10 @@ export class EngineCache implements AsyncDisposable {
       this.#running.delete(ended)
     }
   }
+}
+
+function checkedAbort(options: unknown, owner: string): AbortSignal | undefined {
+  return checkedSignal(readOptions(options, ['signal'], owner).signal)
 }
 
 function checkedRequest(model: unknown, options: unknown): Request {

@@ -164,6 +164,16 @@ t.test('the least recently used go first, and no more than have to', async (t) =
     t.equal(await refuseDamage(folder), 3)
   })
 
+  const gone = { signal: AbortSignal.abort(new Error('not any more')) }
+  await t.rejects(cache.clear(gone), { message: 'not any more' })
+  await t.rejects(cache.entries(gone), { message: 'not any more' })
+  await t.rejects(cache.clear({ signals: 1 } as never), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  t.equal((await cache.entries({ signal: new AbortController().signal })).length, 3)
+  const half = new AbortController()
+  const clearing = cache.clear({ signal: half.signal })
+  half.abort(new Error('enough'))
+  await t.rejects(clearing, { message: 'enough' })
+  t.ok((await cache.entries()).length > 0)
   await cache.clear()
   t.same(await cache.entries(), [])
   const after = await filesIn(folder)
