@@ -27,7 +27,7 @@ class Few {
   bool empty() const noexcept { return size_ == 0; }
   // As many new elements, instead of those that there are.
   void reset(std::size_t size) {
-    few_ = {};
+    if (size_ > 0) few_ = {};
     many_.clear();
     if (size > N) many_.resize(size);
     size_ = size;
@@ -40,7 +40,7 @@ class Few {
   const T& operator[](std::size_t i) const noexcept { return begin()[i]; }
 
  private:
-  std::array<T, N> few_{};
+  std::array<T, N> few_;
   std::vector<T> many_;
   std::size_t size_ = 0;
 };

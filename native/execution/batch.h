@@ -48,6 +48,12 @@ class ResultShape {
   explicit ResultShape(const Shape& shape) : rank_(std::min(shape.size(), kMost)) {
     std::copy_n(shape.begin(), rank_, dims_);
   }
+  ResultShape(const ResultShape& other) noexcept : rank_(other.rank_) { std::copy_n(other.dims_, rank_, dims_); }
+  ResultShape& operator=(const ResultShape& other) noexcept {
+    rank_ = other.rank_;
+    std::copy_n(other.dims_, rank_, dims_);
+    return *this;
+  }
   std::size_t size() const noexcept { return rank_; }
   bool empty() const noexcept { return rank_ == 0; }
   int64_t& operator[](std::size_t i) noexcept { return dims_[i]; }
@@ -67,6 +73,19 @@ class Output {
  public:
   static constexpr std::size_t kSmall = 128;  // bytes
 
+  Output() = default;
+  // Only what there is of it is copied.
+  Output(Output&& other) noexcept { *this = std::move(other); }
+  Output& operator=(Output&& other) noexcept {
+    shape = other.shape;
+    size = other.size;
+    place_ = other.place_;
+    data_ = other.data_;
+    block_ = std::move(other.block_);
+    if (place_ == Place::here) std::copy_n(other.here_, size, here_);
+    return *this;
+  }
+
   enum class Place : uint8_t { none, here, block, target };
   ResultShape shape;
   std::size_t size = 0;
@@ -85,6 +104,11 @@ class Output {
     data_ = data;
     block_ = std::move(block);
     place_ = Place::block;
+  }
+  // Gives memory back to the pool. What has none is not written to: it lies in a cache line that another thread wants
+  // next.
+  void release() noexcept {
+    if (block_) block_.reset();
   }
   // It is in the memory that the request named.
   void placeIn(const uint8_t* target) noexcept {

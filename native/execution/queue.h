@@ -85,12 +85,12 @@ class Queue {
   const Allocate allocate_;
   // all that follows is written under it; what comes before is read by everybody
   alignas(64) mutable AdaptiveMutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<Batch>> batches_;
-  std::vector<std::shared_ptr<Batch>> spare_;
   std::size_t waiting_ = 0;
   int sleepers_ = 0;
   bool closed_ = false;
+  std::deque<std::shared_ptr<Batch>> batches_;
+  std::vector<std::shared_ptr<Batch>> spare_;
+  std::condition_variable changed_;
 };
 
 }  // namespace nt::execution

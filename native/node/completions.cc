@@ -96,7 +96,8 @@ bool CompletionPort::append(Napi::Env env, execution::Completion& completion, Na
   put(completion.timing.copyOut);
   if (completion.failure) objects.Set(objects.Length(), toJavaScript(env, completion.failure));
   for (const execution::Output& output : completion.outputs) appendOutput(env, output, objects);
-  completion = {};  // its memory goes back to the pool
+  for (execution::Output& output : completion.outputs) output.release();
+  if (completion.failure) completion.failure = nullptr;
   return true;
 }
 
