@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { addonPath, buildAddon, buildAll } from './build.mjs'
 import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
-import { testCore } from './test-core.mjs'
+import { glibcRaces, testCore } from './test-core.mjs'
 
 /** Those that start no processes: under this sanitizer Node can't. */
 const files = ['native/plan', 'lanes/infer', 'lanes/batching', 'lanes/sharing']
@@ -19,8 +19,7 @@ const suppressions = [
   'race:^uv_',
   // Nor is libstdc++, which counts the owners of an exception.
   'race:std::__exception_ptr::exception_ptr',
-  // glibc hands the thread-local memory of a thread that ended to the next one.
-  'race:_dl_deallocate_tls',
+  ...glibcRaces,
 ]
 
 const reports = join(root, 'build', 'tsan', 'reports')
