@@ -1,7 +1,7 @@
 import type { NativeEngineAudit } from './backend/native.js'
 import { type AuditPrecision, type EngineLayer, engineLayers, type ExpectedPrecision, precisionTypes } from './engine-layers.js'
 import { expected } from './errors.js'
-import { checkedSignal, readOptions } from './options.js'
+import { checkedSignal, isWhole, readOptions } from './options.js'
 
 export interface EngineAuditOptions {
   /** How many executions are timed, after some that are not; 10 unless given, at most 1000. */
@@ -74,10 +74,6 @@ export function checkedAuditOptions(options: unknown): CheckedAuditOptions & { r
     minShare,
     signal: checkedSignal(given.signal),
   }
-}
-
-function isWhole(value: unknown, least: number, most: number): value is number {
-  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most
 }
 
 function isPrecision(name: unknown): name is ExpectedPrecision {

@@ -5,7 +5,7 @@ import type { Shapes } from './building/shapes.js'
 import { checkedCache, type EngineCacheOptions } from './cache/options.js'
 import { expected } from './errors.js'
 import type { EngineBuilderOptions, OpenOptions } from './open-backend.js'
-import { checkedSignal, plainCopy, readOptions } from './options.js'
+import { checkedPlace, checkedSignal, isWhole, plainCopy, readOptions } from './options.js'
 import { type ModelSource, onnxSource } from './model-source.js'
 
 /** Requests that come close together are run as one batch. Every input and output needs a dynamic dimension 0. */
@@ -75,10 +75,9 @@ type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 export function checkedEngineOptions(options: unknown): OpenOptions & { readonly signal: AbortSignal | undefined } {
   const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...gpuNames, ...laneNames], 'Engine')
   const backend = backends.find((name) => name === (given.backend ?? 'auto'))
-  const { tensorrt, shapes, weights, device = 0 } = given
+  const { shapes, weights } = given
   if (backend === undefined) throw expected(`one of ${backends.join(', ')}`, 'backend', given.backend)
-  if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
-  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
+  const { tensorrt, device } = checkedPlace(given)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
   const named = [...gpuNames, ...laneNames].find((name) => given[name] !== undefined)
   if (backend === 'cpu' && named !== undefined) throw expected('no option of a GPU', "backend 'cpu'", named)
@@ -168,8 +167,4 @@ function powersOfTwo(most: number): number[] {
   const sizes = [most]
   for (let size = 1; size < most; size *= 2) sizes.push(size)
   return sizes.sort((a, b) => a - b)
-}
-
-function isWhole(value: unknown, min: number, max: number): value is number {
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
 }

@@ -50,6 +50,31 @@ function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
+/** What an asynchronous operation without other options takes. */
+export interface Abortable {
+  /** Rejects the call at once with the signal's reason; what TensorRT has begun it ends. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedAbort(options: unknown, owner: string): AbortSignal | undefined {
+  return checkedSignal(readOptions(options, ['signal'], owner).signal)
+}
+
+export function isWhole(value: unknown, least: number, most: number): value is number {
+  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+}
+
+/** Where TensorRT is looked for, and the number of the GPU. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; device?: unknown }): {
+  readonly tensorrt: string | undefined
+  readonly device: number
+} {
+  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
+  if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
+  return { tensorrt, device }
+}
+
 /** An AbortSignal or nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedSignal(signal: unknown): AbortSignal | undefined {
   if (signal === undefined || (signal instanceof AbortSignal && isGenuine(signal))) return signal

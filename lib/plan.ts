@@ -1,6 +1,6 @@
 import { isUint8Array } from 'node:util/types'
 import type { NativeBuildResult, NativeProfile } from './backend/native.js'
-import { checkedSignal, readOptions } from './options.js'
+import { type Abortable, checkedAbort } from './options.js'
 import { checkedPath } from './plan/files.js'
 import { sha256Of } from './plan/hash.js'
 import { checkedHeader, noPlan } from './plan/header.js'
@@ -9,10 +9,6 @@ import { isPlan, type ReadOptions, readPlan, type ReadPlan } from './plan/read.j
 import { writePlan } from './plan/write.js'
 
 export type { BuildInfo, PlanInfo } from './plan/info.js'
-
-interface Abortable {
-  readonly signal?: AbortSignal | undefined
-}
 
 /** What a plan is, found out without TensorRT, GPU or addon. */
 export interface PlanReport {
@@ -55,7 +51,7 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
    */
   async save(path: string | URL, options?: Abortable): Promise<void> {
     const target = checkedPath(path)
-    const signal = checkedSignal(readOptions(options, ['signal'], 'save').signal)
+    const signal = checkedAbort(options, 'save')
     signal?.throwIfAborted()
     await writePlan(target, this, signal)
   }
@@ -66,7 +62,7 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN, ERR_TRT_INVALID_ARGUMENT
    */
   static async load(path: string | URL, options?: Abortable): Promise<Plan> {
-    const { bytes, sha256, info } = await readChecked(path, { keep: true, hash: true, ...checkedAbort(options, 'load') })
+    const { bytes, sha256, info } = await readChecked(path, { keep: true, hash: true, signal: checkedAbort(options, 'load') })
     return new Plan(bytes, info, sha256)
   }
 
@@ -75,7 +71,7 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN when it is damaged, ERR_TRT_INVALID_ARGUMENT
    */
   static async inspect(plan: string | URL | Uint8Array, options?: Abortable): Promise<PlanReport> {
-    const { signal } = checkedAbort(options, 'inspect')
+    const signal = checkedAbort(options, 'inspect')
     if (isUint8Array(plan)) {
       const info = headerInfo(checkedHeader(`The plan of ${plan.length} bytes`, plan))
       return { size: plan.length, sha256: await sha256Of(plan, signal), source: 'header', info }
@@ -102,8 +98,4 @@ async function readChecked(path: unknown, options: ReadOptions): Promise<ReadPla
   const read = await readPlan(source, options)
   if (!isPlan(read)) throw noPlan(source, read.head)
   return read
-}
-
-function checkedAbort(options: unknown, owner: string): { readonly signal: AbortSignal | undefined } {
-  return { signal: checkedSignal(readOptions(options, ['signal'], owner).signal) }
 }

@@ -2,7 +2,7 @@ import { loadAddon, native, type NativeRefitter, tensorrtPath } from './backend/
 import { within } from './deadline.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource, openModel } from './model-source.js'
-import { checkedSignal, readOptions } from './options.js'
+import { type Abortable, checkedAbort, checkedPlace, checkedSignal, readOptions } from './options.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin } from './plan/origin.js'
 import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
@@ -24,11 +24,6 @@ export interface WeightsInfo {
   readonly count?: number
   /** Whether {@link Refitter.refit} needs them and they were not set: stripped ones, and those that TensorRT fused with others that were set. */
   readonly missing: boolean
-}
-
-interface Abortable {
-  /** Rejects the call at once with the signal's reason; what TensorRT has begun it ends. */
-  readonly signal?: AbortSignal | undefined
 }
 
 export interface RefitOptions extends Abortable {
@@ -76,7 +71,7 @@ export class Refitter implements AsyncDisposable {
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html getAllWeights, getMissingWeights, getWeightsPrototype
    */
   async weights(options?: Abortable): Promise<WeightsInfo[]> {
-    const { signal } = readOptions(options, ['signal'], 'weights')
+    const signal = checkedAbort(options, 'weights')
     return this.#run(signal, ({ refitter }) => refitter.weights())
   }
 
@@ -86,7 +81,7 @@ export class Refitter implements AsyncDisposable {
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html setNamedWeights
    */
   async set(name: string, tensor: Tensor, options?: Abortable): Promise<void> {
-    const { signal } = readOptions(options, ['signal'], 'set')
+    const signal = checkedAbort(options, 'set')
     if (typeof name !== 'string' || name === '') throw expected('a name', 'name', name)
     if (!Tensor.is(tensor)) throw expected('a Tensor', `the weights ${JSON.stringify(name)}`, tensor)
     const bytes = bytesOf(tensor, name)
@@ -100,7 +95,7 @@ export class Refitter implements AsyncDisposable {
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html refitFromBytes, refitFromFile
    */
   async setFromOnnx(model: ModelSource, options?: Abortable): Promise<void> {
-    const { signal } = readOptions(options, ['signal'], 'setFromOnnx')
+    const signal = checkedAbort(options, 'setFromOnnx')
     const source = onnxSource(model, 'model')
     return this.#run(signal, ({ refitter }) => refitter.setFromOnnx(source))
   }
@@ -170,11 +165,8 @@ async function open(source: Plan | string | Uint8Array, options: { readonly tens
 }
 
 function checkedRefitterOptions(options: unknown): { readonly tensorrt: string; readonly device: number } {
-  const { tensorrt, device = 0 } = readOptions(options, ['tensorrt', 'device'], 'Refitter')
-  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
-  if (!Number.isInteger(device) || (device as number) < 0 || (device as number) > 1023)
-    throw expected('the number of a GPU', 'device', device)
-  return { tensorrt: tensorrtPath(tensorrt), device: device as number }
+  const { tensorrt, device } = checkedPlace(readOptions(options, ['tensorrt', 'device'], 'Refitter'))
+  return { tensorrt: tensorrtPath(tensorrt), device }
 }
 
 function bytesOf({ dtype, shape, data }: Tensor, name: string): Uint8Array {

@@ -1,7 +1,7 @@
 import type { NativeBuildOptions, NativeFormat, NativeLayerTypes, NativeOptions, NativeOptionValue } from '../backend/native.js'
 import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
-import { readOptions } from '../options.js'
+import { checkedPlace, isWhole, readOptions } from '../options.js'
 import { type DType, dtypes } from '../tensor.js'
 import type { BuilderOptions, Isolation } from './builder-options.js'
 import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'
@@ -56,9 +56,8 @@ const known = [
 /** The options as native code takes them, and where it is to run. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { readonly isolation: Isolation } {
   const given = readOptions(options, known, 'Builder')
-  const { tensorrt, device = 0, isolation = 'none' } = given
-  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
-  if (!isInteger(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
+  const { tensorrt, device } = checkedPlace(given)
+  const { isolation = 'none' } = given
   if (isolation !== 'none' && isolation !== 'process') throw expected("'none' or 'process'", 'isolation', isolation)
   const values: Record<string, NativeOptionValue> = {}
   for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check][]) {
@@ -107,13 +106,9 @@ function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOpti
   if (broken !== undefined) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Option ${broken[1]}`)
 }
 
-function isInteger(value: unknown, min: number, max: number): value is number {
-  return Number.isInteger(value) && (value as number) >= min && (value as number) <= max
-}
-
 function integer(min: number, max: number): Check {
   return (value, name) => {
-    if (isInteger(value, min, max)) return value
+    if (isWhole(value, min, max)) return value
     throw expected(`an integer from ${min} to ${max}`, name, value)
   }
 }

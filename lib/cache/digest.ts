@@ -1,10 +1,11 @@
-import { createHash, type Hash } from 'node:crypto'
-import { constants } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
+import type { Hash } from 'node:crypto'
+import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { TensorRTError } from '../errors.js'
 import { ExternalFileScanner } from '../onnx/external-scan.js'
+import { onFile, openFile } from '../plan/files.js'
+import { chunkSize, newHash } from '../plan/hash.js'
 
 /** What a model is made of, and what its files were when that was found out. */
 export interface ModelDigest {
@@ -21,16 +22,13 @@ interface FileState {
   readonly state: string
 }
 
-/** As many bytes are hashed at once: some half a millisecond of the event loop. */
-const pieceSize = 2 ** 20
-
 /**
  * Hashes a model: the bytes of its ONNX, and all of every file that it keeps tensors in, whichever part of it is used.
  * @throws TensorRTError ERR_TRT_FILE, ERR_TRT_ONNX_PARSE
  */
 export async function digestModel(model: string | Uint8Array, signal: AbortSignal | undefined): Promise<ModelDigest> {
   const scanner = new ExternalFileScanner()
-  const hash = createHash('sha256')
+  const hash = newHash()
   const take = (piece: Uint8Array): void => {
     hash.update(piece)
     scanner.push(piece)
@@ -42,7 +40,7 @@ export async function digestModel(model: string | Uint8Array, signal: AbortSigna
   if (damage !== undefined) throw new TensorRTError('ERR_TRT_ONNX_PARSE', `Cannot parse ${label} as ONNX: ${damage}`)
   const external: string[] = []
   for (const name of names) {
-    const digest = createHash('sha256')
+    const digest = newHash()
     files.push(await passExternal(model, name, digest, signal))
     external.push(digest.digest('hex'))
   }
@@ -53,7 +51,7 @@ export async function digestModel(model: string | Uint8Array, signal: AbortSigna
 export async function digestFiles(paths: readonly string[], signal: AbortSignal | undefined): Promise<Map<string, string>> {
   const digests = new Map<string, string>()
   for (const path of paths) {
-    const hash = createHash('sha256')
+    const hash = newHash()
     await passFile(resolve(path), (piece) => hash.update(piece), signal)
     digests.set(path, hash.digest('hex'))
   }
@@ -78,16 +76,14 @@ async function passExternal(model: string | Uint8Array, name: string, hash: Hash
 }
 
 async function passFile(path: string, take: (piece: Uint8Array) => void, signal: AbortSignal | undefined): Promise<FileState> {
-  return reading(path, async () => {
-    // a pipe or a device might never answer
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  return onFile('read', path, async () => {
+    const file = await openFile(path)
     try {
       const facts = await file.stat({ bigint: true })
-      if (!facts.isFile()) throw new TensorRTError('ERR_TRT_FILE', `${path} is not a file`, { details: { path } })
-      const buffer = new Uint8Array(pieceSize)
+      const buffer = new Uint8Array(chunkSize)
       for (;;) {
         signal?.throwIfAborted()
-        const { bytesRead } = await file.read(buffer, 0, pieceSize)
+        const { bytesRead } = await file.read(buffer, 0, chunkSize)
         if (bytesRead === 0) return { path, state: describeState(facts) }
         take(buffer.subarray(0, bytesRead))
       }
@@ -98,26 +94,17 @@ async function passFile(path: string, take: (piece: Uint8Array) => void, signal:
 }
 
 async function passBytes(bytes: Uint8Array, take: (piece: Uint8Array) => void, signal: AbortSignal | undefined): Promise<void> {
-  for (let at = 0; at < bytes.length; at += pieceSize) {
+  for (let at = 0; at < bytes.length; at += chunkSize) {
     if (at > 0) await setImmediate()
     signal?.throwIfAborted()
-    take(bytes.subarray(at, at + pieceSize))
+    take(bytes.subarray(at, at + chunkSize))
   }
 }
 
 async function stateOf(path: string): Promise<string> {
-  return reading(path, async () => describeState(await stat(path, { bigint: true })))
+  return onFile('read', path, async () => describeState(await stat(path, { bigint: true })))
 }
 
 function describeState({ dev, ino, size, mtimeNs }: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
   return [dev, ino, size, mtimeNs].join(' ')
-}
-
-async function reading<T>(path: string, body: () => Promise<T>): Promise<T> {
-  try {
-    return await body()
-  } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: ${error.message}`, { cause: error, details: { path } })
-  }
 }

@@ -10,7 +10,7 @@ import { within } from '../deadline.js'
 import { expected, TensorRTError } from '../errors.js'
 import { withFileLock } from '../file-lock.js'
 import { checkedSource, type ModelSource } from '../model-source.js'
-import { checkedSignal, plainCopy, readOptions } from '../options.js'
+import { type Abortable, checkedAbort, checkedSignal, plainCopy, readOptions } from '../options.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
@@ -22,10 +22,6 @@ import { SharedWork } from './shared-work.js'
 export interface CachedBuildOptions extends BuildOptions {
   /** How to build where no plan is there yet; all of it that decides what the plan is belongs to the key. */
   readonly builder?: BuilderOptions | undefined
-}
-
-interface Abortable {
-  readonly signal?: AbortSignal | undefined
 }
 
 export interface CachedPlan {
@@ -164,10 +160,6 @@ export class EngineCache implements AsyncDisposable {
       this.#running.delete(ended)
     }
   }
-}
-
-function checkedAbort(options: unknown, owner: string): AbortSignal | undefined {
-  return checkedSignal(readOptions(options, ['signal'], owner).signal)
 }
 
 function checkedRequest(model: unknown, options: unknown): Request {

@@ -72,9 +72,7 @@ void setType(Tensor& tensor, const std::string& wanted, bool stronglyTyped) {
     throw Error(error.code(), what + ": " + error.what());
   }
   if (stronglyTyped) throw Error("ERR_TRT_DTYPE", what + " in a strongly typed network: convert the ONNX model");
-  const auto type = tensorrt::dtypeByName(wanted);
-  if (!type) throw Error("ERR_TRT_INVALID_ARGUMENT", "There is no data type " + wanted);
-  tensor.setType(tensor.library().require(tensorrt::dtypeEnumerator(*type)));
+  tensor.setType(tensor.library().requireType(wanted));
   if (dtypeOf(tensor) != wanted) throw Error("ERR_TRT_DTYPE", what + ": " + tensor.library().name() + " refused");
 }
 

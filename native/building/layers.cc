@@ -48,19 +48,13 @@ const LayerTypes* entryFor(const Layer& layer, const std::vector<LayerTypes>& en
   return last;
 }
 
-int32_t numberOf(const Library& library, const std::string& name) {
-  const auto type = tensorrt::dtypeByName(name);
-  if (!type) throw Error("ERR_TRT_INVALID_ARGUMENT", "There is no data type " + name);
-  return library.require(tensorrt::dtypeEnumerator(*type));
-}
-
 [[noreturn]] void refuse(const char* option, const Layer& layer, const std::string& type) {
   throw Error("ERR_TRT_UNSUPPORTED", "Option " + std::string(option) + ": " + layer.library().name() +
                                          " does not take " + type + " for layer '" + layer.name() + "'");
 }
 
 LayerTypes setPrecision(Layer& layer, const LayerTypes& entry) {
-  const int32_t type = numberOf(layer.library(), entry.types.front());
+  const int32_t type = layer.library().requireType(entry.types.front());
   layer.setPrecision(type);
   if (layer.precision() != type) refuse("layerPrecisions", layer, entry.types.front());
   return {layer.name(), entry.types};
@@ -77,7 +71,7 @@ LayerTypes setOutputTypes(Layer& layer, const LayerTypes& entry) {
   LayerTypes reported{layer.name(), {}};
   for (int32_t i = 0; i < outputs; ++i) {
     const std::string& name = entry.types[entry.types.size() == 1 ? 0 : static_cast<std::size_t>(i)];
-    const int32_t type = numberOf(layer.library(), name);
+    const int32_t type = layer.library().requireType(name);
     layer.setOutputType(i, type);
     if (layer.outputType(i) != type) refuse("layerOutputTypes", layer, name);
     reported.types.push_back(name);

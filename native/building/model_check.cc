@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "../base/text.h"
 #include "external_data.h"
 #include "protobuf.h"
 
@@ -149,11 +150,9 @@ void checkTensor(const StoredTensor& tensor, const std::string& path) {
   const bool inList = tensor.rawBytes == 0 && tensor.numbers > 0;
   if (inList && (bits < 8 || tensor.type == 14 || tensor.type == 15)) return;
   if (counted && (inList ? tensor.numbers == count : tensor.rawBytes == wanted)) return;
-  std::string shape;
-  for (const int64_t dim : tensor.dims) shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
   const std::string has =
       inList ? std::to_string(tensor.numbers) + " elements" : std::to_string(tensor.rawBytes) + " bytes";
-  refuse("the tensor '" + tensor.name + "' of shape [" + shape + "] is stored with " + has +
+  refuse("the tensor '" + tensor.name + "' of shape " + shapeText(tensor.dims) + " is stored with " + has +
              (counted ? " instead of " + std::to_string(inList ? count : wanted) : ""),
          {{"tensor", tensor.name}});
 }

@@ -45,7 +45,12 @@ const Library& chooseForBuilding(const std::string& explicitPath, int device) {
   throwNoneFound("No TensorRT that can build was found", reasons);
 }
 
-const Library& chooseForPlan(const std::string& explicitPath, const PlanHeader& plan, const PlanOrigin& origin) {
+const Library& chooseForPlan(const std::string& explicitPath, const void* bytes, std::size_t size,
+                             const PlanOrigin& origin) {
+  const std::optional<PlanHeader> header = readPlanHeader(bytes, size);
+  if (!header)
+    throw Error("ERR_TRT_PLAN", "The " + std::to_string(size) + " bytes do not begin as a TensorRT plan does");
+  const PlanHeader& plan = *header;
   std::vector<std::string> reasons;
   std::string others;
   for (const Found& found : findLibraries(explicitPath)) {
@@ -62,13 +67,6 @@ const Library& chooseForPlan(const std::string& explicitPath, const PlanHeader& 
                 {{"plan", plan.name()}, {"found", others}});
   }
   throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons);
-}
-
-const Library& chooseForPlan(const std::string& explicitPath, const void* plan, std::size_t size,
-                             const PlanOrigin& origin) {
-  const auto header = readPlanHeader(plan, size);
-  if (header) return chooseForPlan(explicitPath, *header, origin);
-  throw Error("ERR_TRT_PLAN", "The " + std::to_string(size) + " bytes do not begin as a TensorRT plan does");
 }
 
 }  // namespace nt::tensorrt

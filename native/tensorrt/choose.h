@@ -13,9 +13,7 @@ namespace nt::tensorrt {
 const Library& chooseForBuilding(const std::string& explicitPath, int device);
 
 // The library for a plan. Throws ERR_TRT_NO_LIBRARY, ERR_TRT_PLAN.
-const Library& chooseForPlan(const std::string& explicitPath, const PlanHeader& plan, const PlanOrigin& origin = {});
-// The same for the bytes of a plan.
 const Library& chooseForPlan(const std::string& explicitPath, const void* plan, std::size_t size,
-                             const PlanOrigin& origin = {});
+                             const PlanOrigin& origin);
 
 }  // namespace nt::tensorrt

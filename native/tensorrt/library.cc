@@ -7,6 +7,7 @@
 #include <map>
 
 #include "../base/exit.h"
+#include "dtype.h"
 
 namespace nt::tensorrt {
 namespace {
@@ -115,6 +116,12 @@ int32_t Library::require(Enumerator enumerator) const {
   const EnumRow& row = enumRows()[static_cast<std::size_t>(enumerator)];
   throw Error("ERR_TRT_UNSUPPORTED", std::string(row.enumeration) + "::" + row.enumerator + " needs " +
                                          requirement(row.slots, family_) + "; this is " + name());
+}
+
+int32_t Library::requireType(const std::string& dtype) const {
+  const auto type = dtypeByName(dtype);
+  if (!type) throw Error("ERR_TRT_INVALID_ARGUMENT", "There is no data type " + dtype);
+  return require(dtypeEnumerator(*type));
 }
 
 void* Library::createRuntime() const {

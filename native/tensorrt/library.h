@@ -60,6 +60,8 @@ class Library {
   bool has(Enumerator enumerator) const noexcept { return enumNumber(enumerator, family_, version_) >= 0; }
   // The number, or ERR_TRT_UNSUPPORTED with both versions.
   int32_t require(Enumerator enumerator) const;
+  // The same of a data type by its name, such as "float16"; ERR_TRT_INVALID_ARGUMENT where there is none.
+  int32_t requireType(const std::string& dtype) const;
 
   // Calls a method of the public object. Throws ERR_TRT_UNSUPPORTED where this version lacks it.
   template <Method M, class... Args>
