@@ -5,8 +5,8 @@ import { type NetworkAudit, networkAudit } from './building/audit.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { expected, TensorRTError } from './errors.js'
-import { checkedSource, type ModelSource } from './model-source.js'
-import { checkedSignal, readOptions } from './options.js'
+import { checkedSource, type ModelSource } from './base/source.js'
+import { checkedSignal, readOptions } from './base/options.js'
 import { type BuildInfo, builtPlan, type Plan } from './plan.js'
 
 export interface BuildOptions {

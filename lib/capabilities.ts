@@ -9,7 +9,7 @@ import {
   packageRoot,
   tensorrtPath,
 } from './backend/native.js'
-import { readOptions } from './options.js'
+import { readOptions } from './base/options.js'
 
 /** A GPU as the CUDA driver describes it; memory in bytes. */
 export type Gpu = NativeDevice

@@ -1,13 +1,24 @@
-import type { Backend, EngineMemory, EngineStats, Results } from './backend/backend.js'
-import { within } from './deadline.js'
-import { checkedAttachOptions, checkedEngineOptions, type EngineOptions, type LaneOptions } from './engine-options.js'
-import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine-audit.js'
-import { describe, expected, TensorRTError } from './errors.js'
-import { copyInput, type GivenInput, infosByName, InputChecker, readInput, type TensorInfos, type TensorRecord } from './infer-arguments.js'
-import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './infer-options.js'
-import { checkedEngineSource, type EngineSource, openModel } from './model-source.js'
-import { openBackend } from './open-backend.js'
-import { checkedSignal, readOptions } from './options.js'
+import type { Backend, EngineMemory, EngineStats } from './backend/backend.js'
+import { within } from './base/deadline.js'
+import { checkedSignal, readOptions } from './base/options.js'
+import {
+  copyInput,
+  type GivenInput,
+  infosByName,
+  InputChecker,
+  readInput,
+  type TensorInfos,
+  type TensorRecord,
+} from './engine/arguments.js'
+import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine/audit.js'
+import { type Forms, formsOf } from './engine/forms.js'
+import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './engine/infer-options.js'
+import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
+import type { EngineOptions, LaneOptions } from './engine/options.js'
+import type { EngineSource } from './engine/source.js'
+import { inOrder, isIterable } from './engine/stream.js'
+import { warmupInputs } from './engine/warmup.js'
+import { expected, TensorRTError } from './errors.js'
 import { byteSize, checkedShape, Tensor } from './tensor.js'
 
 interface Loaded {
@@ -18,18 +29,6 @@ interface Loaded {
   readonly names: readonly string[]
   readonly checker: InputChecker
   readonly forms: Forms
-}
-
-/** What results look like: always a record, or for a bare input and one output a bare Tensor. */
-interface Forms {
-  readonly record: (results: Results) => TensorRecord
-  readonly bare: (results: Results) => Tensor | TensorRecord
-}
-
-/** A token that `Engine.attach` takes, in this thread or another of the same process; `postMessage` carries it. */
-export interface EngineToken {
-  readonly pid: number
-  readonly id: string
 }
 
 /**
@@ -88,9 +87,7 @@ export class Engine implements AsyncDisposable {
    * @throws TensorRTError (as a rejection) ERR_TRT_TOKEN, and as {@link load}
    */
   static async attach(token: EngineToken, options?: LaneOptions & { readonly signal?: AbortSignal | undefined }): Promise<Engine> {
-    const id = checkedToken(token)
-    const { lanes, signal } = checkedAttachOptions(options)
-    const opener = new Opener(signal, async () => (await import('./backend/tensorrt.js')).attachTensorRT(id, lanes))
+    const opener = attacherOf(token, options)
     const engine = new Engine(opener as unknown as EngineSource)
     await engine.ready
     return engine
@@ -219,19 +216,8 @@ export class Engine implements AsyncDisposable {
     await this.ready
     const most = (inFlight as number | undefined) ?? this.#known().backend.concurrency ?? 2
     const limits = signal === undefined ? undefined : { signal: checkedSignal(signal) }
-    const running: Promise<Tensor | TensorRecord>[] = []
-    const next = async (): Promise<never> => (await running.shift()) as never
-    try {
-      for await (const input of inputs) {
-        const result = this.infer(input as Tensor, limits)
-        result.catch(() => {}) // it is awaited in its turn
-        running.push(result)
-        if (running.length >= most) yield await next()
-      }
-      while (running.length > 0) yield await next()
-    } finally {
-      await Promise.allSettled(running)
-    }
+    type Result = I extends Tensor ? Tensor : TensorRecord
+    yield* inOrder<I, Result>(inputs, most, (input) => this.infer<Result>(input as Tensor, limits))
   }
 
   /**
@@ -353,73 +339,4 @@ async function rejected(reason: unknown): Promise<never> {
 
 function onlyOnGpu(what: string): TensorRTError {
   return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU`)
-}
-
-function isIterable(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return Symbol.asyncIterator in value || Symbol.iterator in value
-}
-
-/** How an engine comes to its backend. */
-class Opener {
-  readonly signal: AbortSignal | undefined
-  readonly open: (signal: AbortSignal) => Promise<Backend>
-
-  constructor(signal: AbortSignal | undefined, open: (signal: AbortSignal) => Promise<Backend>) {
-    this.signal = signal
-    this.open = open
-  }
-}
-
-function openerOf(source: EngineSource, options: EngineOptions | undefined): Opener {
-  const { signal, ...open } = checkedEngineOptions(options)
-  const checked = checkedEngineSource(source)
-  return new Opener(signal, async (loading) => {
-    const model = await openModel(checked, loading)
-    loading.throwIfAborted()
-    return openBackend(model, open, loading)
-  })
-}
-
-function checkedToken(token: unknown): string {
-  const { pid, id } = (typeof token === 'object' && token !== null ? token : {}) as { pid?: unknown; id?: unknown }
-  if (typeof pid !== 'number' || typeof id !== 'string') throw expected('a token of engine.share()', 'token', token)
-  if (pid !== process.pid) {
-    throw new TensorRTError(
-      'ERR_TRT_TOKEN',
-      `The token is of process ${pid}, and this is process ${process.pid}: an engine is shared within one process`,
-    )
-  }
-  return id
-}
-
-function formsOf(names: readonly string[]): Forms {
-  const record = (results: Results): TensorRecord => {
-    const outputs = Object.create(null) as TensorRecord
-    names.forEach((name, i) => {
-      const result = results[i]
-      if (result !== undefined) outputs[name] = result
-    })
-    return outputs
-  }
-  return { record, bare: names.length === 1 ? (results) => results[0] ?? record(results) : record }
-}
-
-/** Zeros in the best shape of each profile. */
-function* warmupInputs(inputs: TensorInfos): Generator<TensorRecord> {
-  const infos = Object.values(inputs)
-  const profiles = Math.max(1, ...infos.map((info) => info.profiles.length))
-  for (let i = 0; i < profiles; i++) {
-    const zeros = Object.create(null) as TensorRecord
-    for (const { name, dtype, shape, profiles } of infos) {
-      const best = shape.includes(-1) ? profiles[i]?.opt : shape
-      if (best === undefined)
-        throw new TensorRTError(
-          'ERR_TRT_SHAPES_REQUIRED',
-          `Input ${describe(name)} is dynamic, and no profile says which shape to warm up with`,
-        )
-      zeros[name] = Tensor.zeros(dtype, best)
-    }
-    yield zeros
-  }
 }

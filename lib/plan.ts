@@ -1,6 +1,6 @@
 import { isUint8Array } from 'node:util/types'
 import type { NativeBuildResult, NativeProfile } from './backend/native.js'
-import { type Abortable, checkedAbort } from './options.js'
+import { type Abortable, checkedAbort } from './base/options.js'
 import { checkedPath } from './plan/files.js'
 import { sha256Of } from './plan/hash.js'
 import { checkedHeader, noPlan } from './plan/header.js'

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
+import type { OnnxSource } from '../base/source.js'
 import type { DType } from '../tensor.js'
 import type { EngineMemory, EngineStats, ProfileShapes, TensorInfo } from './backend.js'
 
@@ -220,9 +221,6 @@ export interface NativePlanPlace {
   readonly origin?: NativePlanOrigin
 }
 
-/** An ONNX model that weights come from: its bytes, or the path of its file. */
-export type NativeOnnxSource = { readonly model: Uint8Array } | { readonly path: string }
-
 /** Weights that a refitter can replace. */
 export interface NativeWeights {
   readonly name: string
@@ -243,7 +241,7 @@ export interface NativeRefitResult {
 export interface NativeRefitter {
   weights(): Promise<NativeWeights[]>
   set(name: string, dtype: DType, count: number, bytes: Uint8Array): Promise<void>
-  setFromOnnx(source: NativeOnnxSource): Promise<void>
+  setFromOnnx(source: OnnxSource): Promise<void>
   refit(refittable: boolean): Promise<NativeRefitResult>
   close(): Promise<void>
 }
@@ -262,10 +260,7 @@ export interface NativeAddon {
   ): { readonly promise: Promise<NativeBuildResult>; cancel(): void }
   /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
-  openEngine(
-    plan: Uint8Array,
-    options: NativeSessionOptions & NativePlanPlace & { readonly weights?: NativeOnnxSource },
-  ): Promise<NativeEngine>
+  openEngine(plan: Uint8Array, options: NativeSessionOptions & NativePlanPlace & { readonly weights?: OnnxSource }): Promise<NativeEngine>
   openRefitter(plan: Uint8Array, options: NativePlanPlace): Promise<NativeRefitter>
   attachEngine(name: string, options: NativeSessionOptions): Promise<NativeEngine>
   /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */

@@ -1,4 +1,5 @@
 import { capabilities } from '../capabilities.js'
+import type { OnnxSource } from '../base/source.js'
 import type { Tensor } from '../tensor.js'
 import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
@@ -9,7 +10,6 @@ import {
   type NativeEngine,
   type NativeEngineAudit,
   type NativePlanOrigin,
-  type NativeOnnxSource,
   type NativeSessionOptions,
   tensorrtPath,
 } from './native.js'
@@ -24,7 +24,7 @@ export interface TensorRTOptions {
   /** The path of a TensorRT library, or of the folder that has it. */
   readonly tensorrt?: string | undefined
   /** The ONNX model that the plan's weights are taken from before anything runs. */
-  readonly weights?: NativeOnnxSource | undefined
+  readonly weights?: OnnxSource | undefined
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { NativeBuildOptions, NativeFormat, NativeLayerTypes, NativeOptions, NativeOptionValue } from '../backend/native.js'
 import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedPlace, isWhole, readOptions } from '../options.js'
+import { checkedPlace, isWhole, readOptions } from '../base/options.js'
 import { type DType, dtypes } from '../tensor.js'
 import type { BuilderOptions, Isolation } from './builder-options.js'
 import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'

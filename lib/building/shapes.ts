@@ -1,7 +1,7 @@
 import type { ProfileShapes } from '../backend/backend.js'
 import type { NativeProfile } from '../backend/native.js'
 import { describe, expected, TensorRTError } from '../errors.js'
-import { readOptions } from '../options.js'
+import { readOptions } from '../base/options.js'
 import { checkedShape } from '../tensor.js'
 
 /** The shapes of one input: one shape for all three, or a range. Of a shape tensor (an input whose values decide other shapes), the range of its values. */

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { checkedBytes } from '../building/options.js'
 import { expected } from '../errors.js'
-import { readOptions } from '../options.js'
+import { readOptions } from '../base/options.js'
 
 export interface EngineCacheOptions {
   /** Where the plans are kept; else $NODE_TENSORRT_CACHE, $XDG_CACHE_HOME/node-tensorrt/engines or ~/.cache/node-tensorrt/engines. It is made when it is needed. */

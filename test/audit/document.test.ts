@@ -1,7 +1,7 @@
 // The account of an engine from documents in the two forms that NVIDIA describes.
 import t from 'tap'
-import { checkedAuditOptions, engineAudit } from '../../lib/engine-audit.js'
-import { engineLayers } from '../../lib/engine-layers.js'
+import { checkedAuditOptions, engineAudit } from '../../lib/engine/audit.js'
+import { engineLayers } from '../../lib/engine/layers.js'
 import type { NativeEngineAudit } from '../../lib/backend/native.js'
 
 const tensor10 = (name: string, format: string) => ({

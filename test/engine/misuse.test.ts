@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
-import { infosByName, InputChecker, readInput } from '../../lib/infer-arguments.js'
+import { infosByName, InputChecker, readInput } from '../../lib/engine/arguments.js'
 import { identity, twoInTwoOut } from './models.js'
 
 const cpu = { backend: 'cpu' } as const

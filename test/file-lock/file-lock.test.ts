@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { withFileLock } from '../../lib/file-lock.js'
+import { withFileLock } from '../../lib/base/file-lock.js'
 import { failureOf } from '../support/errors.js'
 import { ended, holding, increments, said, scratchFile, startNode, startPython, startWorker } from './rig.js'
 

@@ -1,7 +1,7 @@
 // The options of an engine's lanes: what is refused and with which words, and what the CPU backend has not.
 import t from 'tap'
 import { Engine, type EngineOptions } from '../../lib/index.js'
-import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine-options.js'
+import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine/options.js'
 import { identity } from '../engine/models.js'
 import { failureOf } from '../support/errors.js'
 import { families, load, rowsPlan } from './rig.js'

@@ -1,12 +1,13 @@
-import type { Backend } from './backend/backend.js'
-import type { NativeOnnxSource, NativeSessionOptions } from './backend/native.js'
-import type { BuildOptions } from './builder.js'
-import type { BuilderOptions } from './building/options.js'
-import type { CachePlace } from './cache/options.js'
-import { TensorRTError } from './errors.js'
-import { type Model, onnxSource, type PlanToOpen } from './model-source.js'
-import type { Plan } from './plan.js'
-import { checkedOrigin, precisionsOf } from './plan/origin.js'
+import type { Backend } from '../backend/backend.js'
+import type { NativeSessionOptions } from '../backend/native.js'
+import type { BuildOptions } from '../builder.js'
+import type { BuilderOptions } from '../building/options.js'
+import type { CachePlace } from '../cache/options.js'
+import { TensorRTError } from '../errors.js'
+import { type OnnxSource, onnxSource } from '../base/source.js'
+import type { Model, PlanToOpen } from './source.js'
+import type { Plan } from '../plan.js'
+import { checkedOrigin, precisionsOf } from '../plan/origin.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
@@ -18,7 +19,7 @@ export interface OpenOptions {
   readonly onProgress?: NonNullable<BuildOptions['onProgress']>
   /** Where plans are kept; nothing: nowhere. */
   readonly cache: CachePlace | undefined
-  readonly weights?: NativeOnnxSource
+  readonly weights?: OnnxSource
 }
 
 /** How an engine is built from ONNX; TensorRT and the GPU are those that run it. */
@@ -37,7 +38,7 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${model.label} is ONNX and has its own weights: the option weights is for a plan`)
   const backend = options.backend === 'auto' ? await chooseBackend(options) : options.backend
   signal.throwIfAborted()
-  if (backend === 'cpu') return (await import('./backend/cpu.js')).openCpu(model.data)
+  if (backend === 'cpu') return (await import('../backend/cpu.js')).openCpu(model.data)
   const { bytes, info } = await buildForEngine(model.data, options, signal)
   // what was built without weights takes them from where it was built from
   const weights = options.builder?.stripWeights === true ? { weights: onnxSource(model.data, 'model') } : {}
@@ -52,13 +53,13 @@ function refuseForPlan(label: string, { backend, shapes, builder }: OpenOptions)
 }
 
 async function chooseBackend({ device, tensorrt }: OpenOptions): Promise<'tensorrt' | 'cpu'> {
-  const { canRunTensorRT } = await import('./backend/tensorrt.js')
+  const { canRunTensorRT } = await import('../backend/tensorrt.js')
   return (await canRunTensorRT({ device, ...(tensorrt !== undefined && { tensorrt }) })) ? 'tensorrt' : 'cpu'
 }
 
 async function openPlan(plan: PlanToOpen, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
   const origin = checkedOrigin(plan)
-  const { openTensorRT } = await import('./backend/tensorrt.js')
+  const { openTensorRT } = await import('../backend/tensorrt.js')
   const backend = await openTensorRT(plan.bytes, { ...options, origin, precisions: precisionsOf(plan.info) }, options.lanes)
   if (!signal.aborted) return backend
   await backend.close()
@@ -71,11 +72,11 @@ async function buildForEngine(model: Uint8Array | string, options: OpenOptions, 
   const given = { ...options.builder, device, ...(tensorrt !== undefined && { tensorrt }) }
   const how = { signal, ...(shapes !== undefined && { shapes }), ...(onProgress !== undefined && { onProgress }) }
   if (place === undefined) {
-    const { Builder } = await import('./builder.js')
+    const { Builder } = await import('../builder.js')
     await using builder = new Builder(given)
     return await builder.build(model, how)
   }
-  const { EngineCache } = await import('./cache/engine-cache.js')
+  const { EngineCache } = await import('../cache/engine-cache.js')
   await using cache = new EngineCache(place)
   return (await cache.plan(model, { ...how, builder: given })).plan
 }

@@ -1,9 +1,9 @@
-import type { RunOptions } from './backend/backend.js'
-import { checkedTimeout } from './deadline.js'
-import { expected, TensorRTError } from './errors.js'
-import type { TensorInfos } from './infer-arguments.js'
-import { checkedSignal, readOptions } from './options.js'
-import { Tensor } from './tensor.js'
+import type { RunOptions } from '../backend/backend.js'
+import { checkedTimeout } from '../base/deadline.js'
+import { expected, TensorRTError } from '../errors.js'
+import type { TensorInfos } from './arguments.js'
+import { checkedSignal, readOptions } from '../base/options.js'
+import { Tensor } from '../tensor.js'
 
 export interface InferSyncOptions {
   /** The outputs that are wanted, by name: the others are not copied back. All unless given. */

@@ -1,4 +1,4 @@
-import { expected, TensorRTError } from './errors.js'
+import { expected, TensorRTError } from '../errors.js'
 
 /**
  * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).

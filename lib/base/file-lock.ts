@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { fromNative, loadAddon, native, type NativeFileLock } from './backend/native.js'
+import { fromNative, loadAddon, native, type NativeFileLock } from '../backend/native.js'
 import { type Limits, within } from './deadline.js'
-import { expected } from './errors.js'
+import { expected } from '../errors.js'
 
 /**
  * Runs `body` while nobody else is in a `withFileLock` of the same path: no other caller, thread or process, trtexec and its like included. What is

@@ -1,6 +1,6 @@
-import type { ProfileShapes, TensorInfo } from './backend/backend.js'
-import { expected, TensorRTError } from './errors.js'
-import { byteSize, Tensor } from './tensor.js'
+import type { ProfileShapes, TensorInfo } from '../backend/backend.js'
+import { expected, TensorRTError } from '../errors.js'
+import { byteSize, Tensor } from '../tensor.js'
 
 /** Tensors by name. Records of this package have no prototype, so that every name is just a name. */
 export type TensorRecord = Record<string, Tensor>

@@ -1,4 +1,4 @@
-import { expected, TensorRTError } from './errors.js'
+import { expected, TensorRTError } from '../errors.js'
 
 /** What may end a call before its work does. */
 export interface Limits {

@@ -1,4 +1,4 @@
-import type { DType } from './tensor.js'
+import type { DType } from '../tensor.js'
 
 /** The type that a layer computes with, `unknown` where TensorRT does not tell. */
 export type AuditPrecision = DType | 'unknown'

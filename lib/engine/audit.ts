@@ -1,7 +1,7 @@
-import type { NativeEngineAudit } from './backend/native.js'
-import { type AuditPrecision, type EngineLayer, engineLayers, type ExpectedPrecision, precisionTypes } from './engine-layers.js'
-import { expected } from './errors.js'
-import { checkedSignal, isWhole, readOptions } from './options.js'
+import type { NativeEngineAudit } from '../backend/native.js'
+import { type AuditPrecision, type EngineLayer, engineLayers, type ExpectedPrecision, precisionTypes } from './layers.js'
+import { expected } from '../errors.js'
+import { checkedSignal, isWhole, readOptions } from '../base/options.js'
 
 export interface EngineAuditOptions {
   /** How many executions are timed, after some that are not; 10 unless given, at most 1000. */

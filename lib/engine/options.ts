@@ -1,12 +1,12 @@
-import type { NativeSessionOptions } from './backend/native.js'
-import type { BuildProgress } from './building/in-process.js'
-import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
-import type { Shapes } from './building/shapes.js'
-import { checkedCache, type EngineCacheOptions } from './cache/options.js'
-import { expected } from './errors.js'
-import type { EngineBuilderOptions, OpenOptions } from './open-backend.js'
-import { checkedPlace, checkedSignal, isWhole, plainCopy, readOptions } from './options.js'
-import { type ModelSource, onnxSource } from './model-source.js'
+import type { NativeSessionOptions } from '../backend/native.js'
+import type { BuildProgress } from '../building/in-process.js'
+import { type BuilderOptions, checkedBuilderOptions } from '../building/options.js'
+import type { Shapes } from '../building/shapes.js'
+import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
+import { expected } from '../errors.js'
+import type { EngineBuilderOptions, OpenOptions } from './opening.js'
+import { checkedPlace, checkedSignal, isWhole, plainCopy, readOptions } from '../base/options.js'
+import { type ModelSource, onnxSource } from '../base/source.js'
 
 /** Requests that come close together are run as one batch. Every input and output needs a dynamic dimension 0. */
 export interface BatchingOptions {

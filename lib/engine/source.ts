@@ -1,15 +1,9 @@
-import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
-import type { NativeOnnxSource } from './backend/native.js'
-import { expected, TensorRTError } from './errors.js'
-import { Plan, type PlanInfo } from './plan.js'
-import { readPlanHeader } from './plan/header.js'
-import { headerInfo } from './plan/info.js'
-import { isPlan, readPlan } from './plan/read.js'
-
-/** Where a model comes from: the path or `file:` URL of a file, or the bytes of one. */
-export type ModelSource = string | URL | Uint8Array | ArrayBuffer
+import { checkedSource, type ModelSource } from '../base/source.js'
+import { TensorRTError } from '../errors.js'
+import { Plan, type PlanInfo } from '../plan.js'
+import { readPlanHeader } from '../plan/header.js'
+import { headerInfo } from '../plan/info.js'
+import { isPlan, readPlan } from '../plan/read.js'
 
 /** What an engine opens: a model, or a plan that was built or loaded. */
 export type EngineSource = ModelSource | Plan
@@ -27,22 +21,6 @@ export type Model =
   | { readonly kind: 'plan'; readonly label: string; readonly plan: PlanToOpen }
   /** A path stays one: weights in files beside an ONNX file are found only from there. */
   | { readonly kind: 'onnx'; readonly label: string; readonly data: Uint8Array | string }
-
-/** A path made absolute (a later chdir changes nothing), or a copy of the bytes (the caller may reuse its own). @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedSource(source: unknown, name = 'source'): string | Uint8Array {
-  if (typeof source === 'string' && source !== '') return resolve(source)
-  if (source instanceof URL && source.protocol === 'file:') return fileURLToPath(source)
-  if (source instanceof URL) throw expected('a file: URL', name, source.href)
-  if (isUint8Array(source)) return new Uint8Array(source)
-  if (isAnyArrayBuffer(source)) return new Uint8Array(new Uint8Array(source))
-  throw expected('a path, a file: URL, a Uint8Array or an ArrayBuffer', name, source)
-}
-
-/** The same for native code. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function onnxSource(source: unknown, name: string): NativeOnnxSource {
-  const checked = checkedSource(source, name)
-  return typeof checked === 'string' ? { path: checked } : { model: checked }
-}
 
 /** As {@link checkedSource}; a plan as it is. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedEngineSource(source: unknown): string | Uint8Array | Plan {

@@ -1,0 +1,52 @@
+import type { Backend } from '../backend/backend.js'
+import { expected, TensorRTError } from '../errors.js'
+import { openBackend } from './opening.js'
+import { checkedAttachOptions, checkedEngineOptions, type EngineOptions } from './options.js'
+import { checkedEngineSource, type EngineSource, openModel } from './source.js'
+
+/** A token that `Engine.attach` takes, in this thread or another of the same process; `postMessage` carries it. */
+export interface EngineToken {
+  readonly pid: number
+  readonly id: string
+}
+
+/** How an engine comes to its backend. */
+export class Opener {
+  readonly signal: AbortSignal | undefined
+  readonly open: (signal: AbortSignal) => Promise<Backend>
+
+  constructor(signal: AbortSignal | undefined, open: (signal: AbortSignal) => Promise<Backend>) {
+    this.signal = signal
+    this.open = open
+  }
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function openerOf(source: EngineSource, options: EngineOptions | undefined): Opener {
+  const { signal, ...open } = checkedEngineOptions(options)
+  const checked = checkedEngineSource(source)
+  return new Opener(signal, async (loading) => {
+    const model = await openModel(checked, loading)
+    loading.throwIfAborted()
+    return openBackend(model, open, loading)
+  })
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN */
+export function attacherOf(token: unknown, options: unknown): Opener {
+  const id = checkedToken(token)
+  const { lanes, signal } = checkedAttachOptions(options)
+  return new Opener(signal, async () => (await import('../backend/tensorrt.js')).attachTensorRT(id, lanes))
+}
+
+function checkedToken(token: unknown): string {
+  const { pid, id } = (typeof token === 'object' && token !== null ? token : {}) as { pid?: unknown; id?: unknown }
+  if (typeof pid !== 'number' || typeof id !== 'string') throw expected('a token of engine.share()', 'token', token)
+  if (pid !== process.pid) {
+    throw new TensorRTError(
+      'ERR_TRT_TOKEN',
+      `The token is of process ${pid}, and this is process ${process.pid}: an engine is shared within one process`,
+    )
+  }
+  return id
+}
