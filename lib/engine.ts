@@ -1,7 +1,7 @@
-import type { Backend, EngineMemory, EngineStats, Results } from './backend/backend.js'
+import type { Backend, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
 import { within } from './base/deadline.js'
 import { checkedSignal, readOptions } from './base/options.js'
-import { copyInput, type GivenInput, infosByName, InputChecker, readInput } from './engine/arguments.js'
+import { copyInput, type GivenInput, infosByName, InputChecker, readInput, refuseUnsupported } from './engine/arguments.js'
 import {
   type BareInput,
   type BareInputForOne,
@@ -34,9 +34,13 @@ interface Loaded {
   /** In the model's order. */
   readonly inputNames: readonly string[]
   readonly outputNames: readonly string[]
+  readonly unsupported: readonly UnsupportedTensor[]
   readonly checker: InputChecker
   readonly forms: Forms
 }
+
+/** Makes the value of a call. */
+type Finish = (results: Results) => Tensor | TensorRecord
 
 type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
 
@@ -155,6 +159,11 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     return this.#known().outputNames
   }
 
+  /** Inputs and outputs that no Tensor can hold, which are not among the others: a call that needs one is refused. @throws TensorRTError as {@link inputs} */
+  get unsupported(): readonly UnsupportedTensor[] {
+    return this.#known().unsupported
+  }
+
   /** What runs the model. @throws TensorRTError as {@link inputs} */
   get backend(): Backend['kind'] {
     return this.#known().backend.kind
@@ -223,9 +232,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     signal: AbortSignal | undefined,
   ): Promise<Tensor | TensorRecord> {
     const { backend, checker, forms } = loaded
+    if (options === undefined) refuseUnusable(loaded)
     const inputs = checker.check(input)
-    const finish: (results: Results) => Tensor | TensorRecord = Tensor.is(input) ? forms.bare(options?.outputs) : forms.record
     const run = options === undefined && signal === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), signal }
+    const finish: Finish = Tensor.is(input) ? forms.bare(options?.outputs) : forms.record
     return backend.run(inputs, run, finish)
   }
 
@@ -251,9 +261,11 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const loaded = this.#known()
     const { backend, checker, forms } = loaded
     if (backend.runSync === undefined) throw onlyOnGpu('inferSync()')
+    if (given === undefined) refuseUnusable(loaded)
     const checked = checker.check(tensors)
-    const finish = Tensor.is(tensors) ? forms.bare(given?.outputs) : forms.record
-    return finish(backend.runSync(checked, given === undefined ? forms.defaults : runOptions(given, loaded, checked)))
+    const run = given === undefined ? forms.defaults : runOptions(given, loaded, checked)
+    const finish: Finish = Tensor.is(tensors) ? forms.bare(given?.outputs) : forms.record
+    return finish(backend.runSync(checked, run))
   }
 
   /**
@@ -408,7 +420,15 @@ function loadedOf(backend: Backend, declaration: Declaration): Loaded {
   const outputNames = Object.freeze(backend.outputs.map(({ name }) => name))
   const checker = new InputChecker(inputs, inputNames)
   const declared = declaration.outputs && Object.keys(declaration.outputs)
-  return { backend, inputs, outputs, inputNames, outputNames, checker, forms: new Forms(outputNames, inputNames, declared) }
+  const unsupported = Object.freeze((backend.unsupported ?? []).map((tensor) => Object.freeze(tensor)))
+  const total = outputNames.length + unsupported.filter(({ use }) => use === 'output').length
+  const forms = new Forms(outputNames, total, inputNames, declared)
+  return { backend, inputs, outputs, inputNames, outputNames, unsupported, checker, forms }
+}
+
+/** @throws TensorRTError ERR_TRT_DTYPE where a call without options needs what no Tensor can hold */
+function refuseUnusable({ unsupported, forms, outputNames }: Loaded): void {
+  if (unsupported.length > 0) refuseUnsupported(unsupported, forms.wanted, outputNames)
 }
 
 function closed(): TensorRTError {

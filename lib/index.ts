@@ -1,4 +1,4 @@
-export type { EngineMemory, EngineStats, Percentiles, ProfileShapes, TensorInfo } from './backend/backend.js'
+export type { EngineMemory, EngineStats, Percentiles, ProfileShapes, TensorInfo, UnsupportedTensor } from './backend/backend.js'
 export type { InferMessage } from './backend/completions.js'
 export { Builder, type BuildOptions } from './builder.js'
 export type { NetworkAudit } from './building/audit.js'

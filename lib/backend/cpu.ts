@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
-import type { Backend, Results, RunOptions, TensorInfo } from './backend.js'
+import type { Backend, Results, RunOptions, ModelTensor, UnsupportedTensor } from './backend.js'
 import { type Carrier, startCarrier } from './cpu-carrier.js'
 import { placed } from './results.js'
 import type { Reply, Start, WireError, WireTensor } from './cpu-worker.js'
@@ -12,6 +12,8 @@ type Outputs = Record<string, Tensor>
 interface Job {
   readonly id: number
   readonly inputs: readonly WireTensor[]
+  /** Names of outputs. */
+  readonly wanted: readonly string[]
   readonly resolve: (outputs: Outputs) => void
   readonly reject: (error: Error) => void
 }
@@ -108,18 +110,18 @@ class Session {
       if (this.#running.size >= posted) break
       this.#waiting.delete(job.id)
       this.#running.set(job.id, job)
-      this.#carrier.post({ type: 'run', id: job.id, inputs: job.inputs })
+      this.#carrier.post({ type: 'run', id: job.id, inputs: job.inputs, wanted: job.wanted })
     }
     if (this.#running.size > 0) return this.#carrier.ref()
     if (!this.#closing) return this.#carrier.unref()
     this.#carrier.post({ type: 'close' })
   }
 
-  run(inputs: readonly WireTensor[], signal: AbortSignal | undefined): Promise<Outputs> {
+  run(inputs: readonly WireTensor[], wanted: readonly string[], signal: AbortSignal | undefined): Promise<Outputs> {
     if (this.#death) return Promise.reject(this.#death)
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId
-      this.#waiting.set(id, { id, inputs, resolve, reject })
+      this.#waiting.set(id, { id, inputs, wanted, resolve, reject })
       this.#next()
       signal?.addEventListener('abort', () => this.#drop(id, signal.reason as Error), { once: true })
     })
@@ -143,22 +145,25 @@ class Session {
 class CpuBackend implements Backend {
   readonly kind = 'cpu'
   readonly description: string
-  readonly inputs: readonly TensorInfo[]
-  readonly outputs: readonly TensorInfo[]
+  readonly inputs: readonly ModelTensor[]
+  readonly outputs: readonly ModelTensor[]
+  readonly unsupported: readonly UnsupportedTensor[]
   readonly #session: Session
 
-  constructor(session: Session, { description, inputs, outputs }: Ready) {
+  constructor(session: Session, { description, inputs, outputs, unsupported }: Ready) {
     this.description = description
     this.inputs = inputs
     this.outputs = outputs
+    this.unsupported = unsupported
     this.#session = session
   }
 
   async run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
     const wire = inputs.map(({ dtype, shape, data }, i) => ({ name: this.inputs[i]?.name ?? '', dtype, shape, bytes: copiedBytes(data) }))
-    const outputs = await this.#session.run(wire, options?.signal)
     const { outputs: wanted, into } = options ?? {}
-    return finish(this.outputs.map(({ name }, i) => (wanted?.[i] === false ? undefined : placed(outputs[name], into?.[i]))))
+    const names = this.outputs.flatMap(({ name }, i) => (wanted?.[i] === false ? [] : [name]))
+    const outputs = await this.#session.run(wire, names, options?.signal)
+    return finish(this.outputs.map(({ name }, i) => placed(outputs[name], into?.[i])))
   }
 
   close(): Promise<void> {

@@ -1,16 +1,18 @@
-import type { ProfileShapes, TensorInfo } from '../backend/backend.js'
+import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
 import { TensorRTError } from '../errors.js'
-import { byteSize, expectedTensor, isTensorLike, Tensor } from '../tensor.js'
+import { byteSize, dtypes, expectedTensor, isTensorLike, Tensor } from '../tensor.js'
 import type { TensorInfos } from './declaration.js'
 
 /** A frozen copy, keyed by name. Its order need not be the model's: JavaScript puts names like "7" first. */
-export function infosByName(infos: readonly TensorInfo[]): TensorInfos {
+export function infosByName(infos: readonly ModelTensor[]): TensorInfos {
   const record = Object.create(null) as Record<string, TensorInfo>
   for (const info of infos) {
     const profiles = info.profiles.map(({ min, opt, max }) =>
       Object.freeze({ min: Object.freeze([...min]), opt: Object.freeze([...opt]), max: Object.freeze([...max]) }),
     )
-    record[info.name] = Object.freeze({ ...info, shape: Object.freeze([...info.shape]), profiles: Object.freeze(profiles) })
+    const shape = Object.freeze([...info.shape])
+    const dimensionNames = Object.freeze(shape.map((_, i) => info.dimensionNames?.[i]))
+    record[info.name] = Object.freeze({ ...info, shape, dimensionNames, profiles: Object.freeze(profiles) })
   }
   return Object.freeze(record)
 }
@@ -171,4 +173,25 @@ function wrongShape(tensor: Tensor | undefined, info: TensorInfo, wanted: string
 
 function shapeText(shape: readonly number[]): string {
   return `[${shape.join(', ')}]`
+}
+
+/**
+ * Refuses a call that would need what no Tensor can hold; `outputs` are those that were asked for, by name.
+ * @throws TensorRTError ERR_TRT_DTYPE
+ */
+export function refuseUnsupported(
+  unsupported: readonly UnsupportedTensor[],
+  outputs: readonly string[] | undefined,
+  known: readonly string[],
+): void {
+  const needed = unsupported.find(({ name, use }) => use === 'input' || outputs === undefined || outputs.includes(name))
+  if (needed === undefined) return
+  const { name, use, type } = needed
+  const way =
+    use === 'output' && known.length > 0
+      ? `. Name the outputs that you want: outputs: [${known.map((other) => JSON.stringify(other)).join(', ')}]`
+      : ''
+  const what = type === 'no tensor' ? 'no tensor' : `of type ${type}`
+  const message = `The ${use} ${JSON.stringify(name)} of the model is ${what}; a Tensor is one of ${dtypes.join(', ')}${way}`
+  throw new TensorRTError('ERR_TRT_DTYPE', message, { details: { [use]: name, type } })
 }

@@ -1,4 +1,4 @@
-import type { TensorInfo } from '../backend/backend.js'
+import type { ModelTensor, TensorInfo } from '../backend/backend.js'
 import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { type DType, isDType, dtypes, type Tensor } from '../tensor.js'
@@ -71,13 +71,13 @@ function checkedTypes(types: unknown, option: string): TensorTypes {
 /** @throws TensorRTError ERR_TRT_DECLARATION that says both what was declared and what the model has */
 export function checkDeclaration(
   { inputs, outputs }: Declaration,
-  model: { inputs: readonly TensorInfo[]; outputs: readonly TensorInfo[] },
+  model: { readonly inputs: readonly ModelTensor[]; readonly outputs: readonly ModelTensor[] },
 ): void {
   if (inputs !== undefined) hold('inputs', inputs, model.inputs, true)
   if (outputs !== undefined) hold('outputs', outputs, model.outputs, false)
 }
 
-function hold(what: 'inputs' | 'outputs', declared: TensorTypes, infos: readonly TensorInfo[], all: boolean): void {
+function hold(what: 'inputs' | 'outputs', declared: TensorTypes, infos: readonly ModelTensor[], all: boolean): void {
   const wrong = Object.keys(declared).find((name) => infos.find((info) => info.name === name)?.dtype !== declared[name])
   const undeclared = all ? infos.find(({ name }) => declared[name] === undefined)?.name : undefined
   const name = wrong ?? undeclared

@@ -16,14 +16,19 @@ export class Forms {
   /** Of a run without options, where it has one output. */
   readonly #only: ((results: Results) => Tensor) | undefined
 
-  /** @param names of the outputs, in the model's order @param declared those that were declared */
-  constructor(names: readonly string[], inputs: readonly string[], declared: readonly string[] = names) {
+  /**
+   * @param names of the outputs, in the model's order
+   * @param total how many the model has, those that no Tensor can hold too
+   * @param declared those that were declared
+   */
+  constructor(names: readonly string[], total: number, inputs: readonly string[], declared?: readonly string[]) {
     this.#names = names
     this.#input = inputs[0] ?? ''
-    this.wanted = declared.length < names.length ? declared : undefined
-    this.defaults = this.wanted && { outputs: names.map((name) => declared.includes(name)) }
+    const wanted = declared ?? names
+    this.wanted = wanted.length < total ? declared : undefined
+    this.defaults = this.wanted && { outputs: names.map((name) => wanted.includes(name)) }
     this.#bare = names.map((_, i) => (results) => results[i] as Tensor)
-    this.#only = declared.length === 1 ? this.#bare[names.indexOf(declared[0] ?? '')] : undefined
+    this.#only = wanted.length === 1 ? this.#bare[names.indexOf(wanted[0] ?? '')] : undefined
   }
 
   record = (results: Results): TensorRecord => {

@@ -1,6 +1,7 @@
-import type { RunOptions } from '../backend/backend.js'
+import type { RunOptions, UnsupportedTensor } from '../backend/backend.js'
 import { checkedTimeout } from '../base/deadline.js'
 import { expected, TensorRTError } from '../errors.js'
+import { refuseUnsupported } from './arguments.js'
 import type { InputRecord, TensorInfos, TensorName, TensorTypes } from './declaration.js'
 import { checkedSignal, readOptions } from '../base/options.js'
 import { expectedTensor, Tensor } from '../tensor.js'
@@ -61,6 +62,7 @@ interface RunnableModel {
   readonly outputs: TensorInfos
   /** In the model's order. */
   readonly outputNames: readonly string[]
+  readonly unsupported: readonly UnsupportedTensor[]
   readonly forms: { readonly wanted: readonly string[] | undefined }
 }
 
@@ -70,10 +72,11 @@ interface RunnableModel {
  */
 export function runOptions(
   { outputs, into }: Partial<GivenOptions> = {},
-  { outputs: infos, outputNames: names, forms }: RunnableModel,
+  { outputs: infos, outputNames: names, unsupported, forms }: RunnableModel,
   inputs: readonly Tensor[],
 ): RunOptions {
   const wanted = outputs ?? forms.wanted
+  if (unsupported.length > 0) refuseUnsupported(unsupported, wanted, names)
   if (wanted !== undefined && names.length > 53)
     throw new TensorRTError('ERR_TRT_UNSUPPORTED', 'The option outputs is for models of up to 53 outputs')
   for (const name of [...(outputs ?? []), ...(into?.keys() ?? [])]) {
