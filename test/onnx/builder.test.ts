@@ -2,7 +2,8 @@ import t from 'tap'
 import { attributeTypes, elementTypeNumber, float, GraphBuilder, modelInfo, nodesOf, parseModel, writeModel } from '../../lib/onnx/index.js'
 import type { AttributeProto, Attributes } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
-import { failure, near, randomFloats, run } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { near, randomFloats, run } from './helpers.js'
 
 t.test('onnxruntime computes what a built network says', async (t) => {
   const g = new GraphBuilder({ name: 'linear', opset: 17 })

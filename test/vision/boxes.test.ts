@@ -1,6 +1,7 @@
 import t from 'tap'
 import { intersectionOverUnion, nonMaxSuppression, type Box, type Detection } from '../../lib/vision/index.js'
-import { failure, randomNumbers } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { Random } from '../support/random.js'
 
 t.test('intersection over union', (t) => {
   t.equal(intersectionOverUnion([0, 0, 2, 2], [0, 0, 2, 2]), 1)
@@ -50,12 +51,15 @@ function suppressByDefinition(detections: readonly Detection[], threshold: numbe
 }
 
 t.test('suppression is what its definition says, on boxes by chance', (t) => {
-  const random = randomNumbers(11)
-  const below = (high: number): number => Math.floor(random() * high)
+  const random = new Random(11)
   for (let round = 0; round < 60; round++) {
     // Few different scores, so that there are ties.
-    const detections = Array.from({ length: below(60) }, (): Detection => {
-      return { box: [below(20) - 5, below(20) - 5, below(14), below(14)], score: below(8) / 8, classIndex: below(3) }
+    const detections = Array.from({ length: random.below(60) }, (): Detection => {
+      return {
+        box: [random.below(20) - 5, random.below(20) - 5, random.below(14), random.below(14)],
+        score: random.below(8) / 8,
+        classIndex: random.below(3),
+      }
     })
     const iouThreshold = [0, 0.25, 0.4, 0.5, 1][round % 5] as number
     for (const perClass of [true, false]) {

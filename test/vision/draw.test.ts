@@ -1,6 +1,7 @@
 import t from 'tap'
 import { blurRegions, drawBoxes, type Image } from '../../lib/vision/index.js'
-import { failure, noise, pixel, plain } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { noise, pixel, plain } from './helpers.js'
 
 const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
 

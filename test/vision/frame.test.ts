@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { clipBox, crop, letterbox, padToSquare, stretch, type Box, type Frame, type Size } from '../../lib/vision/index.js'
-import { failure, randomNumbers } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { Random } from '../support/random.js'
 
 const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
 
@@ -23,8 +24,8 @@ t.test('boxes go to the picture by formula', (t) => {
 })
 
 t.test('there and back again, for sizes and boxes by chance', (t) => {
-  const random = randomNumbers(7)
-  const between = (low: number, high: number): number => Math.floor(low + random() * (high - low))
+  const random = new Random(7)
+  const between = (low: number, high: number): number => Math.floor(low + random.next() * (high - low))
   const makers: readonly ((size: Size, to: Size) => Frame)[] = [
     stretch,
     letterbox,

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Tensor } from '../../lib/tensor.js'
 import { decodeGrid, type GridOptions } from '../../lib/vision/index.js'
-import { failure } from './helpers.js'
+import { failure } from '../support/errors.js'
 
 const logit = (p: number): number => Math.log(p / (1 - p))
 const nothing = -50

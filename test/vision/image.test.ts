@@ -8,7 +8,8 @@ import { promisify } from 'node:util'
 import sharp, { type Sharp } from 'sharp'
 import t, { type Test } from 'tap'
 import { encodeImage, readImage, writeImage, type Image } from '../../lib/vision/index.js'
-import { failure, noise, pixel, plain } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { noise, pixel, plain } from './helpers.js'
 
 const require = createRequire(import.meta.url)
 const photograph = join(dirname(require.resolve('@vladmandic/face-api/package.json')), 'demo/sample2.jpg')

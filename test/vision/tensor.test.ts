@@ -1,6 +1,7 @@
 import t from 'tap'
 import { crop, padToSquare, stretch, toTensor, type Image, type TensorOptions } from '../../lib/vision/index.js'
-import { failure, noise, plain } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { noise, plain } from './helpers.js'
 
 const image = noise(7, 5)
 const same = stretch(image, image)
