@@ -2,7 +2,9 @@ import type { RunOptions } from '../backend/backend.js'
 import { checkedTimeout } from '../base/deadline.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { TensorInfos } from './arguments.js'
-import { checkedSignal, readOptions } from '../base/options.js'
+import { checkedSignal } from '../base/checks.js'
+import { fitsDims, shapeText } from '../base/dims.js'
+import { readOptions } from '../base/options.js'
 import { Tensor } from '../tensor.js'
 
 export interface InferSyncOptions {
@@ -86,12 +88,8 @@ function checkTarget(tensor: Tensor, name: string, infos: TensorInfos): void {
   const label = `into ${JSON.stringify(name)}`
   if (tensor.dtype !== info?.dtype)
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${info?.dtype ?? ''} for ${label} but received ${tensor.dtype}`)
-  const fits = tensor.shape.length === info.shape.length && info.shape.every((dim, i) => dim < 0 || dim === tensor.shape[i])
-  if (!fits)
-    throw new TensorRTError(
-      'ERR_TRT_SHAPE',
-      `Expected shape [${info.shape.join(', ')}] for ${label} but received [${tensor.shape.join(', ')}]`,
-    )
+  if (!fitsDims(tensor.shape, info.shape))
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shapeText(info.shape)} for ${label} but received ${shapeText(tensor.shape)}`)
   if (tensor.data.byteLength !== tensor.byteLength)
     throw new TensorRTError('ERR_TRT_DETACHED', `The buffer of ${label} was transferred away or resized`)
 }

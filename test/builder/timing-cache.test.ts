@@ -269,7 +269,7 @@ t.test('options that cannot be', async (t) => {
   const rows: [object, RegExp][] = [
     [{ timingCache: '' }, /a path for timingCache/],
     [{ timingCache: true }, /a path for timingCache/],
-    [{ timingCache: 'x', timingCacheMiss: 'ignore' }, /"measure" or "error" for timingCacheMiss/],
+    [{ timingCache: 'x', timingCacheMiss: 'ignore' }, /'measure' or 'error' for timingCacheMiss/],
     [{ timingCache: 'x', editableTimingCache: 1 }, /true or false for editableTimingCache/],
     [{ timingCacheMiss: 'error' }, /timingCacheMiss: "error" says how .* give timingCache/],
     [{ timingCache: 'x', disableTimingCache: true }, /timingCache cannot go with disableTimingCache/],
