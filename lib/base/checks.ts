@@ -81,7 +81,8 @@ export function checkedList<T>(value: unknown, name: string, what: string, isEle
   return elements as T[]
 }
 
-/** A function or nothing; what it takes is the caller's word. */
+/** A function or nothing. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- what the function takes is the caller's word
 export function checkedListener<F extends (...args: never[]) => unknown>(value: unknown, name: string): F | undefined {
   if (value === undefined || typeof value === 'function') return value as F | undefined
   throw expected('a function', name, value)
