@@ -1,6 +1,8 @@
 import type { Backend, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
 import { within } from './base/deadline.js'
-import { checkedSignal, readOptions } from './base/options.js'
+import { checkedSignal } from './base/checks.js'
+import { fitsDims } from './base/dims.js'
+import { readOptions } from './base/options.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput, refuseUnsupported } from './engine/arguments.js'
 import {
   type BareInput,
@@ -333,8 +335,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const names = [...Object.keys(inputs), ...Object.keys(outputs)]
     if (info === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'name', name)
     const dims = checkedShape(shape)
-    const fits = dims.length === info.shape.length && info.shape.every((dim, i) => dim < 0 || dim === dims[i])
-    if (!fits)
+    if (!fitsDims(dims, info.shape))
       throw new TensorRTError(
         'ERR_TRT_SHAPE',
         `Expected shape [${info.shape.join(', ')}] for ${JSON.stringify(name)} but received [${dims.join(', ')}]`,

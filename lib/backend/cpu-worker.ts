@@ -5,7 +5,8 @@
 import { createRequire } from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
 import type * as Runtime from 'onnxruntime-node'
-import type { ErrorCode } from '../errors.js'
+import { toWire, type WireError } from '../base/wire.js'
+import { TensorRTError } from '../errors.js'
 import { copiedBytes, type DType, elementCount, isDType, Tensor } from '../tensor.js'
 import type { ModelTensor, UnsupportedTensor } from './backend.js'
 import { enterNative, leaveNative, newGuard } from './native-guard.js'
@@ -23,12 +24,6 @@ export interface WireTensor {
   readonly dtype: DType
   readonly shape: readonly number[]
   readonly bytes: ArrayBuffer
-}
-
-export interface WireError {
-  readonly code: ErrorCode
-  readonly message: string
-  readonly cause?: unknown
 }
 
 export type Request =
@@ -49,19 +44,9 @@ export type Reply =
 
 type OnnxRuntime = typeof Runtime
 
-/** An error for the other side of the port, where it becomes a TensorRTError. */
-class WorkerError extends Error {
-  readonly code: ErrorCode
-
-  constructor(code: ErrorCode, message: string, cause?: unknown) {
-    super(message, { cause })
-    this.code = code
-  }
-}
-
-function toWire(error: unknown, fallback: ErrorCode): WireError {
-  if (error instanceof WorkerError) return { code: error.code, message: error.message, cause: error.cause }
-  return { code: fallback, message: textOf(error), cause: error }
+/** What onnxruntime throws has no code. */
+function failure(error: unknown): WireError {
+  return toWire(error instanceof TensorRTError ? error : new TensorRTError('ERR_TRT_EXECUTION', textOf(error), { cause: error }))
 }
 
 function textOf(error: unknown): string {
@@ -75,7 +60,9 @@ function loadRuntime(path: string): OnnxRuntime {
     runtime.env.logLevel = 'fatal'
     return runtime
   } catch (error) {
-    throw new WorkerError('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, error)
+    throw new TensorRTError('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -87,12 +74,12 @@ async function openSession(runtime: OnnxRuntime, model: Uint8Array | string): Pr
       : runtime.InferenceSession.create(model, options))
   } catch (error) {
     if (/^Unsupported data type/.test(textOf(error))) throw unsupported(await unknownTensor(model), error)
-    throw new WorkerError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, error)
+    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, { cause: error })
   }
 }
 
-function unsupported(what: string, cause?: unknown): WorkerError {
-  return new WorkerError('ERR_TRT_DTYPE', `The CPU backend cannot run this model: it has ${what}`, cause)
+function unsupported(what: string, cause?: unknown): TensorRTError {
+  return new TensorRTError('ERR_TRT_DTYPE', `The CPU backend cannot run this model: it has ${what}`, cause === undefined ? {} : { cause })
 }
 
 /** Which tensor onnxruntime-node has no data type for; it does not say. */
@@ -165,7 +152,7 @@ class Session {
 
 /** A copy, because onnxruntime's own memory is freed when this thread ends. */
 function wireTensor(name: string, tensor: Runtime.Tensor | undefined): WireTensor {
-  if (tensor === undefined) throw new WorkerError('ERR_TRT_EXECUTION', `onnxruntime gave no output ${JSON.stringify(name)}`)
+  if (tensor === undefined) throw new TensorRTError('ERR_TRT_EXECUTION', `onnxruntime gave no output ${JSON.stringify(name)}`)
   const dtype: string = tensor.type
   if (!isDType(dtype)) throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
   const bytes = elementCount(tensor.dims) === 0 ? new ArrayBuffer(0) : copiedBytes(tensor.data as NodeJS.TypedArray)
@@ -193,7 +180,7 @@ async function serve(port: Port, start: Start, guard: Int32Array): Promise<void>
     try {
       send({ type: 'result', id: request.id, outputs: await native(() => session.run(request.inputs, request.wanted)) })
     } catch (error) {
-      send({ type: 'error', id: request.id, error: toWire(error, 'ERR_TRT_EXECUTION') })
+      send({ type: 'error', id: request.id, error: failure(error) })
     }
   }
   try {
@@ -204,7 +191,7 @@ async function serve(port: Port, start: Start, guard: Int32Array): Promise<void>
     })
     send(session.describe())
   } catch (error) {
-    send({ type: 'failed', error: toWire(error, 'ERR_TRT_EXECUTION') })
+    send({ type: 'failed', error: failure(error) })
     port.close()
   }
 }

@@ -1,11 +1,12 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { fromWire } from '../base/wire.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
 import type { Backend, Results, RunOptions, ModelTensor, UnsupportedTensor } from './backend.js'
 import { type Carrier, startCarrier } from './cpu-carrier.js'
 import { placed } from './results.js'
-import type { Reply, Start, WireError, WireTensor } from './cpu-worker.js'
+import type { Reply, Start, WireTensor } from './cpu-worker.js'
 
 type Outputs = Record<string, Tensor>
 
@@ -57,7 +58,7 @@ class Session {
   readonly #waiting = new Map<number, Job>()
   readonly #running = new Map<number, Job>()
   readonly #ended: Promise<unknown>
-  #death: TensorRTError | undefined
+  #death: Error | undefined
   #closing = false
   #lastId = 0
 
@@ -66,7 +67,7 @@ class Session {
     const ended = deferred<undefined>()
     this.ready = ready.promise
     this.#ended = ended.promise
-    const die = (error: TensorRTError): void => {
+    const die = (error: Error): void => {
       this.#fail(error)
       ready.reject(error)
     }
@@ -86,7 +87,7 @@ class Session {
   }
 
   /** The worker is gone, or of no use: the first reason stands. */
-  #fail(error: TensorRTError): void {
+  #fail(error: Error): void {
     this.#death ??= error
     for (const job of [...this.#running.values(), ...this.#waiting.values()]) job.reject(this.#death)
     this.#running.clear()
@@ -191,10 +192,6 @@ function deferred<T>(): Deferred<T> {
     reject = onError
   })
   return { promise, resolve, reject }
-}
-
-function fromWire({ code, message, cause }: WireError): TensorRTError {
-  return new TensorRTError(code, message, { cause })
 }
 
 function dead(how: string, cause?: Error): TensorRTError {

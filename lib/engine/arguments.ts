@@ -1,4 +1,5 @@
 import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
+import { fitsDims, shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import { byteSize, dtypes, expectedTensor, isTensorLike, Tensor } from '../tensor.js'
 import type { TensorInfos } from './declaration.js'
@@ -134,8 +135,8 @@ function wrongDType(tensor: Tensor, { name, dtype }: TensorInfo): TensorRTError 
 }
 
 function checkDims(tensor: Tensor, info: TensorInfo): void {
-  const fits = tensor.shape.length === info.shape.length && info.shape.every((dim, i) => dim < 0 || dim === tensor.shape[i])
-  if (!fits) throw wrongShape(tensor, info, `shape ${shapeText(info.shape)}${info.shape.includes(-1) ? ' (-1: any size)' : ''}`)
+  if (!fitsDims(tensor.shape, info.shape))
+    throw wrongShape(tensor, info, `shape ${shapeText(info.shape)}${info.shape.includes(-1) ? ' (-1: any size)' : ''}`)
 }
 
 /** One profile must fit all inputs at once: that is how TensorRT sets them. */
@@ -169,10 +170,6 @@ function wrongShape(tensor: Tensor | undefined, info: TensorInfo, wanted: string
   return new TensorRTError('ERR_TRT_SHAPE', message, {
     details: { name: info.name, received: shape, expected: info.shape, profiles: info.profiles },
   })
-}
-
-function shapeText(shape: readonly number[]): string {
-  return `[${shape.join(', ')}]`
 }
 
 /**

@@ -1,10 +1,12 @@
 import type { RunOptions, UnsupportedTensor } from '../backend/backend.js'
 import { checkedTimeout } from '../base/deadline.js'
 import { expected, TensorRTError } from '../errors.js'
+import { checkedSignal } from '../base/checks.js'
+import { fitsDims, shapeText } from '../base/dims.js'
+import { readOptions } from '../base/options.js'
+import { expectedTensor, Tensor } from '../tensor.js'
 import { refuseUnsupported } from './arguments.js'
 import type { InputRecord, TensorInfos, TensorName, TensorTypes } from './declaration.js'
-import { checkedSignal, readOptions } from '../base/options.js'
-import { expectedTensor, Tensor } from '../tensor.js'
 
 export interface InferSyncOptions<O extends TensorTypes = TensorTypes> {
   /** The outputs that are wanted, by name: the others are not copied back. Unless given those that the engine was declared with, else all. */
@@ -97,12 +99,8 @@ function checkTarget(tensor: Tensor, name: string, infos: TensorInfos): void {
   const label = `into ${JSON.stringify(name)}`
   if (tensor.dtype !== info?.dtype)
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${info?.dtype ?? ''} for ${label} but received ${tensor.dtype}`)
-  const fits = tensor.shape.length === info.shape.length && info.shape.every((dim, i) => dim < 0 || dim === tensor.shape[i])
-  if (!fits)
-    throw new TensorRTError(
-      'ERR_TRT_SHAPE',
-      `Expected shape [${info.shape.join(', ')}] for ${label} but received [${tensor.shape.join(', ')}]`,
-    )
+  if (!fitsDims(tensor.shape, info.shape))
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shapeText(info.shape)} for ${label} but received ${shapeText(tensor.shape)}`)
   if (tensor.data.byteLength !== tensor.byteLength)
     throw new TensorRTError('ERR_TRT_DETACHED', `The buffer of ${label} was transferred away or resized`)
 }

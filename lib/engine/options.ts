@@ -6,7 +6,8 @@ import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
 import { expected } from '../errors.js'
 import { checkedDeclaration, type Declaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
 import type { EngineBuilderOptions, OpenOptions } from './opening.js'
-import { checkedPlace, checkedSignal, isWhole, plainCopy, readOptions } from '../base/options.js'
+import { checkedChoice, checkedListener, checkedNumber, checkedSignal, checkedWhole, isWhole } from '../base/checks.js'
+import { checkedPlace, plainCopy, readOptions } from '../base/options.js'
 import { type ModelSource, onnxSource } from '../base/source.js'
 
 /** Requests that come close together are run as one batch. Every input and output needs a dynamic dimension 0. */
@@ -96,9 +97,8 @@ export function checkedEngineOptions(
 ): OpenOptions & { readonly signal: AbortSignal | undefined; readonly declaration: Declaration } {
   const known = ['backend', 'device', 'tensorrt', 'shapes', 'signal', 'inputs', 'outputs', ...gpuNames, ...laneNames] as const
   const given = readOptions(options, known, 'Engine')
-  const backend = backends.find((name) => name === (given.backend ?? 'auto'))
   const { shapes, weights } = given
-  if (backend === undefined) throw expected(`one of ${backends.join(', ')}`, 'backend', given.backend)
+  const backend = checkedChoice(given.backend === undefined ? 'auto' : given.backend, 'backend', backends)
   const { tensorrt, device } = checkedPlace(given)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
   const named = [...gpuNames, ...laneNames].find((name) => given[name] !== undefined)
@@ -118,10 +118,10 @@ export function checkedEngineOptions(
 }
 
 function checkedBuild({ builder, onProgress }: { builder?: unknown; onProgress?: unknown }): Pick<OpenOptions, 'builder' | 'onProgress'> {
-  if (onProgress !== undefined && typeof onProgress !== 'function') throw expected('a function', 'onProgress', onProgress)
+  const listener = checkedListener<NonNullable<EngineOptions['onProgress']>>(onProgress, 'onProgress')
   return {
     ...(builder !== undefined && { builder: checkedBuilder(builder) }),
-    ...(onProgress !== undefined && { onProgress: onProgress as NonNullable<EngineOptions['onProgress']> }),
+    ...(listener !== undefined && { onProgress: listener }),
   }
 }
 
@@ -152,32 +152,25 @@ function checkedLanes({
   batching,
   maxQueue = 4096,
 }: GivenLanes): NativeSessionOptions {
-  if (!isWhole(lanes, 1, 64)) throw expected('a number of lanes from 1 to 64', 'lanes', lanes)
-  if (profile !== 'auto' && !isWhole(profile, 0, 1023))
-    throw expected("'auto' or the number of an optimization profile", 'profile', profile)
-  if (priority !== 'normal' && priority !== 'high') throw expected("'normal' or 'high'", 'priority', priority)
   if (cudaGraph !== 'auto' && typeof cudaGraph !== 'boolean') throw expected("'auto', true or false", 'cudaGraph', cudaGraph)
-  if (!isWhole(maxQueue, 1, 2 ** 24)) throw expected('a number of requests from 1', 'maxQueue', maxQueue)
   return {
-    lanes,
-    profile: profile === 'auto' ? -1 : profile,
-    highPriority: priority === 'high' ? 1 : 0,
+    lanes: checkedWhole(lanes, 'lanes', 1, 64, 'a number of lanes from 1 to 64'),
+    profile: profile === 'auto' ? -1 : checkedWhole(profile, 'profile', 0, 1023, "'auto' or the number of an optimization profile"),
+    highPriority: checkedChoice(priority, 'priority', ['normal', 'high']) === 'high' ? 1 : 0,
     graphs: cudaGraph === false ? 0 : 1,
     slots: 2,
-    maxQueue,
+    maxQueue: checkedWhole(maxQueue, 'maxQueue', 1, 2 ** 24, 'a number of requests from 1'),
     ...(batching !== undefined && { batching: checkedBatching(batching) }),
   }
 }
 
 function checkedBatching(batching: unknown): NonNullable<NativeSessionOptions['batching']> {
   const given = readOptions(batching, ['maxBatch', 'maxDelayMs', 'preferred', 'pad'], 'batching')
-  const { maxBatch, maxDelayMs = 0, preferred = [], pad = false } = given
-  if (!isWhole(maxBatch, 1, 2 ** 20)) throw expected('a number of rows from 1', 'batching.maxBatch', maxBatch)
-  if (typeof maxDelayMs !== 'number' || !(maxDelayMs >= 0 && maxDelayMs <= 60_000))
-    throw expected('milliseconds from 0 to 60000', 'batching.maxDelayMs', maxDelayMs)
+  const { maxDelayMs = 0, preferred = [], pad = false } = given
+  const maxBatch = checkedWhole(given.maxBatch, 'batching.maxBatch', 1, 2 ** 20, 'a number of rows from 1')
   return {
     maxBatch,
-    maxDelayMs,
+    maxDelayMs: checkedNumber(maxDelayMs, 'batching.maxDelayMs', 0, 60_000, 'milliseconds from 0 to 60000'),
     preferred: checkedSizes(preferred, maxBatch, 'batching.preferred'),
     pad: typeof pad === 'boolean' ? (pad ? powersOfTwo(maxBatch) : []) : checkedSizes(pad, maxBatch, 'batching.pad'),
   }

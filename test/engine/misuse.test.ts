@@ -27,7 +27,7 @@ t.test('sources and options', (t) => {
     ['a misspelled option', source, { backnd: 'cpu' }, /Unknown option "backnd" for Engine: did you mean backend\?/],
     ['an option in the wrong case', source, { Device: 0 }, /did you mean device\?/],
     ['an option of another thing', source, { ['x'.repeat(100_000)]: 0 }, /Unknown option "x+" for Engine/],
-    ['an unknown backend', source, { backend: 'gpu' }, /Expected one of auto, tensorrt, cpu for backend but received string "gpu"/],
+    ['an unknown backend', source, { backend: 'gpu' }, /Expected one of 'auto', 'tensorrt', 'cpu' for backend but received string "gpu"/],
     ['a negative device', source, { device: -1 }, /Expected the number of a GPU for device but received number -1/],
     ['half a device', source, { device: 0.5 }, /received number 0.5/],
     ['an empty path of TensorRT', source, { tensorrt: '' }, /Expected a path for tensorrt/],
