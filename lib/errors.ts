@@ -63,6 +63,12 @@ export class TensorRTError extends Error {
   }
 }
 
+/** The same error in other words: what was known where it came up, and what is known where it arrives. `details` are added to its own. */
+export function reworded(error: TensorRTError, message: string, details: Readonly<Record<string, unknown>> = {}): TensorRTError {
+  const { code, cause, log } = error
+  return new TensorRTError(code, message, { log, details: { ...error.details, ...details }, ...(cause !== undefined && { cause }) })
+}
+
 /** `value` for a message: its type, and the value itself where that is short. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value)
