@@ -11,6 +11,7 @@ import {
   type TensorRecord,
 } from './engine/arguments.js'
 import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine/audit.js'
+import { takenSince } from './engine/choice.js'
 import { type Forms, formsOf } from './engine/forms.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './engine/infer-options.js'
 import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
@@ -121,6 +122,14 @@ export class Engine implements AsyncDisposable {
     return this.#known().backend.kind
   }
 
+  /**
+   * Why {@link EngineOptions.backend} `auto` took the CPU: what TensorRT lacks here, and what mends it ("No CUDA driver: … What to do: …"). Undefined where
+   * TensorRT runs the model, and where the CPU was asked for. @throws TensorRTError as {@link inputs}
+   */
+  get backendReason(): string | undefined {
+    return this.#known().backend.reason
+  }
+
   /** A line for people: the library, its version, the device. @throws TensorRTError as {@link inputs} */
   get description(): string {
     return this.#known().backend.description
@@ -195,7 +204,7 @@ export class Engine implements AsyncDisposable {
     const tensors = readInput(input)
     this.#refuseIfOver()
     const { backend, checker, forms, outputs, names } = this.#known()
-    if (backend.runSync === undefined) throw onlyOnGpu('inferSync()')
+    if (backend.runSync === undefined) throw onlyOnGpu('inferSync()', backend)
     const checked = checker.check(tensors)
     const results = backend.runSync(checked, given && runOptions(given, outputs, names, checked))
     return (Tensor.is(tensors) ? forms.bare : forms.record)(results)
@@ -264,21 +273,21 @@ export class Engine implements AsyncDisposable {
   share(): EngineToken {
     this.#refuseIfOver()
     const { backend } = this.#known()
-    if (backend.share === undefined) throw onlyOnGpu('share()')
+    if (backend.share === undefined) throw onlyOnGpu('share()', backend)
     return Object.freeze({ pid: process.pid, id: backend.share() })
   }
 
   /** What this engine has done, and how long it took. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU backend */
   get stats(): EngineStats {
     const { backend } = this.#known()
-    if (backend.stats === undefined) throw onlyOnGpu('stats')
+    if (backend.stats === undefined) throw onlyOnGpu('stats', backend)
     return backend.stats()
   }
 
   /** The memory that this engine takes. @throws TensorRTError as {@link stats} */
   get memory(): EngineMemory {
     const { backend } = this.#known()
-    if (backend.memory === undefined) throw onlyOnGpu('memory')
+    if (backend.memory === undefined) throw onlyOnGpu('memory', backend)
     return backend.memory()
   }
 
@@ -299,7 +308,7 @@ export class Engine implements AsyncDisposable {
       running?.throwIfAborted()
       this.#refuseIfOver()
       const { backend } = this.#known()
-      if (backend.audit === undefined) throw onlyOnGpu('audit()')
+      if (backend.audit === undefined) throw onlyOnGpu('audit()', backend)
       return engineAudit(
         await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running),
         checked,
@@ -337,6 +346,6 @@ async function rejected(reason: unknown): Promise<never> {
   throw reason
 }
 
-function onlyOnGpu(what: string): TensorRTError {
-  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU`)
+function onlyOnGpu(what: string, { reason }: Backend): TensorRTError {
+  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU${takenSince(reason)}`)
 }

@@ -80,6 +80,8 @@ export interface Backend {
   readonly kind: 'tensorrt' | 'cpu'
   /** A line for people: the library and its version, and the device. */
   readonly description: string
+  /** Why it was taken, where `auto` chose what nobody had asked for. */
+  readonly reason?: string | undefined
   readonly inputs: readonly TensorInfo[]
   readonly outputs: readonly TensorInfo[]
   /** `finish` makes the promise's value. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { errorOf, lacking } from '../base/remedies.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
 import type { Backend, Results, RunOptions, TensorInfo } from './backend.js'
@@ -21,12 +22,12 @@ const posted = 2
 
 /**
  * Opens an ONNX model on onnxruntime-node, in a worker thread of its own. Bytes are transferred: `model` is empty afterwards.
- * A path is opened by onnxruntime itself, which finds weights in files beside it.
+ * A path is opened by onnxruntime itself, which finds weights in files beside it. `reason`: why the CPU was chosen, where it was not asked for.
  * @throws TensorRTError ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE
  */
-export async function openCpu(model: Uint8Array | string): Promise<Backend> {
+export async function openCpu(model: Uint8Array | string, reason?: string): Promise<Backend> {
   const session = new Session({ runtime: findRuntime(), model })
-  return new CpuBackend(session, await session.ready)
+  return new CpuBackend(session, await session.ready, reason)
 }
 
 /** From this package, else from the folder where the program runs: it is an optional peer, and a linked package does not see its user's modules. */
@@ -37,11 +38,7 @@ function findRuntime(): string {
     try {
       return createRequire(join(process.cwd(), 'package.json')).resolve('onnxruntime-node')
     } catch {
-      throw new TensorRTError(
-        'ERR_TRT_NO_ONNXRUNTIME',
-        'The CPU backend needs onnxruntime-node. To install it: npm install onnxruntime-node',
-        { cause },
-      )
+      throw lacking('ERR_TRT_NO_ONNXRUNTIME', 'The CPU backend needs onnxruntime-node', { cause })
     }
   }
 }
@@ -145,9 +142,11 @@ class CpuBackend implements Backend {
   readonly description: string
   readonly inputs: readonly TensorInfo[]
   readonly outputs: readonly TensorInfo[]
+  readonly reason: string | undefined
   readonly #session: Session
 
-  constructor(session: Session, { description, inputs, outputs }: Ready) {
+  constructor(session: Session, { description, inputs, outputs }: Ready, reason: string | undefined) {
+    this.reason = reason
     this.description = description
     this.inputs = inputs
     this.outputs = outputs
@@ -189,7 +188,7 @@ function deferred<T>(): Deferred<T> {
 }
 
 function fromWire({ code, message, cause }: WireError): TensorRTError {
-  return new TensorRTError(code, message, { cause })
+  return errorOf(code, message, { cause })
 }
 
 function dead(how: string, cause?: Error): TensorRTError {
