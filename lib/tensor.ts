@@ -81,6 +81,17 @@ export function byteSize(dtype: DType, shape: readonly number[]): number {
   return Math.ceil((elementCount(shape) * facts[dtype].bits) / 8)
 }
 
+/** Memory for such a tensor. @throws TensorRTError ERR_TRT_OUT_OF_MEMORY */
+export function newBuffer(dtype: DType, shape: readonly number[]): ArrayBuffer {
+  const bytes = byteSize(dtype, shape)
+  try {
+    return new ArrayBuffer(bytes)
+  } catch (cause) {
+    const message = `A ${dtype} tensor of shape [${shape.join(', ')}] has ${bytes} bytes, and there is no memory for them`
+    throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', message, { cause, details: { bytes } })
+  }
+}
+
 /** Checks a shape as a user gave it and returns a frozen copy. @throws TensorRTError ERR_TRT_SHAPE */
 export function checkedShape(shape: unknown, name = 'shape'): readonly number[] {
   if (!Array.isArray(shape)) throw expected('an array of non-negative integers', name, shape)
@@ -172,10 +183,10 @@ export class Tensor<D extends DType = DType> {
     return new Tensor(dtype as D, data, shape ?? [data.length])
   }
 
-  /** A tensor of zeros, in memory of its own. */
+  /** A tensor of zeros, in memory of its own. @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY */
   static zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {
     if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
-    return Tensor.fromBytes(dtype, new ArrayBuffer(byteSize(dtype, checkedShape(shape))), shape)
+    return Tensor.fromBytes(dtype, newBuffer(dtype, checkedShape(shape)), shape)
   }
 
   /**
