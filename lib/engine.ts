@@ -20,7 +20,7 @@ import type { EngineSource } from './engine/source.js'
 import { inOrder, isIterable } from './engine/stream.js'
 import { warmupInputs } from './engine/warmup.js'
 import { expected, TensorRTError } from './errors.js'
-import { byteSize, checkedShape, newBuffer, Tensor } from './tensor.js'
+import { byteSize, checkedShape, Tensor } from './tensor.js'
 
 interface Loaded {
   readonly backend: Backend
@@ -265,7 +265,8 @@ export class Engine implements AsyncDisposable {
         'ERR_TRT_SHAPE',
         `Expected shape [${info.shape.join(', ')}] for ${JSON.stringify(name)} but received [${dims.join(', ')}]`,
       )
-    return Tensor.fromBytes(info.dtype, backend.allocate?.(byteSize(info.dtype, dims)) ?? newBuffer(info.dtype, dims), dims)
+    const pinned = backend.allocate?.(byteSize(info.dtype, dims))
+    return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)
   }
 
   /** A token by which {@link attach} finds this engine, in any thread of this process; good as long as somebody uses the engine. */

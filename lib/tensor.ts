@@ -81,17 +81,6 @@ export function byteSize(dtype: DType, shape: readonly number[]): number {
   return Math.ceil((elementCount(shape) * facts[dtype].bits) / 8)
 }
 
-/** Memory for such a tensor. @throws TensorRTError ERR_TRT_OUT_OF_MEMORY */
-export function newBuffer(dtype: DType, shape: readonly number[]): ArrayBuffer {
-  const bytes = byteSize(dtype, shape)
-  try {
-    return new ArrayBuffer(bytes)
-  } catch (cause) {
-    const message = `A ${dtype} tensor of shape [${shape.join(', ')}] has ${bytes} bytes, and there is no memory for them`
-    throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', message, { cause, details: { bytes } })
-  }
-}
-
 /** Checks a shape as a user gave it and returns a frozen copy. @throws TensorRTError ERR_TRT_SHAPE */
 export function checkedShape(shape: unknown, name = 'shape'): readonly number[] {
   if (!Array.isArray(shape)) throw expected('an array of non-negative integers', name, shape)
@@ -186,7 +175,16 @@ export class Tensor<D extends DType = DType> {
   /** A tensor of zeros, in memory of its own. @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY */
   static zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {
     if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
-    return Tensor.fromBytes(dtype, newBuffer(dtype, checkedShape(shape)), shape)
+    const dims = checkedShape(shape)
+    const bytes = byteSize(dtype, dims)
+    const { array } = facts[dtype]
+    try {
+      return new Tensor(dtype, new array(bytes / array.BYTES_PER_ELEMENT) as DTypeArrays[D], dims)
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause
+      const message = `A ${dtype} tensor of shape [${dims.join(', ')}] has ${bytes} bytes, which is more than can be had`
+      throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', message, { cause, details: { bytes } })
+    }
   }
 
   /**
