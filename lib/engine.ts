@@ -19,6 +19,7 @@ import {
   type TensorTypes,
 } from './engine/declaration.js'
 import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine/audit.js'
+import { takenSince } from './engine/choice.js'
 import { Forms } from './engine/forms.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './engine/infer-options.js'
 import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
@@ -171,6 +172,14 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     return this.#known().backend.kind
   }
 
+  /**
+   * Why {@link EngineOptions.backend} `auto` took the CPU: what TensorRT lacks here, and what mends it ("No CUDA driver: … What to do: …"). Undefined where
+   * TensorRT runs the model, and where the CPU was asked for. @throws TensorRTError as {@link inputs}
+   */
+  get backendReason(): string | undefined {
+    return this.#known().backend.reason
+  }
+
   /** A line for people: the library, its version, the device. @throws TensorRTError as {@link inputs} */
   get description(): string {
     return this.#known().backend.description
@@ -262,7 +271,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     this.#refuseIfOver()
     const loaded = this.#known()
     const { backend, checker, forms } = loaded
-    if (backend.runSync === undefined) throw onlyOnGpu('inferSync()')
+    if (backend.runSync === undefined) throw onlyOnGpu('inferSync()', backend)
     if (given === undefined) refuseUnusable(loaded)
     const checked = checker.check(tensors)
     const run = given === undefined ? forms.defaults : runOptions(given, loaded, checked)
@@ -340,29 +349,29 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
         'ERR_TRT_SHAPE',
         `Expected shape [${info.shape.join(', ')}] for ${JSON.stringify(name)} but received [${dims.join(', ')}]`,
       )
-    const bytes = byteSize(info.dtype, dims)
-    return Tensor.fromBytes(info.dtype, backend.allocate?.(bytes) ?? new ArrayBuffer(bytes), dims)
+    const pinned = backend.allocate?.(byteSize(info.dtype, dims))
+    return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)
   }
 
   /** A token by which {@link attach} finds this engine, in any thread of this process; good as long as somebody uses the engine. */
   share(): EngineToken {
     this.#refuseIfOver()
     const { backend } = this.#known()
-    if (backend.share === undefined) throw onlyOnGpu('share()')
+    if (backend.share === undefined) throw onlyOnGpu('share()', backend)
     return Object.freeze({ pid: process.pid, id: backend.share() })
   }
 
   /** What this engine has done, and how long it took. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU backend */
   get stats(): EngineStats {
     const { backend } = this.#known()
-    if (backend.stats === undefined) throw onlyOnGpu('stats')
+    if (backend.stats === undefined) throw onlyOnGpu('stats', backend)
     return backend.stats()
   }
 
   /** The memory that this engine takes. @throws TensorRTError as {@link stats} */
   get memory(): EngineMemory {
     const { backend } = this.#known()
-    if (backend.memory === undefined) throw onlyOnGpu('memory')
+    if (backend.memory === undefined) throw onlyOnGpu('memory', backend)
     return backend.memory()
   }
 
@@ -383,7 +392,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
       running?.throwIfAborted()
       this.#refuseIfOver()
       const { backend } = this.#known()
-      if (backend.audit === undefined) throw onlyOnGpu('audit()')
+      if (backend.audit === undefined) throw onlyOnGpu('audit()', backend)
       return engineAudit(
         await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running),
         checked,
@@ -440,6 +449,6 @@ async function rejected(reason: unknown): Promise<never> {
   throw reason
 }
 
-function onlyOnGpu(what: string): TensorRTError {
-  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU`)
+function onlyOnGpu(what: string, { reason }: Backend): TensorRTError {
+  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU${takenSince(reason)}`)
 }

@@ -32,7 +32,7 @@ export const errorCodes = {
   ERR_TRT_NO_DRIVER: 'no CUDA driver was found',
   ERR_TRT_NO_GPU: 'the CUDA driver sees no GPU',
   ERR_TRT_CUDA: 'a CUDA driver call failed',
-  ERR_TRT_OUT_OF_MEMORY: 'device or pinned memory ran out',
+  ERR_TRT_OUT_OF_MEMORY: 'device, pinned or ordinary memory ran out',
   ERR_TRT_DEVICE_LOST: 'the GPU reported an error after which nothing runs on it in this process',
   ERR_TRT_NO_ONNXRUNTIME: 'the CPU backend needs the package onnxruntime-node',
   ERR_TRT_IMAGE: 'a picture cannot be read',
@@ -62,6 +62,12 @@ export class TensorRTError extends Error {
     this.log = options.log ?? []
     this.details = options.details ?? {}
   }
+}
+
+/** The same error in other words: what was known where it came up, and what is known where it arrives. `details` are added to its own. */
+export function reworded(error: TensorRTError, message: string, details: Readonly<Record<string, unknown>> = {}): TensorRTError {
+  const { code, cause, log } = error
+  return new TensorRTError(code, message, { log, details: { ...error.details, ...details }, ...(cause !== undefined && { cause }) })
 }
 
 /** `value` for a message: its type, and the value itself where that is short. */

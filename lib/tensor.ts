@@ -46,7 +46,7 @@ export interface TensorConstructor {
    * @throws TensorRTError as the constructor; ERR_TRT_DTYPE where this package lacks its data type
    */
   from(tensor: TensorLike): Tensor
-  /** A tensor of zeros, in memory of its own. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE */
+  /** A tensor of zeros, in memory of its own. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY */
   zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>
   /** A tensor over a whole ArrayBuffer. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE when its length is not that of `shape` */
   fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer, shape: readonly number[]): Tensor<D>
@@ -110,7 +110,16 @@ class HostTensor<D extends DType> {
   }
 
   static zeros(dtype: DType, shape: readonly number[]): Tensor {
-    return HostTensor.fromBytes(dtype, new ArrayBuffer(byteSize(checkedDType(dtype), checkedShape(shape))), shape)
+    const array = arrayOf(checkedDType(dtype))
+    const dims = checkedShape(shape)
+    const bytes = byteSize(dtype, dims)
+    try {
+      return new HostTensor(dtype, new array(bytes / array.BYTES_PER_ELEMENT), dims) as Tensor
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause
+      const message = `A ${dtype} tensor of shape [${dims.join(', ')}] has ${bytes} bytes, which is more than can be had`
+      throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', message, { cause, details: { bytes } })
+    }
   }
 
   static fromBytes(dtype: DType, buffer: ArrayBuffer, shape: readonly number[]): Tensor {

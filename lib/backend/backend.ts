@@ -93,6 +93,8 @@ export interface Backend {
   readonly kind: 'tensorrt' | 'cpu'
   /** A line for people: the library and its version, and the device. */
   readonly description: string
+  /** Why it was taken, where `auto` chose what nobody had asked for. */
+  readonly reason?: string | undefined
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
   /** Inputs and outputs of the model that are not among them, since no Tensor can hold them. */

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
 import type * as Runtime from 'onnxruntime-node'
 import { toWire, type WireError } from '../base/wire.js'
+import { lacking } from '../base/remedies.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, type DType, elementCount, isDType, Tensor } from '../tensor.js'
 import type { ModelTensor, UnsupportedTensor } from './backend.js'
@@ -60,7 +61,7 @@ function loadRuntime(path: string): OnnxRuntime {
     runtime.env.logLevel = 'fatal'
     return runtime
   } catch (error) {
-    throw new TensorRTError('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, {
+    throw lacking('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, {
       cause: error,
     })
   }

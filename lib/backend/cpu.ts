@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { lacking } from '../base/remedies.js'
 import { fromWire } from '../base/wire.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
@@ -24,12 +25,12 @@ const posted = 2
 
 /**
  * Opens an ONNX model on onnxruntime-node, in a worker thread of its own. Bytes are transferred: `model` is empty afterwards.
- * A path is opened by onnxruntime itself, which finds weights in files beside it.
+ * A path is opened by onnxruntime itself, which finds weights in files beside it. `reason`: why the CPU was chosen, where it was not asked for.
  * @throws TensorRTError ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE
  */
-export async function openCpu(model: Uint8Array | string): Promise<Backend> {
+export async function openCpu(model: Uint8Array | string, reason?: string): Promise<Backend> {
   const session = new Session({ runtime: findRuntime(), model })
-  return new CpuBackend(session, await session.ready)
+  return new CpuBackend(session, await session.ready, reason)
 }
 
 /** From this package, else from the folder where the program runs: it is an optional peer, and a linked package does not see its user's modules. */
@@ -40,11 +41,7 @@ function findRuntime(): string {
     try {
       return createRequire(join(process.cwd(), 'package.json')).resolve('onnxruntime-node')
     } catch {
-      throw new TensorRTError(
-        'ERR_TRT_NO_ONNXRUNTIME',
-        'The CPU backend needs onnxruntime-node. To install it: npm install onnxruntime-node',
-        { cause },
-      )
+      throw lacking('ERR_TRT_NO_ONNXRUNTIME', 'The CPU backend needs onnxruntime-node', { cause })
     }
   }
 }
@@ -149,9 +146,11 @@ class CpuBackend implements Backend {
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
   readonly unsupported: readonly UnsupportedTensor[]
+  readonly reason: string | undefined
   readonly #session: Session
 
-  constructor(session: Session, { description, inputs, outputs, unsupported }: Ready) {
+  constructor(session: Session, { description, inputs, outputs, unsupported }: Ready, reason: string | undefined) {
+    this.reason = reason
     this.description = description
     this.inputs = inputs
     this.outputs = outputs

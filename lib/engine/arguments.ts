@@ -1,6 +1,7 @@
+import { isMap } from 'node:util/types'
 import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
 import { fitsDims, shapeText } from '../base/dims.js'
-import { TensorRTError } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 import { byteSize, dtypes, expectedTensor, isTensorLike, Tensor } from '../tensor.js'
 import type { TensorInfos } from './declaration.js'
 
@@ -26,6 +27,10 @@ export function readInput(input: unknown): GivenInput {
   if (Tensor.is(input)) return input
   if (typeof input !== 'object' || input === null || Array.isArray(input) || ArrayBuffer.isView(input) || isTensorLike(input)) {
     throw expectedTensor('a Tensor or a record of Tensors', 'the input of infer', input)
+  }
+  if (isMap(input)) {
+    const { message } = expected('a Tensor or a record of Tensors', 'the input of infer', input)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${message}: Object.fromEntries(map) makes a record of it`)
   }
   const values = Object.keys(input).map((name) => [name, (input as Record<string, unknown>)[name]] as const)
   return new Map(values.map(([name, value]) => [name, checkedTensor(value, `input ${JSON.stringify(name)}`)]))

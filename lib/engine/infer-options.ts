@@ -84,6 +84,9 @@ export function runOptions(
   for (const name of [...(outputs ?? []), ...(into?.keys() ?? [])]) {
     if (infos[name] === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'an output', name)
   }
+  const unwanted = outputs && [...(into?.keys() ?? [])].find((name) => !outputs.includes(name))
+  if (unwanted !== undefined)
+    throw expected(`one of the outputs that are wanted (${outputs?.join(', ') ?? ''})`, 'a name in into', unwanted)
   into?.forEach((tensor, name) => {
     checkTarget(tensor, name, infos)
   })

@@ -35,7 +35,7 @@ async function prints(name: string, program: string, cwd = folder): Promise<stri
 }
 
 t.test('import and require work with neither onnxruntime-node nor the addon', async (t) => {
-  const wanted = 'ERR_TRT_NO_ONNXRUNTIME The CPU backend needs onnxruntime-node. To install it: npm install onnxruntime-node\n'
+  const wanted = 'ERR_TRT_NO_ONNXRUNTIME The CPU backend needs onnxruntime-node. What to do: npm install onnxruntime-node\n'
   t.equal(await prints('import.mjs', esm + load + report), wanted)
   t.equal(await prints('require.cjs', cjs + load + report), wanted)
 })

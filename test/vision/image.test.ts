@@ -13,6 +13,7 @@ import { noise, pixel, plain } from './helpers.js'
 
 const require = createRequire(import.meta.url)
 const photograph = join(dirname(require.resolve('@vladmandic/face-api/package.json')), 'demo/sample2.jpg')
+const lfsPointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 12345\n`
 const unreadable = (message: RegExp) => failure('ERR_TRT_IMAGE', message)
 
 /** 6 x 4: left half red, right half blue, the uppermost row white. */
@@ -102,9 +103,17 @@ t.test('paths and bytes give the same', async (t) => {
 })
 
 t.test('what cannot be read is named, with the reason', async (t) => {
-  const folder = t.testdir({ 'empty.jpg': '', 'text.png': 'no picture' })
-  await t.rejects(readImage(join(folder, 'missing.jpg')), unreadable(/^Cannot read .*missing\.jpg: ENOENT/))
-  await t.rejects(readImage(folder), unreadable(/EISDIR/))
+  const folder = t.testdir({ 'empty.jpg': '', 'text.png': 'no picture', 'lfs.png': lfsPointer })
+  const noFile = (message: RegExp) => failure('ERR_TRT_FILE', message)
+  await t.rejects(readImage(join(folder, 'missing.jpg')), noFile(/^Cannot read .*missing\.jpg: ENOENT/))
+  await t.rejects(readImage(pathToFileURL(join(folder, 'missing.jpg'))), noFile(/missing\.jpg: ENOENT/))
+  await t.rejects(readImage(pathToFileURL(join(folder, 'missing.jpg')).href), noFile(/^Cannot read \/.*missing\.jpg: ENOENT/))
+  await t.rejects(readImage(folder), noFile(/EISDIR/))
+  await t.rejects(readImage(join(folder, 'lfs.png')), noFile(/lfs\.png: it is a Git LFS pointer.*git lfs pull/))
+  await t.rejects(readImage(Buffer.from(lfsPointer)), unreadable(/it is a Git LFS pointer.*git lfs pull/))
+  const elsewhere = failure('ERR_TRT_INVALID_ARGUMENT', /path or a file: URL for source but received string "https.*download it first/)
+  await t.rejects(readImage('https://example.com/a.jpg'), elsewhere)
+  await t.rejects(readImage(new URL('https://example.com/a.jpg')), elsewhere)
   await t.rejects(readImage(join(folder, 'empty.jpg')), unreadable(/empty\.jpg: it is empty/))
   await t.rejects(readImage(join(folder, 'text.png')), unreadable(/text\.png: .*unsupported image format/))
   await t.rejects(readImage(new Uint8Array(100)), unreadable(/^Cannot read picture of 100 bytes: .*unsupported/))
@@ -156,7 +165,7 @@ t.test('writing', async (t) => {
 t.test('misuse', async (t) => {
   const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
   const image = plain(2, 2, [1, 2, 3])
-  await t.rejects(readImage(3 as never), invalid(/a path or a Uint8Array for source but received number 3/))
+  await t.rejects(readImage(3 as never), invalid(/a path, a file: URL or a Uint8Array for source but received number 3/))
   await t.rejects(readImage(photograph, null as never), invalid(/an object for the options of /))
   await t.rejects(readImage(photograph, { signal: 'now' as never }), invalid(/an AbortSignal for signal/))
   await t.rejects(writeImage(image, 'a.bmp'), invalid(/a path that ends in \.jpg, .* for path but received string "a\.bmp"/))
