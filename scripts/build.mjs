@@ -70,7 +70,7 @@ export const buildLib = () =>
     if (existsSync(libStamp) && readFileSync(libStamp, 'utf8') === listing && existsSync(join(root, 'dist', 'lib', 'index.js'))) return
     mkdirSync(dirname(libStamp), { recursive: true })
     removeOrphans()
-    await runQuietly(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], { what: 'compiling the TypeScript' })
+    await runQuietly(process.execPath, [bin('tsc'), '-p', root], { what: 'compiling the TypeScript' })
     copyAssets()
     writeFileSync(libStamp, listing)
   })

@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { findPeer } from '../base/peer.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
 import type { Backend, Results, RunOptions, TensorInfo } from './backend.js'
@@ -29,20 +28,15 @@ export async function openCpu(model: Uint8Array | string): Promise<Backend> {
   return new CpuBackend(session, await session.ready)
 }
 
-/** From this package, else from the folder where the program runs: it is an optional peer, and a linked package does not see its user's modules. */
 function findRuntime(): string {
   try {
-    return createRequire(import.meta.url).resolve('onnxruntime-node')
+    return findPeer('onnxruntime-node')
   } catch (cause) {
-    try {
-      return createRequire(join(process.cwd(), 'package.json')).resolve('onnxruntime-node')
-    } catch {
-      throw new TensorRTError(
-        'ERR_TRT_NO_ONNXRUNTIME',
-        'The CPU backend needs onnxruntime-node. To install it: npm install onnxruntime-node',
-        { cause },
-      )
-    }
+    throw new TensorRTError(
+      'ERR_TRT_NO_ONNXRUNTIME',
+      'The CPU backend needs onnxruntime-node. To install it: npm install onnxruntime-node',
+      { cause },
+    )
   }
 }
 
