@@ -6,7 +6,7 @@ import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
 import { errorOf, lacking } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
 import type { DType } from '../tensor.js'
-import type { EngineMemory, EngineStats, ProfileShapes, TensorInfo } from './backend.js'
+import type { EngineMemory, EngineStats, ProfileShapes, ModelTensor } from './backend.js'
 
 /** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
 export type NativeProfile = readonly ({ readonly name: string } & ProfileShapes)[]
@@ -183,8 +183,8 @@ export interface NativeSessionOptions {
 }
 
 export interface NativeEngine {
-  readonly inputs: readonly TensorInfo[]
-  readonly outputs: readonly TensorInfo[]
+  readonly inputs: readonly ModelTensor[]
+  readonly outputs: readonly ModelTensor[]
   readonly library: string
   readonly device: number
   /**

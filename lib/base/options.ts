@@ -1,3 +1,4 @@
+import { checkedObject, checkedSignal, checkedText, isWhole } from './checks.js'
 import { expected, TensorRTError } from '../errors.js'
 import { localPath } from './source.js'
 
@@ -8,10 +9,10 @@ import { localPath } from './source.js'
 export function readOptions<K extends string>(options: unknown, known: readonly K[], owner: string): Partial<Record<K, unknown>> {
   const values = Object.create(null) as Partial<Record<K, unknown>>
   if (options === undefined) return values
-  if (typeof options !== 'object' || options === null) throw expected('an object', `the options of ${owner}`, options)
-  const unknown = Object.keys(options).find((name) => !(known as readonly string[]).includes(name))
+  const given = checkedObject(options, `the options of ${owner}`) as Readonly<Record<string, unknown>>
+  const unknown = Object.keys(given).find((name) => !(known as readonly string[]).includes(name))
   if (unknown !== undefined) throw unknownOption(unknown, known, owner)
-  for (const name of known) values[name] = (options as Record<string, unknown>)[name]
+  for (const name of known) values[name] = given[name]
   return values
 }
 
@@ -62,10 +63,6 @@ export function checkedAbort(options: unknown, owner: string): AbortSignal | und
   return checkedSignal(readOptions(options, ['signal'], owner).signal)
 }
 
-export function isWhole(value: unknown, least: number, most: number): value is number {
-  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most
-}
-
 /** Where TensorRT is looked for, and the number of the GPU. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; device?: unknown }): {
   readonly tensorrt: string | undefined
@@ -78,21 +75,5 @@ export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; dev
 /** The path of a TensorRT library, or of its folder; text that is a `file:` URL too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedLibraryPath(tensorrt: unknown): string | undefined {
   if (tensorrt === undefined) return undefined
-  if (typeof tensorrt !== 'string' || tensorrt === '') throw expected('a path', 'tensorrt', tensorrt)
-  return localPath(tensorrt, 'tensorrt')
-}
-
-/** An AbortSignal or nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedSignal(signal: unknown): AbortSignal | undefined {
-  if (signal === undefined || (signal instanceof AbortSignal && isGenuine(signal))) return signal
-  throw expected('an AbortSignal', 'signal', signal)
-}
-
-/** A proxy of a signal, or an object with its prototype, throws when it is asked. */
-function isGenuine(signal: AbortSignal): boolean {
-  try {
-    return typeof signal.aborted === 'boolean'
-  } catch {
-    return false
-  }
+  return localPath(checkedText(tensorrt, 'tensorrt', 'a path'), 'tensorrt')
 }

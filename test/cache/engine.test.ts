@@ -7,12 +7,9 @@ import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { addModel, temporaryFolder } from './rig.js'
 
-const { fakes, driver, trt10, trt11 } = await useFakes()
+const { fakes, driver, families, trt10 } = await useFakes()
 
-for (const { name, path, control } of [
-  { name: 'TensorRT 10', path: fakes.trt10, control: trt10.runtime },
-  { name: 'TensorRT 11', path: fakes.trt11, control: trt11.runtime },
-]) {
+for (const { name, path, control } of families) {
   await t.test(name, async (t) => {
     const builds = (): number => control.stats().builds.length
     /** Loads it, runs it, and says how many builds there were. */

@@ -247,7 +247,7 @@ t.test('misuse', async (t) => {
   ]
   for (const [args, message] of rows) t.match(await failureOf(() => cache.plan(...(args as [never]))), { code, message })
   t.match(await failureOf(() => cache.plan('/no/such.onnx', { builder })), { code: 'ERR_TRT_FILE', message: /no\/such\.onnx/ })
-  t.match(await failureOf(() => cache.plan('/dev/zero', { builder })), { code: 'ERR_TRT_FILE', message: /not a file/ })
+  t.match(await failureOf(() => cache.plan('/dev/zero', { builder })), { code: 'ERR_TRT_FILE', message: /not an ordinary file/ })
   t.match(await failureOf(() => cache.plan(addModel().subarray(0, 60), { builder })), { code: 'ERR_TRT_ONNX_PARSE' })
   t.match(await failureOf(() => cache.plan(addModel(1, 4, 'weights.bin'), { builder })), {
     code: 'ERR_TRT_FILE',

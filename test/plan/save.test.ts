@@ -10,7 +10,9 @@ import { Builder, Engine, Plan } from '../../lib/index.js'
 import { oneNode, realModels } from '../builder/models.js'
 import { failureOf } from '../support/errors.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { editInfo, inFolder, random, readSidecar, smallPlan } from './rig.js'
+import { watchEventLoop } from '../support/event-loop.js'
+import { Random } from '../support/random.js'
+import { editInfo, inFolder, readSidecar, smallPlan } from './rig.js'
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 
@@ -74,18 +76,18 @@ t.test('damage, truncation and exchange are found, and told apart', { skip: skip
   const path = inFolder(t)
   const plan = await smallPlan()
   await plan.save(path)
-  const places = random(5)
+  const random = new Random(5)
   for (let i = 0; i < 200; i++) {
     const damaged = plan.bytes.slice()
-    const at = i < 32 ? i : places(damaged.length)
-    damaged[at] = (damaged[at] ?? 0) ^ (1 + places(255))
+    const at = i < 32 ? i : random.below(damaged.length)
+    damaged[at] = (damaged[at] ?? 0) ^ (1 + random.below(255))
     await writeFile(path, damaged)
     const failure = await failureOf(() => (i % 4 === 0 ? Engine.load(path) : i % 4 === 1 ? Plan.inspect(path) : Plan.load(path)))
     const fits = failure.code === 'ERR_TRT_PLAN' && failure.details['likely'] === 'damaged'
     if (!fits) t.match(failure, { code: 'ERR_TRT_PLAN', details: { likely: 'damaged' } }, `byte ${at}`)
   }
   for (let i = 0; i < 60; i++) {
-    const length = i < 40 ? i : places(plan.bytes.length)
+    const length = i < 40 ? i : random.below(plan.bytes.length)
     await writeFile(path, plan.bytes.subarray(0, length))
     const failure = await failureOf(() => (i % 2 === 0 ? Engine.load(path) : Plan.load(path)))
     const fits = failure.code === 'ERR_TRT_PLAN' && failure.details['likely'] === 'truncated'
@@ -343,14 +345,7 @@ t.test('neither saving nor reading a large plan holds up the event loop', { skip
     ['inspect', () => Plan.inspect(path)],
     ['inspect bytes', () => Plan.inspect(bytes)],
   ] as const) {
-    let [longest, last, ticks] = [0, performance.now(), 0]
-    const timer = setInterval(() => {
-      longest = Math.max(longest, performance.now() - last)
-      last = performance.now()
-      ticks++
-    }, 1)
-    await call()
-    clearInterval(timer)
+    const { ticks, longest } = await watchEventLoop(call)
     // 200 chunks: in one piece it would be a tick or two; how long a gap is, a busy machine decides too
     t.ok(ticks > 50, `${name}: ${ticks} ticks of a timer, at most ${longest.toFixed(1)} ms apart`)
   }
