@@ -92,7 +92,19 @@ export interface AttachOptions extends LaneOptions {
 
 const backends = ['auto', 'tensorrt', 'cpu'] as const
 const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'] as const
-const ownNames = ['backend', 'device', 'tensorrt', 'shapes', 'builder', 'cache', 'onProgress', 'weights', 'inputs', 'outputs', 'signal'] as const
+const ownNames = [
+  'backend',
+  'device',
+  'tensorrt',
+  'shapes',
+  'builder',
+  'cache',
+  'onProgress',
+  'weights',
+  'inputs',
+  'outputs',
+  'signal',
+] as const
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
