@@ -6,7 +6,7 @@ import { type BuilderOptions, checkedBuilderOptions } from './building/options.j
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
-import { checkedSignal, readOptions } from './base/options.js'
+import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
 import { type BuildInfo, builtPlan, type Plan } from './plan.js'
 
 export interface BuildOptions {
@@ -51,13 +51,12 @@ export class Builder implements AsyncDisposable {
    */
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
-    const signal = checkedSignal(given.signal)
+    const signal = unaborted(given.signal)
     if (given.onProgress !== undefined && typeof given.onProgress !== 'function')
       throw expected('a function', 'onProgress', given.onProgress)
     const profiles = checkedProfiles(given.shapes)
-    const source = checkedSource(model)
-    signal?.throwIfAborted()
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
+    const source = checkedSource(model)
     const request = { ...this.#options, profiles, ...(typeof source === 'string' ? { path: source } : { model: source }) }
     const { result, ended } = this.#build(request, given.onProgress as ProgressListener | undefined, signal)
     this.#running.add(ended)
@@ -72,11 +71,10 @@ export class Builder implements AsyncDisposable {
    * ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CRASH, ERR_TRT_CLOSED
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_network_definition.html getLayer
    */
-  async audit(model: ModelSource, options?: { readonly signal?: AbortSignal | undefined }): Promise<NetworkAudit> {
-    const signal = checkedSignal(readOptions(options, ['signal'], 'audit').signal)
-    const source = checkedSource(model)
-    signal?.throwIfAborted()
+  async audit(model: ModelSource, options?: Abortable): Promise<NetworkAudit> {
+    const signal = checkedAbort(options, 'audit')
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
+    const source = checkedSource(model)
     const given = typeof source === 'string' ? { path: source } : { model: source }
     const { result, ended } = this.#build({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
     this.#running.add(ended)

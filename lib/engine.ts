@@ -1,5 +1,5 @@
 import type { Backend, EngineMemory, EngineStats } from './backend/backend.js'
-import { within } from './base/deadline.js'
+import { type Cut, within } from './base/cancellation.js'
 import { checkedSignal, readOptions } from './base/options.js'
 import {
   copyInput,
@@ -50,7 +50,7 @@ export class Engine implements AsyncDisposable {
   readonly ready: Promise<void>
   readonly #loading = new AbortController()
   /** Ends when nothing of the loading is under way any more, which may be later than `ready` when it was cut short. */
-  readonly #load: Promise<void>
+  #load: Promise<void> = Promise.resolve()
   #loaded: Loaded | undefined
   #failure: { readonly error: unknown } | undefined
   #closing: Promise<void> | undefined
@@ -63,15 +63,12 @@ export class Engine implements AsyncDisposable {
   constructor(source: EngineSource, options?: EngineOptions)
   constructor(source: EngineSource | Opener, options?: EngineOptions) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
-    this.#load = this.#open(opener)
-    this.#load.catch(() => {})
-    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, () => this.#load)).catch(
-      (error: unknown) => {
-        this.#failure = { error }
-        this.#loading.abort(error)
-        throw error
-      },
-    )
+    const load = (): Promise<void> => (this.#load = this.#open(opener))
+    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch((error: unknown) => {
+      this.#failure = { error }
+      this.#loading.abort(error)
+      throw error
+    })
     this.ready.catch(() => {})
   }
 
@@ -146,40 +143,34 @@ export class Engine implements AsyncDisposable {
   infer(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferOptions): Promise<Tensor | TensorRecord> {
     try {
       const given = readInferOptions(options, 'infer')
+      // before the input is read: a signal that is aborted already costs nothing
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
+      if (given?.signal?.aborted) return Promise.reject(given.signal.reason)
       const tensors = readInput(input)
       this.#refuseIfOver()
       if (given === undefined && this.#loaded !== undefined) return this.#run(this.#loaded, tensors, given, undefined)
-      return within(given ?? {}, (signal) =>
-        this.#loaded ? this.#run(this.#loaded, tensors, given, signal) : this.#runWhenReady(tensors, given, signal),
+      return within(given ?? {}, (cut) =>
+        this.#loaded ? this.#run(this.#loaded, tensors, given, cut) : this.#runWhenReady(tensors, given, cut),
       )
     } catch (error) {
       return rejected(error)
     }
   }
 
-  async #runWhenReady(
-    input: GivenInput,
-    options: GivenOptions | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Tensor | TensorRecord> {
+  async #runWhenReady(input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<Tensor | TensorRecord> {
     const copy = copyInput(input)
     await this.ready
-    signal?.throwIfAborted()
+    cut?.throwIfHappened()
     this.#refuseIfOver()
-    return this.#run(this.#known(), copy, options, signal)
+    return this.#run(this.#known(), copy, options, cut)
   }
 
-  #run(
-    loaded: Loaded,
-    input: GivenInput,
-    options: GivenOptions | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Tensor | TensorRecord> {
+  #run(loaded: Loaded, input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<Tensor | TensorRecord> {
     const { backend, checker, forms, outputs, names } = loaded
     const finish = Tensor.is(input) ? forms.bare : forms.record
     const inputs = checker.check(input)
     const run =
-      options === undefined && signal === undefined ? undefined : { ...(options && runOptions(options, outputs, names, inputs)), signal }
+      options === undefined && cut === undefined ? undefined : { ...(options && runOptions(options, outputs, names, inputs)), cut }
     return backend.run(inputs, run, finish)
   }
 
@@ -294,14 +285,14 @@ export class Engine implements AsyncDisposable {
   async audit(options?: EngineAuditOptions): Promise<EngineAudit> {
     const { signal, ...checked } = checkedAuditOptions(options)
     this.#refuseIfOver()
-    return within({ signal }, async (running) => {
+    return within({ signal }, async (cut) => {
       if (this.#loaded === undefined) await this.ready // one that is loaded begins now: a close() that follows waits for it
-      running?.throwIfAborted()
+      cut?.throwIfHappened()
       this.#refuseIfOver()
       const { backend } = this.#known()
       if (backend.audit === undefined) throw onlyOnGpu('audit()')
       return engineAudit(
-        await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running),
+        await backend.audit({ profile: checked.profile, iterations: checked.iterations }, cut),
         checked,
         backend.precisions,
       )

@@ -1,9 +1,9 @@
 import { loadAddon, native, type NativeRefitter, tensorrtPath } from './backend/native.js'
-import { within } from './base/deadline.js'
+import { within } from './base/cancellation.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
 import { openModel } from './engine/source.js'
-import { type Abortable, checkedAbort, checkedPlace, checkedSignal, readOptions } from './base/options.js'
+import { type Abortable, checkedAbort, checkedPlace, readOptions, unaborted } from './base/options.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin } from './plan/origin.js'
 import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
@@ -110,7 +110,7 @@ export class Refitter implements AsyncDisposable {
   async refit(options?: RefitOptions): Promise<Plan> {
     const { signal, refittable = false } = readOptions(options, ['signal', 'refittable'], 'refit')
     if (typeof refittable !== 'boolean') throw expected('true or false', 'refittable', refittable)
-    return this.#run(signal, async ({ refitter, info }) => {
+    return this.#run(unaborted(signal), async ({ refitter, info }) => {
       const { plan, ...built } = await refitter.refit(refittable)
       return planOf(new Uint8Array(plan), Object.freeze({ ...info, ...built }))
     })
@@ -132,9 +132,7 @@ export class Refitter implements AsyncDisposable {
   }
 
   /** Runs after what was asked for before; not at all when the signal came first. */
-  async #run<T>(given: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
-    const signal = checkedSignal(given)
-    signal?.throwIfAborted()
+  async #run<T>(signal: AbortSignal | undefined, work: (opened: Opened) => Promise<T>): Promise<T> {
     if (this.#closing) throw new TensorRTError('ERR_TRT_CLOSED', 'The refitter is closed')
     const before = this.#last
     const call = async (): Promise<T> => {

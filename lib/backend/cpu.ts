@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import type { Cut } from '../base/cancellation.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
 import type { Backend, Results, RunOptions, TensorInfo } from './backend.js'
@@ -115,19 +116,14 @@ class Session {
     this.#carrier.post({ type: 'close' })
   }
 
-  run(inputs: readonly WireTensor[], signal: AbortSignal | undefined): Promise<Outputs> {
+  run(inputs: readonly WireTensor[], cut: Cut | undefined): Promise<Outputs> {
     if (this.#death) return Promise.reject(this.#death)
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId
       this.#waiting.set(id, { id, inputs, resolve, reject })
       this.#next()
-      signal?.addEventListener('abort', () => this.#drop(id, signal.reason as Error), { once: true })
+      cut?.onCut(() => this.#waiting.delete(id)) // one that the worker has runs to its end, unheard
     })
-  }
-
-  #drop(id: number, reason: Error): void {
-    this.#waiting.get(id)?.reject(reason)
-    this.#waiting.delete(id)
   }
 
   async close(): Promise<void> {
@@ -156,7 +152,7 @@ class CpuBackend implements Backend {
 
   async run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
     const wire = inputs.map(({ dtype, shape, data }, i) => ({ name: this.inputs[i]?.name ?? '', dtype, shape, bytes: copiedBytes(data) }))
-    const outputs = await this.#session.run(wire, options?.signal)
+    const outputs = await this.#session.run(wire, options?.cut)
     const { outputs: wanted, into } = options ?? {}
     return finish(this.outputs.map(({ name }, i) => (wanted?.[i] === false ? undefined : placed(outputs[name], into?.[i]))))
   }

@@ -1,4 +1,5 @@
 import { capabilities } from '../capabilities.js'
+import type { Cut } from '../base/cancellation.js'
 import type { OnnxSource } from '../base/source.js'
 import type { Tensor } from '../tensor.js'
 import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
@@ -111,7 +112,7 @@ class TensorRTBackend implements Backend {
         forget(request)
         throw fromNative(error)
       }
-      options?.signal?.addEventListener('abort', () => this.#giveUp(request), { once: true })
+      options?.cut?.onCut(() => this.#giveUp(request))
     })
   }
 
@@ -162,14 +163,13 @@ class TensorRTBackend implements Backend {
     return direct(() => this.#engine.share())
   }
 
-  async audit(options: Parameters<NativeEngine['audit']>[0], signal: AbortSignal | undefined): Promise<NativeEngineAudit> {
+  async audit(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<NativeEngineAudit> {
     const running = direct(() => this.#engine.audit(options))
     const { promise } = running
-    const cancel = (): void => running.cancel()
     const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))
     this.#audits.add(ended)
-    signal?.addEventListener('abort', cancel, { once: true })
-    return native(() => promise).finally(() => signal?.removeEventListener('abort', cancel))
+    cut?.onCut(() => running.cancel())
+    return native(() => promise)
   }
 
   async close(): Promise<void> {

@@ -56,9 +56,16 @@ export interface Abortable {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/** The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason where it is aborted already, so that such a call costs nothing */
 export function checkedAbort(options: unknown, owner: string): AbortSignal | undefined {
-  return checkedSignal(readOptions(options, ['signal'], owner).signal)
+  return unaborted(readOptions(options, ['signal'], owner).signal)
+}
+
+/** {@link checkedSignal} for a call that begins: @throws also the signal's reason where it is aborted already */
+export function unaborted(given: unknown, name?: string): AbortSignal | undefined {
+  const signal = checkedSignal(given, name)
+  signal?.throwIfAborted()
+  return signal
 }
 
 export function isWhole(value: unknown, least: number, most: number): value is number {
@@ -76,9 +83,9 @@ export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; dev
 }
 
 /** An AbortSignal or nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedSignal(signal: unknown): AbortSignal | undefined {
+export function checkedSignal(signal: unknown, name = 'signal'): AbortSignal | undefined {
   if (signal === undefined || (signal instanceof AbortSignal && isGenuine(signal))) return signal
-  throw expected('an AbortSignal', 'signal', signal)
+  throw expected('an AbortSignal', name, signal)
 }
 
 /** A proxy of a signal, or an object with its prototype, throws when it is asked. */

@@ -6,11 +6,11 @@ import { Builder, type BuildOptions } from '../builder.js'
 import type { BuildProgress } from '../building/in-process.js'
 import { type BuilderOptions, checkedBuilderOptions } from '../building/options.js'
 import { checkedProfiles, type Shapes } from '../building/shapes.js'
-import { within } from '../base/deadline.js'
+import { within } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
 import { withFileLock } from '../base/file-lock.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
-import { type Abortable, checkedAbort, checkedSignal, plainCopy, readOptions } from '../base/options.js'
+import { type Abortable, checkedAbort, plainCopy, readOptions, unaborted } from '../base/options.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
@@ -102,7 +102,6 @@ export class EngineCache implements AsyncDisposable {
     const begun = performance.now()
     const request = checkedRequest(model, options)
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The engine cache is closed')
-    request.signal?.throwIfAborted()
     const knowing = this.#track(know(request))
     const known = await within({ signal: request.signal }, () => knowing)
     const place = { folder: this.folder, maxBytes: this.maxBytes }
@@ -129,7 +128,6 @@ export class EngineCache implements AsyncDisposable {
   /** Removes all entries but those that somebody is building or reading right now; an abort leaves the rest. @throws TensorRTError ERR_TRT_FILE */
   async clear(options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'EngineCache.clear')
-    signal?.throwIfAborted()
     await inFolder(this.folder, async () => {
       for (const entry of await listEntries(this.folder)) {
         signal?.throwIfAborted()
@@ -165,6 +163,7 @@ export class EngineCache implements AsyncDisposable {
 function checkedRequest(model: unknown, options: unknown): Request {
   const given = readOptions(options, ['builder', 'shapes', 'onProgress', 'signal'], 'EngineCache.plan')
   const { onProgress } = given
+  const signal = unaborted(given.signal)
   if (onProgress !== undefined && typeof onProgress !== 'function') throw expected('a function', 'onProgress', onProgress)
   const builder = plainCopy(given.builder ?? {}) as BuilderOptions
   return {
@@ -172,7 +171,7 @@ function checkedRequest(model: unknown, options: unknown): Request {
     builder,
     options: checkedBuilderOptions(builder),
     profiles: checkedProfiles(given.shapes),
-    signal: checkedSignal(given.signal),
+    signal,
     onProgress: onProgress as Request['onProgress'],
   }
 }

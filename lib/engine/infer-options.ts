@@ -1,5 +1,5 @@
 import type { RunOptions } from '../backend/backend.js'
-import { checkedTimeout } from '../base/deadline.js'
+import { checkedTimeout } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { TensorInfos } from './arguments.js'
 import { checkedSignal, readOptions } from '../base/options.js'

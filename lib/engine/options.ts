@@ -76,6 +76,7 @@ export function checkedEngineOptions(options: unknown): OpenOptions & { readonly
   const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...gpuNames, ...laneNames], 'Engine')
   const backend = backends.find((name) => name === (given.backend ?? 'auto'))
   const { shapes, weights } = given
+  const signal = checkedSignal(given.signal)
   if (backend === undefined) throw expected(`one of ${backends.join(', ')}`, 'backend', given.backend)
   const { tensorrt, device } = checkedPlace(given)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
@@ -85,12 +86,12 @@ export function checkedEngineOptions(options: unknown): OpenOptions & { readonly
     backend,
     device,
     lanes: checkedLanes(given),
-    signal: checkedSignal(given.signal),
+    signal,
     cache: checkedCache(given.cache),
     ...checkedBuild(given),
     ...(tensorrt !== undefined && { tensorrt }),
     ...(shapes !== undefined && { shapes: shapes as NonNullable<EngineOptions['shapes']> }),
-    ...(weights !== undefined && { weights: onnxSource(weights, 'weights') }),
+    ...(weights !== undefined && !signal?.aborted && { weights: onnxSource(weights, 'weights') }),
   }
 }
 

@@ -1,5 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { type Cut, within } from '../base/cancellation.js'
+import { unaborted } from '../base/options.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import { checkedChoice, checkedNumber, checkedObject, checkedSize } from './checks.js'
 import { imageFailure, loadSharp, openImage, toImage } from './sharp.js'
@@ -48,38 +50,23 @@ export function checkedImage(image: Image, name = 'image'): Image {
 export async function readImage(source: string | Uint8Array, options: ReadImageOptions = {}): Promise<Image> {
   if (typeof source !== 'string' && !(source instanceof Uint8Array)) throw expected('a path or a Uint8Array', 'source', source)
   checkedObject(options, 'options')
-  const { signal } = options
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw expected('an AbortSignal', 'options.signal', signal)
-  signal?.throwIfAborted()
+  const signal = unaborted(options.signal, 'options.signal')
   const name = typeof source === 'string' ? source : `picture of ${source.length} bytes`
+  // sharp cannot be stopped: an aborted decoding ends unheard
+  return within({ signal }, (cut) => decode(source, name, cut))
+}
+
+async function decode(source: string | Uint8Array, name: string, cut: Cut | undefined): Promise<Image> {
   try {
-    return await unlessAborted(decode(source, name, signal), signal)
+    const sharp = await loadSharp(`read ${name}`)
+    cut?.throwIfHappened()
+    const bytes = typeof source === 'string' ? await readFile(source) : source
+    cut?.throwIfHappened()
+    if (bytes.length === 0) throw new Error('it is empty')
+    // 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble.
+    return await toImage(sharp(bytes, { failOn: 'error' }).autoOrient())
   } catch (error) {
-    signal?.throwIfAborted()
     throw imageFailure(error, `read ${name}`)
-  }
-}
-
-async function decode(source: string | Uint8Array, name: string, signal: AbortSignal | undefined): Promise<Image> {
-  const sharp = await loadSharp(`read ${name}`)
-  const bytes = typeof source === 'string' ? await readFile(source, { signal }) : source
-  if (bytes.length === 0) throw new Error('it is empty')
-  // 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble.
-  return toImage(sharp(bytes, { failOn: 'error' }).autoOrient())
-}
-
-/** sharp cannot be stopped: an aborted decoding ends unheard. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work
-  let onAbort = (): void => undefined
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
   }
 }
 

@@ -170,7 +170,7 @@ t.test('without sharp, the error says what to do', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'no-sharp-'))
   t.teardown(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
-  for (const part of ['vision', 'errors.js', 'tensor.js'])
+  for (const part of ['vision', 'base', 'errors.js', 'tensor.js'])
     await cp(new URL(`../../lib/${part}`, import.meta.url), join(folder, part), { recursive: true })
   await writeFile(
     join(folder, 'main.mjs'),
