@@ -1,20 +1,26 @@
-import type { Backend, EngineMemory, EngineStats } from './backend/backend.js'
+import type { Backend, EngineMemory, EngineStats, Results } from './backend/backend.js'
 import { type Cut, within } from './base/cancellation.js'
 import { checkedSignal, readOptions } from './base/options.js'
+import { copyInput, type GivenInput, infosByName, InputChecker, readInput } from './engine/arguments.js'
 import {
-  copyInput,
-  type GivenInput,
-  infosByName,
-  InputChecker,
-  readInput,
+  type BareInput,
+  type BareInputForOne,
+  type BareOutput,
+  checkDeclaration,
+  type Declaration,
+  type DeclaredTypes,
+  type InputRecord,
+  type SelectedOutputs,
   type TensorInfos,
+  type TensorName,
   type TensorRecord,
-} from './engine/arguments.js'
+  type TensorTypes,
+} from './engine/declaration.js'
 import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine/audit.js'
-import { type Forms, formsOf } from './engine/forms.js'
+import { Forms } from './engine/forms.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './engine/infer-options.js'
 import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
-import type { EngineOptions, LaneOptions } from './engine/options.js'
+import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
 import { inOrder, isIterable } from './engine/stream.js'
 import { warmupInputs } from './engine/warmup.js'
@@ -25,10 +31,21 @@ interface Loaded {
   readonly backend: Backend
   readonly inputs: TensorInfos
   readonly outputs: TensorInfos
-  /** Of the outputs, in the model's order. */
-  readonly names: readonly string[]
+  /** In the model's order. */
+  readonly inputNames: readonly string[]
+  readonly outputNames: readonly string[]
   readonly checker: InputChecker
   readonly forms: Forms
+}
+
+type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
+
+export interface StreamOptions<O extends TensorTypes = TensorTypes> {
+  /** How many inferences are under way at once; as many as keep all lanes busy unless given. */
+  readonly inFlight?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  /** As {@link InferOptions.outputs}. */
+  readonly outputs?: readonly TensorName<O>[] | undefined
 }
 
 /**
@@ -41,7 +58,7 @@ interface Loaded {
  *
  * An engine that has nothing to do does not keep the process alive; loading and each {@link infer} under way do.
  */
-export class Engine implements AsyncDisposable {
+export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes> implements AsyncDisposable {
   /**
    * Fulfilled when the engine is loaded. Rejected when it cannot be, with the error that each {@link infer} then gives too; nobody has to handle it here.
    * Its codes: ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_CLOSED; for ONNX on the CPU ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE; for TensorRT those
@@ -60,8 +77,10 @@ export class Engine implements AsyncDisposable {
    * or made for another TensorRT, GPU or system is refused before TensorRT sees it, as far as its header and its sidecar tell.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
-  constructor(source: EngineSource, options?: EngineOptions)
-  constructor(source: EngineSource | Opener, options?: EngineOptions) {
+  constructor(source: EngineSource, ...options: UndeclaredOptions<I, O>)
+  /** With the data types of inputs and outputs, by name, which are checked when the model is loaded: ERR_TRT_DECLARATION where it has others. */
+  constructor(source: EngineSource, options: DeclaredOptions<I, O>)
+  constructor(source: EngineSource | Opener, options?: EngineOptions & Declaration) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
     const load = (): Promise<void> => (this.#load = this.#open(opener))
     this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch((error: unknown) => {
@@ -73,8 +92,14 @@ export class Engine implements AsyncDisposable {
   }
 
   /** `new Engine(source, options)`, awaited until it is {@link ready}. */
-  static async load(source: EngineSource, options?: EngineOptions): Promise<Engine> {
-    const engine = new Engine(source, options)
+  static async load(source: EngineSource, options?: EngineOptions & Undeclared): Promise<Engine>
+  /** With the data types of inputs and outputs, by name, which are held against the model: ERR_TRT_DECLARATION where it has others. */
+  static async load<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes>(
+    source: EngineSource,
+    options: DeclaredOptions<I, O>,
+  ): Promise<Engine<I, O>>
+  static async load(source: EngineSource, options?: EngineOptions & Declaration): Promise<Engine> {
+    const engine = new Engine(source, options as EngineOptions)
     await engine.ready
     return engine
   }
@@ -83,7 +108,12 @@ export class Engine implements AsyncDisposable {
    * Lanes of one's own on an engine that {@link share} gave a token for: the weights are there once. It goes on when the others close.
    * @throws TensorRTError (as a rejection) ERR_TRT_TOKEN, and as {@link load}
    */
-  static async attach(token: EngineToken, options?: LaneOptions & { readonly signal?: AbortSignal | undefined }): Promise<Engine> {
+  static async attach(token: EngineToken, options?: AttachOptions & Undeclared): Promise<Engine>
+  static async attach<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes>(
+    token: EngineToken,
+    options: AttachOptions & DeclaredTypes<I, O>,
+  ): Promise<Engine<I, O>>
+  static async attach(token: EngineToken, options?: AttachOptions & Declaration): Promise<Engine> {
     const opener = attacherOf(token, options)
     const engine = new Engine(opener as unknown as EngineSource)
     await engine.ready
@@ -94,23 +124,32 @@ export class Engine implements AsyncDisposable {
     const { signal } = this.#loading
     const backend = await opener.open(signal)
     if (signal.aborted) return backend.close()
-    const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
-    const names = backend.outputs.map(({ name }) => name)
-    const checker = new InputChecker(
-      inputs,
-      backend.inputs.map(({ name }) => name),
-    )
-    this.#loaded = { backend, inputs, outputs, names, checker, forms: formsOf(names) }
+    try {
+      this.#loaded = loadedOf(backend, opener.declaration)
+    } catch (error) {
+      await backend.close()
+      throw error
+    }
   }
 
   /** What the model takes, by name; frozen. @throws TensorRTError ERR_TRT_NOT_READY before {@link ready}, and what `ready` was rejected with */
-  get inputs(): TensorInfos {
-    return this.#known().inputs
+  get inputs(): TensorInfos<I> {
+    return this.#known().inputs as TensorInfos<I>
   }
 
   /** What the model gives, by name; frozen. @throws TensorRTError as {@link inputs} */
-  get outputs(): TensorInfos {
-    return this.#known().outputs
+  get outputs(): TensorInfos<O> {
+    return this.#known().outputs as TensorInfos<O>
+  }
+
+  /** The names of the inputs, in the model's order, which {@link inputs} loses for names like "7". @throws TensorRTError as {@link inputs} */
+  get inputNames(): readonly TensorName<I>[] {
+    return this.#known().inputNames
+  }
+
+  /** The names of the outputs, in the model's order. @throws TensorRTError as {@link inputs} */
+  get outputNames(): readonly TensorName<O>[] {
+    return this.#known().outputNames
   }
 
   /** What runs the model. @throws TensorRTError as {@link inputs} */
@@ -130,17 +169,21 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Runs the model: a record of Tensors in, a record of Tensors out, keyed by name. A model with one input takes the bare Tensor too, and then a model with one
-   * output gives a bare Tensor. The data is copied before this returns, so the caller may reuse its arrays at once; that of tensors made by {@link allocate} is
+   * Runs the model: a record of Tensors in, a record of Tensors out, keyed by name. A bare Tensor in gives a bare Tensor out: for a model with one input, and one
+   * output or one that `outputs` names. The data is copied before this returns, so the caller may reuse its arrays at once; that of tensors made by {@link allocate} is
    * not, and is to be left alone until the promise settles. Called before {@link ready} it waits.
    * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_MISSING_INPUT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED,
    * ERR_TRT_BUFFER_IN_USE, ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_execution_context.html enqueueV3
    */
-  infer(inputs: Readonly<Record<string, Tensor>>, options?: InferOptions): Promise<TensorRecord>
-  /** With a bare Tensor. For a model with several outputs: `engine.infer<TensorRecord>(tensor)`. */
-  infer<R extends Tensor | TensorRecord = Tensor>(input: Tensor, options?: InferOptions): Promise<R>
-  infer(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferOptions): Promise<Tensor | TensorRecord> {
+  infer<const W extends readonly TensorName<O>[] | undefined = undefined>(
+    inputs: InputRecord<I>,
+    options?: InferOptions<O> & { readonly outputs?: W },
+  ): Promise<SelectedOutputs<O, W>>
+  infer<N extends TensorName<O>>(input: BareInput<I>, options: InferOptions<O> & { readonly outputs: readonly [N] }): Promise<Tensor<O[N]>>
+  infer(input: BareInputForOne<I, O>, options?: InferOptions<O> & { readonly outputs?: undefined }): Promise<BareOutput<O>>
+  infer(input: BareInput<I> | InputRecord<I>, options?: InferOptions<O>): Promise<Tensor | TensorRecord>
+  infer(input: unknown, options?: unknown): Promise<never> {
     try {
       const given = readInferOptions(options, 'infer')
       // before the input is read: a signal that is aborted already costs nothing
@@ -148,10 +191,14 @@ export class Engine implements AsyncDisposable {
       if (given?.signal?.aborted) return Promise.reject(given.signal.reason)
       const tensors = readInput(input)
       this.#refuseIfOver()
-      if (given === undefined && this.#loaded !== undefined) return this.#run(this.#loaded, tensors, given, undefined)
-      return within(given ?? {}, (cut) =>
-        this.#loaded ? this.#run(this.#loaded, tensors, given, cut) : this.#runWhenReady(tensors, given, cut),
-      )
+      const { signal, timeoutMs } = given ?? {}
+      const run =
+        given === undefined && this.#loaded !== undefined
+          ? this.#run(this.#loaded, tensors, given, undefined)
+          : within({ signal, timeoutMs }, (cut) =>
+              this.#loaded ? this.#run(this.#loaded, tensors, given, cut) : this.#runWhenReady(tensors, given, cut),
+            )
+      return run as Promise<never> // what it is of, the overloads say
     } catch (error) {
       return rejected(error)
     }
@@ -166,11 +213,10 @@ export class Engine implements AsyncDisposable {
   }
 
   #run(loaded: Loaded, input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<Tensor | TensorRecord> {
-    const { backend, checker, forms, outputs, names } = loaded
-    const finish = Tensor.is(input) ? forms.bare : forms.record
+    const { backend, checker, forms } = loaded
     const inputs = checker.check(input)
-    const run =
-      options === undefined && cut === undefined ? undefined : { ...(options && runOptions(options, outputs, names, inputs)), cut }
+    const finish: (results: Results) => Tensor | TensorRecord = Tensor.is(input) ? forms.bare(options?.outputs) : forms.record
+    const run = options === undefined && cut === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), cut }
     return backend.run(inputs, run, finish)
   }
 
@@ -178,37 +224,58 @@ export class Engine implements AsyncDisposable {
    * The same on the calling thread, which it blocks: for scripts, and for the lowest latency. It borrows a lane that is idle, or waits for one.
    * @throws TensorRTError as {@link infer}, ERR_TRT_NOT_READY before {@link ready}, and ERR_TRT_UNSUPPORTED on the CPU backend
    */
-  inferSync(inputs: Readonly<Record<string, Tensor>>, options?: InferSyncOptions): TensorRecord
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller's word for what the model gives, as with infer
-  inferSync<R extends Tensor | TensorRecord = Tensor>(input: Tensor, options?: InferSyncOptions): R
-  inferSync(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferSyncOptions): Tensor | TensorRecord {
+  inferSync<const W extends readonly TensorName<O>[] | undefined = undefined>(
+    inputs: InputRecord<I>,
+    options?: InferSyncOptions<O> & { readonly outputs?: W },
+  ): SelectedOutputs<O, W>
+  inferSync<N extends TensorName<O>>(input: BareInput<I>, options: InferSyncOptions<O> & { readonly outputs: readonly [N] }): Tensor<O[N]>
+  inferSync(input: BareInputForOne<I, O>, options?: InferSyncOptions<O> & { readonly outputs?: undefined }): BareOutput<O>
+  inferSync(input: BareInput<I> | InputRecord<I>, options?: InferSyncOptions<O>): Tensor | TensorRecord
+  inferSync(input: unknown, options?: unknown): never {
+    return this.#inferSync(input, options) as never
+  }
+
+  #inferSync(input: unknown, options: unknown): Tensor | TensorRecord {
     const given = readInferOptions(options, 'inferSync')
     const tensors = readInput(input)
     this.#refuseIfOver()
-    const { backend, checker, forms, outputs, names } = this.#known()
+    const loaded = this.#known()
+    const { backend, checker, forms } = loaded
     if (backend.runSync === undefined) throw onlyOnGpu('inferSync()')
     const checked = checker.check(tensors)
-    const results = backend.runSync(checked, given && runOptions(given, outputs, names, checked))
-    return (Tensor.is(tensors) ? forms.bare : forms.record)(results)
+    const finish = Tensor.is(tensors) ? forms.bare(given?.outputs) : forms.record
+    return finish(backend.runSync(checked, given === undefined ? forms.defaults : runOptions(given, loaded, checked)))
   }
 
   /**
    * Runs the model on what an iterable gives, and gives the results in the same order; `inFlight` of them are under way at once (by default as many as keep all
    * lanes busy). Ends with the first error.
    */
-  async *stream<I extends Tensor | Readonly<Record<string, Tensor>>>(
-    inputs: AsyncIterable<I> | Iterable<I>,
-    options?: { readonly inFlight?: number | undefined; readonly signal?: AbortSignal | undefined },
-  ): AsyncGenerator<I extends Tensor ? Tensor : TensorRecord, void, undefined> {
-    const { inFlight, signal } = readOptions(options, ['inFlight', 'signal'], 'stream')
+  stream<const W extends readonly TensorName<O>[] | undefined = undefined>(
+    inputs: AnyIterable<InputRecord<I>>,
+    options?: StreamOptions<O> & { readonly outputs?: W },
+  ): AsyncGenerator<SelectedOutputs<O, W>, void, undefined>
+  stream<N extends TensorName<O>>(
+    inputs: AnyIterable<BareInput<I>>,
+    options: StreamOptions<O> & { readonly outputs: readonly [N] },
+  ): AsyncGenerator<Tensor<O[N]>, void, undefined>
+  stream(
+    inputs: AnyIterable<BareInputForOne<I, O>>,
+    options?: StreamOptions<O> & { readonly outputs?: undefined },
+  ): AsyncGenerator<BareOutput<O>, void, undefined>
+  stream(inputs: AnyIterable<unknown>, options?: unknown): AsyncGenerator<never, void, undefined> {
+    return this.#stream(inputs, options) as AsyncGenerator<never, void, undefined>
+  }
+
+  async *#stream(inputs: AnyIterable<unknown>, options: unknown): AsyncGenerator<Tensor | TensorRecord, void, undefined> {
+    const { inFlight, signal, outputs } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
     if (inFlight !== undefined && !(Number.isInteger(inFlight) && (inFlight as number) > 0))
       throw expected('a number from 1', 'inFlight', inFlight)
     await this.ready
     const most = (inFlight as number | undefined) ?? this.#known().backend.concurrency ?? 2
-    const limits = signal === undefined ? undefined : { signal: checkedSignal(signal) }
-    type Result = I extends Tensor ? Tensor : TensorRecord
-    yield* inOrder<I, Result>(inputs, most, (input) => this.infer<Result>(input as Tensor, limits))
+    const each = { signal: checkedSignal(signal), outputs }
+    yield* inOrder(inputs, most, (input) => this.infer(input as InputRecord<I>, each as InferOptions<O>) as Promise<Tensor | TensorRecord>)
   }
 
   /**
@@ -225,7 +292,7 @@ export class Engine implements AsyncDisposable {
     for (const zeros of warmupInputs(inputs)) {
       // in rounds, so that no queue is too short for it
       for (let i = 0; i < (iterations as number); i++)
-        await Promise.all(Array.from({ length: backend.concurrency ?? 1 }, () => this.infer(zeros, limits)))
+        await Promise.all(Array.from({ length: backend.concurrency ?? 1 }, () => this.infer(zeros as InputRecord<I>, limits)))
     }
   }
 
@@ -234,6 +301,10 @@ export class Engine implements AsyncDisposable {
    * transferred to another thread. On the CPU backend it is ordinary memory.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY, ERR_TRT_CLOSED
    */
+  allocate<N extends TensorName<I> | TensorName<O>>(
+    name: N,
+    shape: readonly number[],
+  ): Tensor<N extends TensorName<I> ? I[N] : N extends TensorName<O> ? O[N] : never>
   allocate(name: string, shape: readonly number[]): Tensor {
     this.#refuseIfOver()
     const { backend, inputs, outputs } = this.#known()
@@ -318,6 +389,17 @@ export class Engine implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+}
+
+/** @throws TensorRTError ERR_TRT_DECLARATION */
+function loadedOf(backend: Backend, declaration: Declaration): Loaded {
+  checkDeclaration(declaration, backend)
+  const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
+  const inputNames = Object.freeze(backend.inputs.map(({ name }) => name))
+  const outputNames = Object.freeze(backend.outputs.map(({ name }) => name))
+  const checker = new InputChecker(inputs, inputNames)
+  const declared = declaration.outputs && Object.keys(declaration.outputs)
+  return { backend, inputs, outputs, inputNames, outputNames, checker, forms: new Forms(outputNames, inputNames, declared) }
 }
 
 function closed(): TensorRTError {

@@ -6,6 +6,7 @@ export const errorCodes = {
   ERR_TRT_DTYPE: 'a tensor has another data type than the model wants',
   ERR_TRT_SHAPE: 'a shape does not fit the tensor, the model or its optimization profiles',
   ERR_TRT_DETACHED: 'a buffer was transferred away or resized below its tensor',
+  ERR_TRT_DECLARATION: 'the inputs or outputs that were declared for an engine are not those of the model',
   ERR_TRT_SHAPES_REQUIRED: 'an input is dynamic and no min/opt/max shapes were given',
   ERR_TRT_NOT_READY: 'the engine has not finished loading',
   ERR_TRT_CLOSED: 'the engine or builder is closed',

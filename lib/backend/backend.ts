@@ -10,9 +10,9 @@ export interface ProfileShapes {
 }
 
 /** What a model says of one of its inputs or outputs. */
-export interface TensorInfo {
+export interface TensorInfo<D extends DType = DType> {
   readonly name: string
-  readonly dtype: DType
+  readonly dtype: D
   /** -1 where the size is known only at run time. */
   readonly shape: readonly number[]
   /** One entry per optimization profile; empty for outputs, for static inputs and on the CPU backend. */

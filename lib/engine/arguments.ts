@@ -1,12 +1,7 @@
 import type { ProfileShapes, TensorInfo } from '../backend/backend.js'
-import { expected, TensorRTError } from '../errors.js'
-import { byteSize, Tensor } from '../tensor.js'
-
-/** Tensors by name. Records of this package have no prototype, so that every name is just a name. */
-export type TensorRecord = Record<string, Tensor>
-
-/** What is known of a model's inputs or outputs, by name. */
-export type TensorInfos = Readonly<Record<string, TensorInfo>>
+import { TensorRTError } from '../errors.js'
+import { byteSize, expectedTensor, isTensorLike, Tensor } from '../tensor.js'
+import type { TensorInfos } from './declaration.js'
 
 /** A frozen copy, keyed by name. Its order need not be the model's: JavaScript puts names like "7" first. */
 export function infosByName(infos: readonly TensorInfo[]): TensorInfos {
@@ -26,15 +21,15 @@ export type GivenInput = Tensor | ReadonlyMap<string, Tensor>
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function readInput(input: unknown): GivenInput {
   if (Tensor.is(input)) return input
-  if (typeof input !== 'object' || input === null || Array.isArray(input) || ArrayBuffer.isView(input)) {
-    throw expected('a Tensor or a record of Tensors', 'the input of infer', input)
+  if (typeof input !== 'object' || input === null || Array.isArray(input) || ArrayBuffer.isView(input) || isTensorLike(input)) {
+    throw expectedTensor('a Tensor or a record of Tensors', 'the input of infer', input)
   }
   const values = Object.keys(input).map((name) => [name, (input as Record<string, unknown>)[name]] as const)
   return new Map(values.map(([name, value]) => [name, checkedTensor(value, `input ${JSON.stringify(name)}`)]))
 }
 
 function checkedTensor(value: unknown, label: string): Tensor {
-  if (!Tensor.is(value)) throw expected('a Tensor', label, value)
+  if (!Tensor.is(value)) throw expectedTensor('a Tensor', label, value)
   return value
 }
 
@@ -48,7 +43,7 @@ function checkAttached(tensor: Tensor, label: string): void {
 
 /** The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED */
 export function copyInput(given: GivenInput): GivenInput {
-  if (given instanceof Tensor) return copyTensor(given, 'the input')
+  if (Tensor.is(given)) return copyTensor(given, 'the input')
   return new Map(Array.from(given, ([name, tensor]) => [name, copyTensor(tensor, `input ${JSON.stringify(name)}`)]))
 }
 

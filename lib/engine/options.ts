@@ -4,6 +4,7 @@ import { type BuilderOptions, checkedBuilderOptions } from '../building/options.
 import type { Shapes } from '../building/shapes.js'
 import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
 import { expected } from '../errors.js'
+import { checkedDeclaration, type Declaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
 import type { EngineBuilderOptions, OpenOptions } from './opening.js'
 import { checkedPlace, checkedSignal, isWhole, plainCopy, readOptions } from '../base/options.js'
 import { type ModelSource, onnxSource } from '../base/source.js'
@@ -66,14 +67,35 @@ export interface EngineOptions extends LaneOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** The options of an engine of which nothing is declared. */
+export interface Undeclared {
+  readonly inputs?: undefined
+  readonly outputs?: undefined
+}
+
+/** The same for `new Engine`, where type arguments without a declaration are refused: nobody would check them. */
+export type UndeclaredOptions<I extends TensorTypes, O extends TensorTypes> = string extends keyof I & keyof O
+  ? [options?: EngineOptions & Undeclared]
+  : [options: never]
+
+export type DeclaredOptions<I extends TensorTypes, O extends TensorTypes> = EngineOptions & DeclaredTypes<I, O>
+
+/** How an engine that was shared is attached to. */
+export interface AttachOptions extends LaneOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
 const backends = ['auto', 'tensorrt', 'cpu'] as const
 const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'] as const
 const gpuNames = ['builder', 'cache', 'onProgress', 'weights'] as const
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedEngineOptions(options: unknown): OpenOptions & { readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...gpuNames, ...laneNames], 'Engine')
+export function checkedEngineOptions(
+  options: unknown,
+): OpenOptions & { readonly signal: AbortSignal | undefined; readonly declaration: Declaration } {
+  const known = ['backend', 'device', 'tensorrt', 'shapes', 'signal', 'inputs', 'outputs', ...gpuNames, ...laneNames] as const
+  const given = readOptions(options, known, 'Engine')
   const backend = backends.find((name) => name === (given.backend ?? 'auto'))
   const { shapes, weights } = given
   const signal = checkedSignal(given.signal)
@@ -87,6 +109,7 @@ export function checkedEngineOptions(options: unknown): OpenOptions & { readonly
     device,
     lanes: checkedLanes(given),
     signal,
+    declaration: checkedDeclaration(given),
     cache: checkedCache(given.cache),
     ...checkedBuild(given),
     ...(tensorrt !== undefined && { tensorrt }),
@@ -113,9 +136,13 @@ function checkedBuilder(builder: unknown): EngineBuilderOptions {
 }
 
 /** The options of attach(), which has an engine already. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedAttachOptions(options: unknown): { readonly lanes: NativeSessionOptions; readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['signal', ...laneNames], 'Engine.attach')
-  return { lanes: checkedLanes(given), signal: checkedSignal(given.signal) }
+export function checkedAttachOptions(options: unknown): {
+  readonly lanes: NativeSessionOptions
+  readonly signal: AbortSignal | undefined
+  readonly declaration: Declaration
+} {
+  const given = readOptions(options, ['signal', 'inputs', 'outputs', ...laneNames], 'Engine.attach')
+  return { lanes: checkedLanes(given), signal: checkedSignal(given.signal), declaration: checkedDeclaration(given) }
 }
 
 function checkedLanes({

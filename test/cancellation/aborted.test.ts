@@ -4,7 +4,7 @@ import { getEventListeners } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
 import { withFileLock } from '../../lib/base/file-lock.js'
-import { Builder, Engine, EngineCache, Plan, Refitter, Tensor } from '../../lib/index.js'
+import { Builder, Engine, EngineCache, Plan, Refitter } from '../../lib/index.js'
 import { readImage } from '../../lib/vision/index.js'
 import { identity } from '../engine/models.js'
 import { families, load, planOf, rowsPlan } from '../lanes/rig.js'
@@ -19,7 +19,7 @@ const untouched = (what: string): never => {
 /** No model, no path, no tensor: whoever looks at it complains. */
 const wrong = 7 as never
 /** Inputs that must not be read. */
-const unread = new Proxy({} as Record<string, Tensor>, { ownKeys: () => untouched('the input'), get: () => untouched('the input') })
+const unread = new Proxy({}, { ownKeys: () => untouched('the input'), get: () => untouched('the input') })
 
 const engines = { [family.name]: await load(family, rowsPlan()), CPU: await Engine.load(identity(), cpu) }
 const builder = new Builder({ tensorrt })

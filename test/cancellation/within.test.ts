@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import t from 'tap'
-import { Cut, onAbort, within } from '../../lib/base/cancellation.js'
+import type { Cut } from '../../lib/base/cancellation.js'
+import { onAbort, within } from '../../lib/base/cancellation.js'
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
 const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
