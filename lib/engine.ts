@@ -1,6 +1,6 @@
 import type { Backend, EngineMemory, EngineStats, Results } from './backend/backend.js'
 import { type Cut, within } from './base/cancellation.js'
-import { checkedSignal, readOptions } from './base/options.js'
+import { checkedSignal, readOptions, unaborted } from './base/options.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput } from './engine/arguments.js'
 import {
   type BareInput,
@@ -248,8 +248,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Runs the model on what an iterable gives, and gives the results in the same order; `inFlight` of them are under way at once (by default as many as keep all
-   * lanes busy). Ends with the first error.
+   * Runs the model on what an iterable gives, and gives the results in the same order, each as soon as it and those before it are there; `inFlight` of them are under
+   * way at once (by default as many as keep all lanes busy), those that were not taken yet among them. Ends at once with the first error, whichever input it is
+   * of, and with an abort: what is under way is cancelled, and the iterator is told to return. A loop that is left early waits for that, a second at most.
    */
   stream<const W extends readonly TensorName<O>[] | undefined = undefined>(
     inputs: AnyIterable<InputRecord<I>>,
@@ -268,14 +269,16 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   async *#stream(inputs: AnyIterable<unknown>, options: unknown): AsyncGenerator<Tensor | TensorRecord, void, undefined> {
-    const { inFlight, signal, outputs } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
+    const { inFlight, outputs, ...given } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
+    const signal = unaborted(given.signal)
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
     if (inFlight !== undefined && !(Number.isInteger(inFlight) && (inFlight as number) > 0))
       throw expected('a number from 1', 'inFlight', inFlight)
-    await this.ready
+    await within({ signal }, () => this.ready)
     const most = (inFlight as number | undefined) ?? this.#known().backend.concurrency ?? 2
-    const each = { signal: checkedSignal(signal), outputs }
-    yield* inOrder(inputs, most, (input) => this.infer(input as InputRecord<I>, each as InferOptions<O>) as Promise<Tensor | TensorRecord>)
+    const run = (input: unknown, cancelled: AbortSignal): Promise<Tensor | TensorRecord> =>
+      this.infer(input as InputRecord<I>, { signal: cancelled, outputs } as InferOptions<O>) as Promise<Tensor | TensorRecord>
+    yield* inOrder(inputs, { most, signal, run })
   }
 
   /**
