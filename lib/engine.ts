@@ -1,6 +1,6 @@
 import type { Backend, EngineMemory, EngineStats, Results } from './backend/backend.js'
 import { type Cut, within } from './base/cancellation.js'
-import { checkedSignal, readOptions, unaborted } from './base/options.js'
+import { isWhole, readOptions, unaborted } from './base/options.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput } from './engine/arguments.js'
 import {
   type BareInput,
@@ -23,7 +23,7 @@ import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.
 import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
 import { inOrder, isIterable } from './engine/stream.js'
-import { warmupInputs } from './engine/warmup.js'
+import { warmUp } from './engine/warmup.js'
 import { expected, TensorRTError } from './errors.js'
 import { byteSize, checkedShape, Tensor } from './tensor.js'
 
@@ -272,31 +272,26 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const { inFlight, outputs, ...given } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
     const signal = unaborted(given.signal)
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
-    if (inFlight !== undefined && !(Number.isInteger(inFlight) && (inFlight as number) > 0))
-      throw expected('a number from 1', 'inFlight', inFlight)
+    if (inFlight !== undefined && !isWhole(inFlight, 1, Number.MAX_SAFE_INTEGER)) throw expected('a number from 1', 'inFlight', inFlight)
     await within({ signal }, () => this.ready)
-    const most = (inFlight as number | undefined) ?? this.#known().backend.concurrency ?? 2
+    const most = inFlight ?? this.#known().backend.concurrency ?? 2
     const run = (input: unknown, cancelled: AbortSignal): Promise<Tensor | TensorRecord> =>
       this.infer(input as InputRecord<I>, { signal: cancelled, outputs } as InferOptions<O>) as Promise<Tensor | TensorRecord>
     yield* inOrder(inputs, { most, signal, run })
   }
 
   /**
-   * Runs zeros of every profile's best shape (of the static shape where there is none) until memory is allocated and CUDA graphs are captured on all lanes.
+   * Runs zeros of every profile's best shape (of the static shape where there is none) until memory is allocated and CUDA graphs are captured on all lanes; never more at
+   * once than the lanes have memory for.
    * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic input are not known
    */
   async warmup(options?: { readonly iterations?: number | undefined; readonly signal?: AbortSignal | undefined }): Promise<void> {
-    const { iterations = 4, signal } = readOptions(options, ['iterations', 'signal'], 'warmup')
-    if (!(Number.isInteger(iterations) && (iterations as number) > 0 && (iterations as number) <= 10_000))
-      throw expected('a number from 1 to 10000', 'iterations', iterations)
-    await this.ready
+    const { iterations = 4, ...given } = readOptions(options, ['iterations', 'signal'], 'warmup')
+    const signal = unaborted(given.signal)
+    if (!isWhole(iterations, 1, 10_000)) throw expected('a number from 1 to 10000', 'iterations', iterations)
+    await within({ signal }, () => this.ready)
     const { inputs, backend } = this.#known()
-    const limits = { signal: checkedSignal(signal) }
-    for (const zeros of warmupInputs(inputs)) {
-      // in rounds, so that no queue is too short for it
-      for (let i = 0; i < (iterations as number); i++)
-        await Promise.all(Array.from({ length: backend.concurrency ?? 1 }, () => this.infer(zeros as InputRecord<I>, limits)))
-    }
+    await warmUp(inputs, backend, iterations, (zeros) => this.infer(zeros as InputRecord<I>, { signal }))
   }
 
   /**

@@ -101,4 +101,8 @@ export interface Backend {
   readonly precisions?: readonly string[]
   /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */
   readonly concurrency?: number
+  /** How many batches the lanes have memory for. */
+  readonly batches?: number
+  /** The most rows of a batch; nothing where requests are not merged. */
+  readonly maxBatch?: number | undefined
 }

@@ -78,6 +78,8 @@ class TensorRTBackend implements Backend {
   readonly inputs: Backend['inputs']
   readonly outputs: Backend['outputs']
   readonly concurrency: number
+  readonly batches: number
+  readonly maxBatch: number | undefined
   readonly precisions: readonly string[]
   readonly #engine: NativeEngine
   /** Audits under way, the aborted ones too, until nothing of them runs. */
@@ -89,7 +91,9 @@ class TensorRTBackend implements Backend {
     this.inputs = engine.inputs
     this.outputs = engine.outputs
     this.description = `${engine.library} on GPU ${engine.device}`
-    this.concurrency = Math.min(lanes * slots * (batching?.maxBatch ?? 1), maxQueue)
+    this.batches = lanes * slots
+    this.maxBatch = batching?.maxBatch
+    this.concurrency = Math.min(this.batches * (this.maxBatch ?? 1), maxQueue)
   }
 
   run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {

@@ -52,6 +52,8 @@ const operations: Record<string, Operation> = {
 }
 for (const [name, engine] of Object.entries(engines)) {
   operations[`infer, ${name}`] = (signal) => engine.infer(unread, { signal, timeoutMs: 5 })
+  operations[`stream, ${name}`] = (signal) => engine.stream(wrong, { signal, inFlight: 2 }).next()
+  operations[`warmup, ${name}`] = (signal) => engine.warmup({ signal })
   operations[`audit, ${name}`] = (signal) => engine.audit({ signal })
 }
 const young = new Engine(identity(), cpu)
