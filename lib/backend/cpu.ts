@@ -136,6 +136,12 @@ class Session {
   }
 }
 
+/**
+ * Ends the worker of an engine that was dropped without close(): its thread would keep it for ever. A call that is under way holds its backend, so that nothing is
+ * ended that somebody waits for.
+ */
+const dropped = new FinalizationRegistry<Session>((session) => void session.close())
+
 class CpuBackend implements Backend {
   readonly kind = 'cpu'
   readonly description: string
@@ -148,6 +154,7 @@ class CpuBackend implements Backend {
     this.inputs = inputs
     this.outputs = outputs
     this.#session = session
+    dropped.register(this, session)
   }
 
   async run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
