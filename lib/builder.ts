@@ -4,9 +4,10 @@ import { IsolatedBuilds } from './building/isolated.js'
 import { type NetworkAudit, networkAudit } from './building/audit.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
-import { expected, TensorRTError } from './errors.js'
+import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
-import { checkedSignal, readOptions } from './base/options.js'
+import { checkedListener, checkedSignal } from './base/checks.js'
+import { type Abortable, checkedAbort, readOptions } from './base/options.js'
 import { type BuildInfo, builtPlan, type Plan } from './plan.js'
 
 export interface BuildOptions {
@@ -52,14 +53,13 @@ export class Builder implements AsyncDisposable {
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
     const signal = checkedSignal(given.signal)
-    if (given.onProgress !== undefined && typeof given.onProgress !== 'function')
-      throw expected('a function', 'onProgress', given.onProgress)
+    const onProgress = checkedListener<ProgressListener>(given.onProgress, 'onProgress')
     const profiles = checkedProfiles(given.shapes)
     const source = checkedSource(model)
     signal?.throwIfAborted()
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
     const request = { ...this.#options, profiles, ...(typeof source === 'string' ? { path: source } : { model: source }) }
-    const { result, ended } = this.#build(request, given.onProgress as ProgressListener | undefined, signal)
+    const { result, ended } = this.#build(request, onProgress, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
     return builtPlan(await result, profiles)
@@ -72,8 +72,8 @@ export class Builder implements AsyncDisposable {
    * ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CRASH, ERR_TRT_CLOSED
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_network_definition.html getLayer
    */
-  async audit(model: ModelSource, options?: { readonly signal?: AbortSignal | undefined }): Promise<NetworkAudit> {
-    const signal = checkedSignal(readOptions(options, ['signal'], 'audit').signal)
+  async audit(model: ModelSource, options?: Abortable): Promise<NetworkAudit> {
+    const signal = checkedAbort(options, 'audit')
     const source = checkedSource(model)
     signal?.throwIfAborted()
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')

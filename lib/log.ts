@@ -1,4 +1,5 @@
 import { fromNative, loadAddon } from './backend/native.js'
+import { checkedChoice } from './base/checks.js'
 import { expected } from './errors.js'
 
 /** TensorRT's severities, worst first. */
@@ -19,8 +20,7 @@ export interface LogLine {
  */
 export function onLog(listener: (line: LogLine) => void, level: LogLevel = 'warning'): () => void {
   if (typeof listener !== 'function') throw expected('a function', 'listener', listener)
-  const rank = logLevels.indexOf(level)
-  if (rank < 0) throw expected(`one of ${logLevels.join(', ')}`, 'level', level)
+  const rank = logLevels.indexOf(checkedChoice(level, 'level', logLevels))
   try {
     let over = false
     const unsubscribe = loadAddon().subscribeLog(rank, (severity, text) => {

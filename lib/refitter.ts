@@ -3,7 +3,8 @@ import { within } from './base/deadline.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
 import { openModel } from './engine/source.js'
-import { type Abortable, checkedAbort, checkedPlace, checkedSignal, readOptions } from './base/options.js'
+import { checkedBoolean, checkedSignal, checkedText } from './base/checks.js'
+import { type Abortable, checkedAbort, checkedPlace, readOptions } from './base/options.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin } from './plan/origin.js'
 import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
@@ -83,7 +84,7 @@ export class Refitter implements AsyncDisposable {
    */
   async set(name: string, tensor: Tensor, options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'set')
-    if (typeof name !== 'string' || name === '') throw expected('a name', 'name', name)
+    checkedText(name, 'name', 'a name')
     if (!Tensor.is(tensor)) throw expected('a Tensor', `the weights ${JSON.stringify(name)}`, tensor)
     const bytes = bytesOf(tensor, name)
     return this.#run(signal, ({ refitter }) => refitter.set(name, tensor.dtype, tensor.size, bytes))
@@ -108,9 +109,9 @@ export class Refitter implements AsyncDisposable {
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_cuda_engine.html serializeWithConfig
    */
   async refit(options?: RefitOptions): Promise<Plan> {
-    const { signal, refittable = false } = readOptions(options, ['signal', 'refittable'], 'refit')
-    if (typeof refittable !== 'boolean') throw expected('true or false', 'refittable', refittable)
-    return this.#run(signal, async ({ refitter, info }) => {
+    const given = readOptions(options, ['signal', 'refittable'], 'refit')
+    const refittable = checkedBoolean(given.refittable === undefined ? false : given.refittable, 'refittable')
+    return this.#run(checkedSignal(given.signal), async ({ refitter, info }) => {
       const { plan, ...built } = await refitter.refit(refittable)
       return planOf(new Uint8Array(plan), Object.freeze({ ...info, ...built }))
     })
@@ -132,8 +133,7 @@ export class Refitter implements AsyncDisposable {
   }
 
   /** Runs after what was asked for before; not at all when the signal came first. */
-  async #run<T>(given: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
-    const signal = checkedSignal(given)
+  async #run<T>(signal: AbortSignal | undefined, work: (opened: Opened) => Promise<T>): Promise<T> {
     signal?.throwIfAborted()
     if (this.#closing) throw new TensorRTError('ERR_TRT_CLOSED', 'The refitter is closed')
     const before = this.#last

@@ -5,9 +5,11 @@
 import { createRequire } from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
 import type * as Runtime from 'onnxruntime-node'
-import type { ErrorCode } from '../errors.js'
+import { toWire, type WireError } from '../base/wire.js'
+import { lacking } from '../base/remedies.js'
+import { TensorRTError } from '../errors.js'
 import { copiedBytes, type DType, elementCount, isDType, Tensor } from '../tensor.js'
-import type { TensorInfo } from './backend.js'
+import type { ModelTensor, UnsupportedTensor } from './backend.js'
 import { enterNative, leaveNative, newGuard } from './native-guard.js'
 
 /** What the worker is started with. */
@@ -25,35 +27,27 @@ export interface WireTensor {
   readonly bytes: ArrayBuffer
 }
 
-export interface WireError {
-  readonly code: ErrorCode
-  readonly message: string
-  readonly cause?: unknown
-}
-
-export type Request = { readonly type: 'run'; readonly id: number; readonly inputs: readonly WireTensor[] } | { readonly type: 'close' }
+export type Request =
+  | { readonly type: 'run'; readonly id: number; readonly inputs: readonly WireTensor[]; readonly wanted: readonly string[] }
+  | { readonly type: 'close' }
 
 export type Reply =
-  | { readonly type: 'ready'; readonly description: string; readonly inputs: TensorInfo[]; readonly outputs: TensorInfo[] }
+  | {
+      readonly type: 'ready'
+      readonly description: string
+      readonly inputs: ModelTensor[]
+      readonly outputs: ModelTensor[]
+      readonly unsupported: UnsupportedTensor[]
+    }
   | { readonly type: 'failed'; readonly error: WireError }
   | { readonly type: 'result'; readonly id: number; readonly outputs: WireTensor[] }
   | { readonly type: 'error'; readonly id: number; readonly error: WireError }
 
 type OnnxRuntime = typeof Runtime
 
-/** An error for the other side of the port, where it becomes a TensorRTError. */
-class WorkerError extends Error {
-  readonly code: ErrorCode
-
-  constructor(code: ErrorCode, message: string, cause?: unknown) {
-    super(message, { cause })
-    this.code = code
-  }
-}
-
-function toWire(error: unknown, fallback: ErrorCode): WireError {
-  if (error instanceof WorkerError) return { code: error.code, message: error.message, cause: error.cause }
-  return { code: fallback, message: textOf(error), cause: error }
+/** What onnxruntime throws has no code. */
+function failure(error: unknown): WireError {
+  return toWire(error instanceof TensorRTError ? error : new TensorRTError('ERR_TRT_EXECUTION', textOf(error), { cause: error }))
 }
 
 function textOf(error: unknown): string {
@@ -67,7 +61,9 @@ function loadRuntime(path: string): OnnxRuntime {
     runtime.env.logLevel = 'fatal'
     return runtime
   } catch (error) {
-    throw new WorkerError('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, error)
+    throw lacking('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, {
+      cause: error,
+    })
   }
 }
 
@@ -78,23 +74,36 @@ async function openSession(runtime: OnnxRuntime, model: Uint8Array | string): Pr
       ? runtime.InferenceSession.create(model, options)
       : runtime.InferenceSession.create(model, options))
   } catch (error) {
-    if (/^Unsupported data type/.test(textOf(error)))
-      throw unsupported('a tensor of a data type that onnxruntime-node does not have', error)
-    throw new WorkerError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, error)
+    if (/^Unsupported data type/.test(textOf(error))) throw unsupported(await unknownTensor(model), error)
+    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, { cause: error })
   }
 }
 
-function unsupported(what: string, cause?: unknown): WorkerError {
-  return new WorkerError('ERR_TRT_DTYPE', `The CPU backend cannot run this model: it has ${what}`, cause)
+function unsupported(what: string, cause?: unknown): TensorRTError {
+  return new TensorRTError('ERR_TRT_DTYPE', `The CPU backend cannot run this model: it has ${what}`, cause === undefined ? {} : { cause })
 }
 
-function infoOf(metadata: Runtime.InferenceSession.ValueMetadata): TensorInfo {
+/** Which tensor onnxruntime-node has no data type for; it does not say. */
+async function unknownTensor(model: Uint8Array | string): Promise<string> {
+  const { modelInfo, readModel } = await import('../onnx/index.js')
+  const { inputs, outputs } = modelInfo(await readModel(model))
+  const found = [...inputs, ...outputs].find(({ dtype }) => !runtimeTypes.includes(dtype))
+  const which = found === undefined ? 'a tensor' : `${JSON.stringify(found.name)} of type ${found.dtype}`
+  return `${which}, which onnxruntime-node does not take or give; it does ${runtimeTypes.join(', ')}`
+}
+
+/** What this package and onnxruntime-node both have. */
+const runtimeTypes: readonly string[] = ['float32', 'float16', 'int32', 'int64', 'int8', 'uint8', 'bool']
+
+/** What is known of an input or output, or that no Tensor can hold it. */
+function infoOf(metadata: Runtime.InferenceSession.ValueMetadata, use: UnsupportedTensor['use']): ModelTensor | UnsupportedTensor {
   const { name } = metadata
-  if (!metadata.isTensor) throw unsupported(`${JSON.stringify(name)}, which is no tensor`)
+  if (!metadata.isTensor) return { name, use, type: 'no tensor' }
   const dtype: string = metadata.type
-  if (!isDType(dtype) || dtype === 'int4') throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
+  if (!isDType(dtype) || dtype === 'int4') return { name, use, type: dtype }
   const shape = metadata.shape.map((dim) => (typeof dim === 'number' ? dim : -1))
-  return { name, dtype, shape, profiles: [], format: 'linear' }
+  const dimensionNames = metadata.shape.map((dim) => (typeof dim === 'string' && dim !== '' ? dim : undefined))
+  return { name, dtype, shape, dimensionNames, profiles: [], format: 'linear' }
 }
 
 class Session {
@@ -113,21 +122,28 @@ class Session {
 
   describe(): Reply {
     const description = `onnxruntime-node ${this.#runtime.env.versions.node ?? ''} on the CPU`
+    const inputs = this.#session.inputMetadata.map((metadata) => infoOf(metadata, 'input'))
+    const outputs = this.#session.outputMetadata.map((metadata) => infoOf(metadata, 'output'))
+    const [known, other] = [
+      (info: object): info is ModelTensor => 'dtype' in info,
+      (info: object): info is UnsupportedTensor => 'use' in info,
+    ]
     return {
       type: 'ready',
       description,
-      inputs: this.#session.inputMetadata.map(infoOf),
-      outputs: this.#session.outputMetadata.map(infoOf),
+      inputs: inputs.filter(known),
+      outputs: outputs.filter(known),
+      unsupported: [...inputs, ...outputs].filter(other),
     }
   }
 
-  async run(inputs: readonly WireTensor[]): Promise<WireTensor[]> {
+  async run(inputs: readonly WireTensor[], wanted: readonly string[]): Promise<WireTensor[]> {
     const feeds = Object.create(null) as Record<string, Runtime.Tensor>
     for (const { name, dtype, shape, bytes } of inputs) {
       feeds[name] = new this.#runtime.Tensor(dtype as 'float32', Tensor.fromBytes(dtype, bytes, shape).data as Float32Array, shape)
     }
-    const results = await this.#session.run(feeds)
-    return this.#session.outputNames.map((name) => wireTensor(name, results[name]))
+    const results = await this.#session.run(feeds, wanted)
+    return wanted.map((name) => wireTensor(name, results[name]))
   }
 
   close(): Promise<void> {
@@ -137,7 +153,7 @@ class Session {
 
 /** A copy, because onnxruntime's own memory is freed when this thread ends. */
 function wireTensor(name: string, tensor: Runtime.Tensor | undefined): WireTensor {
-  if (tensor === undefined) throw new WorkerError('ERR_TRT_EXECUTION', `onnxruntime gave no output ${JSON.stringify(name)}`)
+  if (tensor === undefined) throw new TensorRTError('ERR_TRT_EXECUTION', `onnxruntime gave no output ${JSON.stringify(name)}`)
   const dtype: string = tensor.type
   if (!isDType(dtype)) throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
   const bytes = elementCount(tensor.dims) === 0 ? new ArrayBuffer(0) : copiedBytes(tensor.data as NodeJS.TypedArray)
@@ -163,9 +179,9 @@ async function serve(port: Port, start: Start, guard: Int32Array): Promise<void>
       return port.close()
     }
     try {
-      send({ type: 'result', id: request.id, outputs: await native(() => session.run(request.inputs)) })
+      send({ type: 'result', id: request.id, outputs: await native(() => session.run(request.inputs, request.wanted)) })
     } catch (error) {
-      send({ type: 'error', id: request.id, error: toWire(error, 'ERR_TRT_EXECUTION') })
+      send({ type: 'error', id: request.id, error: failure(error) })
     }
   }
   try {
@@ -176,7 +192,7 @@ async function serve(port: Port, start: Start, guard: Int32Array): Promise<void>
     })
     send(session.describe())
   } catch (error) {
-    send({ type: 'failed', error: toWire(error, 'ERR_TRT_EXECUTION') })
+    send({ type: 'failed', error: failure(error) })
     port.close()
   }
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { fromNative, loadAddon, native, type NativeFileLock } from '../backend/native.js'
+import { checkedText } from './checks.js'
 import { type Limits, within } from './deadline.js'
-import { expected } from '../errors.js'
 
 /**
  * Runs `body` while nobody else is in a `withFileLock` of the same path: no other caller, thread or process, trtexec and its like included. What is
@@ -11,7 +11,7 @@ import { expected } from '../errors.js'
  * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_TIMEOUT, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
  */
 export async function withFileLock<T>(path: string, limits: Limits, body: () => Promise<T>): Promise<T> {
-  if (typeof path !== 'string' || path === '' || path.includes('\0')) throw expected('a path', 'path', path)
+  checkedText(path, 'path', 'a path')
   let held: NativeFileLock | undefined
   try {
     await within(limits, async (signal) => {

@@ -1,4 +1,6 @@
+import { checkedObject, checkedSignal, isWhole } from './checks.js'
 import { expected, TensorRTError } from '../errors.js'
+import { localPath } from './source.js'
 
 /**
  * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).
@@ -7,10 +9,10 @@ import { expected, TensorRTError } from '../errors.js'
 export function readOptions<K extends string>(options: unknown, known: readonly K[], owner: string): Partial<Record<K, unknown>> {
   const values = Object.create(null) as Partial<Record<K, unknown>>
   if (options === undefined) return values
-  if (typeof options !== 'object' || options === null) throw expected('an object', `the options of ${owner}`, options)
-  const unknown = Object.keys(options).find((name) => !(known as readonly string[]).includes(name))
+  const given = checkedObject(options, `the options of ${owner}`) as Readonly<Record<string, unknown>>
+  const unknown = Object.keys(given).find((name) => !(known as readonly string[]).includes(name))
   if (unknown !== undefined) throw unknownOption(unknown, known, owner)
-  for (const name of known) values[name] = (options as Record<string, unknown>)[name]
+  for (const name of known) values[name] = given[name]
   return values
 }
 
@@ -61,31 +63,18 @@ export function checkedAbort(options: unknown, owner: string): AbortSignal | und
   return checkedSignal(readOptions(options, ['signal'], owner).signal)
 }
 
-export function isWhole(value: unknown, least: number, most: number): value is number {
-  return Number.isInteger(value) && (value as number) >= least && (value as number) <= most
-}
-
 /** Where TensorRT is looked for, and the number of the GPU. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; device?: unknown }): {
   readonly tensorrt: string | undefined
   readonly device: number
 } {
-  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
   if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
-  return { tensorrt, device }
+  return { tensorrt: checkedLibraryPath(tensorrt), device }
 }
 
-/** An AbortSignal or nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedSignal(signal: unknown): AbortSignal | undefined {
-  if (signal === undefined || (signal instanceof AbortSignal && isGenuine(signal))) return signal
-  throw expected('an AbortSignal', 'signal', signal)
-}
-
-/** A proxy of a signal, or an object with its prototype, throws when it is asked. */
-function isGenuine(signal: AbortSignal): boolean {
-  try {
-    return typeof signal.aborted === 'boolean'
-  } catch {
-    return false
-  }
+/** The path of a TensorRT library, or of its folder; text that is a `file:` URL too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedLibraryPath(tensorrt: unknown): string | undefined {
+  if (tensorrt === undefined) return undefined
+  if (typeof tensorrt !== 'string' || tensorrt === '') throw expected('a path', 'tensorrt', tensorrt)
+  return localPath(tensorrt, 'tensorrt')
 }

@@ -11,7 +11,8 @@ import { loadAddon, type NativeBuildRequest, type NativeBuildResult } from '../b
 import { TensorRTError } from '../errors.js'
 import { logLevels } from '../log.js'
 import type { BuildProgress, ProgressListener } from './in-process.js'
-import { type Answer, fromWire, type Order, readStart, writeStart } from './messages.js'
+import { fromWire } from '../base/wire.js'
+import { type Answer, type Order, readStart, writeStart } from './messages.js'
 
 const entry = new URL('./child.js', import.meta.url)
 

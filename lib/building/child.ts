@@ -2,8 +2,9 @@
 import { read as readCallback, write as writeCallback, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { loadAddon, type NativeBuildResult, type NativeParseResult } from '../backend/native.js'
+import { toWire } from '../base/wire.js'
 import { buildInProcess } from './in-process.js'
-import { type Answer, type Exchange, exchangeDescriptor, type Order, readStart, toWire, writeStart } from './messages.js'
+import { type Answer, type Exchange, exchangeDescriptor, type Order, readStart, writeStart } from './messages.js'
 
 const read = promisify(readCallback)
 const write = promisify(writeCallback)

@@ -1,5 +1,5 @@
 import type { NativeBuildRequest, NativeParseResult } from '../backend/native.js'
-import { type ErrorCode, TensorRTError } from '../errors.js'
+import type { WireError } from '../base/wire.js'
 import type { BuildProgress } from './in-process.js'
 
 /** The file descriptor under which a building process has the file that model and plan go through: after stdin, stdout, stderr and the channel. */
@@ -24,27 +24,6 @@ export type Answer =
   | { readonly type: 'log'; readonly severity: number; readonly line: string }
   | { readonly type: 'built'; readonly result: NativeParseResult; readonly planBytes: number | undefined }
   | { readonly type: 'failed'; readonly error: WireError }
-
-/** An error as data. Without a code: one that is no TensorRTError, which is a mistake of ours. */
-export interface WireError {
-  readonly message: string
-  readonly cause: string | undefined
-  readonly code: ErrorCode | undefined
-  readonly details: Readonly<Record<string, unknown>>
-  readonly log: readonly string[]
-}
-
-export function toWire(error: unknown): WireError {
-  if (!(error instanceof TensorRTError))
-    return { message: String((error as Error).stack ?? error), cause: undefined, code: undefined, details: {}, log: [] }
-  const { message, code, details, log, cause } = error
-  return { message, cause: cause instanceof Error ? cause.message : undefined, code, details, log }
-}
-
-export function fromWire({ message, cause, code, details, log }: WireError): Error {
-  if (code === undefined) return new Error(message)
-  return new TensorRTError(code, message, { details, log, ...(cause !== undefined && { cause: new Error(cause) }) })
-}
 
 /** The exchange file, by a FileHandle or by its descriptor. */
 export interface Exchange {

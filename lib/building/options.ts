@@ -1,8 +1,19 @@
 import type { NativeBuildOptions, NativeFormat, NativeLayerTypes, NativeOptions, NativeOptionValue } from '../backend/native.js'
 import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedPlace, isWhole, readOptions } from '../base/options.js'
-import { type DType, dtypes } from '../tensor.js'
+import {
+  checkedBoolean,
+  checkedChoice,
+  checkedList,
+  checkedObject,
+  checkedWhole,
+  choiceOf,
+  isOneOf,
+  isText,
+  quoted,
+} from '../base/checks.js'
+import { checkedPlace, readOptions } from '../base/options.js'
+import { dtypes, isDType } from '../tensor.js'
 import type { BuilderOptions, Isolation } from './builder-options.js'
 import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'
 
@@ -58,7 +69,6 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { 
   const given = readOptions(options, known, 'Builder')
   const { tensorrt, device } = checkedPlace(given)
   const { isolation = 'none' } = given
-  if (isolation !== 'none' && isolation !== 'process') throw expected("'none' or 'process'", 'isolation', isolation)
   const values: Record<string, NativeOptionValue> = {}
   for (const [name, check] of Object.entries(checks) as [keyof typeof checks, Check][]) {
     const value = given[name]
@@ -73,7 +83,13 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { 
     layerOutputTypes: checkedLayerTypes(given.layerOutputTypes, 'layerOutputTypes', true),
   }
   checkTogether(native)
-  return { isolation, tensorrt: tensorrtPath(tensorrt), device, options: native, ...checkedTimingCache(given) }
+  return {
+    isolation: checkedChoice(isolation, 'isolation', ['none', 'process']),
+    tensorrt: tensorrtPath(tensorrt),
+    device,
+    options: native,
+    ...checkedTimingCache(given),
+  }
 }
 
 /** Options that make sense only with, or never with, others: TensorRT would pass over most of these without a word. */
@@ -107,51 +123,20 @@ function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOpti
 }
 
 function integer(min: number, max: number): Check {
-  return (value, name) => {
-    if (isWhole(value, min, max)) return value
-    throw expected(`an integer from ${min} to ${max}`, name, value)
-  }
-}
-
-function checkedBoolean(value: unknown, name: string): boolean {
-  if (typeof value === 'boolean') return value
-  throw expected('true or false', name, value)
-}
-
-function isOneOf<T extends string>(value: unknown, names: readonly T[]): value is T {
-  return typeof value === 'string' && (names as readonly string[]).includes(value)
-}
-
-function listed(names: readonly string[]): string {
-  return names.map((each) => `'${each}'`).join(', ')
+  return (value, name) => checkedWhole(value, name, min, max)
 }
 
 function oneOf(...names: string[]): Check {
-  return (value, name) => {
-    if (isOneOf(value, names)) return value
-    throw expected(`one of ${listed(names)}`, name, value)
-  }
-}
-
-/** An array in which each element is as it should be, and none is there twice. A copy, made before it is looked at. */
-function checkedArray<T>(value: unknown, name: string, what: string, isElement: (element: unknown) => element is T): T[] {
-  const elements: unknown[] | undefined = Array.isArray(value) ? Array.from(value as unknown[]) : undefined
-  if (elements === undefined) throw expected(what, name, value)
-  const wrong = elements.findIndex((element) => !isElement(element))
-  if (wrong >= 0) throw expected(what, `${name}[${wrong}]`, elements[wrong])
-  const twice = elements.find((element, index) => elements.indexOf(element) !== index)
-  if (twice !== undefined) throw expected(`${what}, each once,`, name, twice)
-  return elements as T[]
+  return (value, name) => checkedChoice(value, name, names)
 }
 
 function namesOf(...names: string[]): Check {
-  const what = `an array of ${listed(names)}`
-  return (value, name) => checkedArray(value, name, what, (element) => isOneOf(element, names))
+  const what = `an array of ${quoted(names)}`
+  return (value, name) => checkedList(value, name, what, (element) => isOneOf(element, names))
 }
 
 function checkedTexts(value: unknown, name: string): string[] {
-  const isText = (element: unknown): element is string => typeof element === 'string' && element !== '' && !element.includes('\0')
-  const texts = checkedArray(value, name, 'an array of texts', isText)
+  const texts = checkedList(value, name, 'an array of texts', isText)
   if (texts.length === 0) throw expected('an array of one or more texts', name, value)
   return texts
 }
@@ -159,8 +144,8 @@ function checkedTexts(value: unknown, name: string): string[] {
 const precisions = ['fp32', 'fp16', 'bf16', 'int8', 'fp8', 'int4']
 
 function checkedPrecision(value: unknown, name: string): string[] {
-  const what = `one or several of ${listed(precisions)}`
-  const names = checkedArray(typeof value === 'string' ? [value] : value, name, what, (element) => isOneOf(element, precisions))
+  const what = `one or several of ${quoted(precisions)}`
+  const names = checkedList(typeof value === 'string' ? [value] : value, name, what, (element) => isOneOf(element, precisions))
   if (names.length === 0) throw expected(what, name, value)
   if (names.includes('fp32') && names.length > 1) throw expected("'fp32' alone (it is always allowed), or others,", name, value)
   return names.filter((each) => each !== 'fp32')
@@ -170,7 +155,7 @@ function checkedCapabilities(value: unknown, name: string): string[] {
   if (value === 'current') return ['current']
   const what = "'current', or an array of compute capabilities such as '8.6',"
   const isCapability = (element: unknown): element is string => typeof element === 'string' && /^\d{1,2}\.\d$/.test(element)
-  const names = checkedArray(value, name, what, isCapability)
+  const names = checkedList(value, name, what, isCapability)
   if (names.length === 0) throw expected(what, name, value)
   return names
 }
@@ -184,24 +169,24 @@ function checkedRefit(value: unknown, name: string): NativeOptionValue {
 
 function entriesOf(value: unknown, name: string, what: string): [string, unknown][] {
   if (value === undefined) return []
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw expected(`an object of ${what}`, name, value)
-  return Object.entries(value)
+  return Object.entries(checkedObject(value, name, `an object of ${what}`))
 }
-
-const isDType = (value: unknown): value is DType => isOneOf(value, dtypes)
 
 function checkedFormats(value: unknown, option: string): NativeFormat[] {
   return entriesOf(value, option, 'types and formats by tensor').map(([name, entry]) => {
     const owner = `${option} of '${name}'`
     const { dtype, formats } = readOptions(entry, ['dtype', 'formats'], owner)
     if (dtype === undefined && formats === undefined) throw expected('dtype, formats, or both', owner, entry)
-    if (dtype !== undefined && !isDType(dtype)) throw expected(`one of ${listed(dtypes)}`, `dtype in ${owner}`, dtype)
-    return { name, dtype: dtype ?? '', formats: formats === undefined ? [] : checkedFormatNames(formats, `formats in ${owner}`) }
+    return {
+      name,
+      dtype: dtype === undefined ? '' : checkedChoice(dtype, `dtype in ${owner}`, dtypes),
+      formats: formats === undefined ? [] : checkedFormatNames(formats, `formats in ${owner}`),
+    }
   })
 }
 
 function checkedFormatNames(value: unknown, name: string): string[] {
-  const names = checkedArray(value, name, `an array of ${listed(formatNames)}`, (element) => isOneOf(element, formatNames))
+  const names = checkedList(value, name, `an array of ${quoted(formatNames)}`, (element) => isOneOf(element, formatNames))
   if (names.length === 0) throw expected('an array of one or more formats', name, value)
   return names
 }
@@ -212,7 +197,7 @@ function checkedLayerTypes(value: unknown, option: string, several: boolean): Na
     if (name.split('*').length > 2) throw expected("a name with at most one '*'", option, name)
     const types: unknown[] = several && Array.isArray(entry) ? Array.from(entry as unknown[]) : [entry]
     if (types.length === 0 || !types.every(isDType))
-      throw expected(`one of ${listed(dtypes)}${several ? ', or an array of them' : ''}`, owner, entry)
+      throw expected(`${choiceOf(dtypes)}${several ? ', or an array of them' : ''}`, owner, entry)
     return { name, types }
   })
 }

@@ -1,6 +1,7 @@
 import type { ProfileShapes } from '../backend/backend.js'
 import type { NativeProfile } from '../backend/native.js'
 import { describe, expected, TensorRTError } from '../errors.js'
+import { checkedArray, checkedObject } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { checkedShape } from '../tensor.js'
 
@@ -17,8 +18,8 @@ export function checkedProfiles(shapes: unknown): NativeProfile[] {
     throw expected('an object of shapes by input, or an array of such objects,', 'shapes', shapes)
   const profiles = Array.isArray(shapes) ? (shapes as unknown[]) : [shapes]
   return profiles.map((profile) => {
-    if (typeof profile !== 'object' || profile === null) throw expected('an object of shapes by input', 'shapes', profile)
-    return Object.entries(profile).map(([name, value]) => ({ name, ...checkedRange(value, name) }))
+    const byInput = Object.entries(checkedObject(profile, 'shapes', 'an object of shapes by input'))
+    return byInput.map(([name, value]) => ({ name, ...checkedRange(value, name) }))
   })
 }
 
@@ -27,8 +28,8 @@ function checkedRange(value: unknown, input: string): ProfileShapes {
     const shape = checkedShape(value, `the shape of '${input}'`)
     return { min: shape, opt: shape, max: shape }
   }
-  if (typeof value !== 'object' || value === null) throw expected('a shape, or { min, opt, max },', `the shapes of '${input}'`, value)
-  const { min, opt, max } = readOptions(value, ['min', 'opt', 'max'], `the shapes of '${input}'`)
+  const range = checkedObject(value, `the shapes of '${input}'`, 'a shape, or { min, opt, max },')
+  const { min, opt, max } = readOptions(range, ['min', 'opt', 'max'], `the shapes of '${input}'`)
   for (const [key, shape] of Object.entries({ min, opt, max })) {
     if (shape === undefined)
       throw new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input '${input}' has no ${key} shape: give min, opt and max`)
@@ -42,8 +43,7 @@ function checkedRange(value: unknown, input: string): ProfileShapes {
 
 /** Shapes or, of a shape tensor, values, which may be negative: which of them it is is known when the model is parsed. */
 function checkedIntegers(value: unknown, name: string): number[] {
-  const integers: unknown[] | undefined = Array.isArray(value) ? Array.from(value as unknown[]) : undefined
-  if (integers === undefined) throw expected('an array of integers', name, value)
+  const integers = checkedArray(value, name, 'an array of integers')
   const wrong = integers.findIndex((each) => !Number.isSafeInteger(each))
   if (wrong >= 0)
     throw new TensorRTError('ERR_TRT_SHAPE', `Expected integers for ${name} but element ${wrong} is ${describe(integers[wrong])}`)

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { NativeBuildOptions } from '../backend/native.js'
-import { expected, TensorRTError } from '../errors.js'
+import { checkedBoolean, checkedChoice, checkedText } from '../base/checks.js'
+import { TensorRTError } from '../errors.js'
 
 export interface TimingCacheOptions {
   /**
@@ -29,9 +30,9 @@ export const timingCacheOptions = ['timingCache', 'timingCacheMiss', 'editableTi
 export function checkedTimingCache(
   options: Partial<Record<(typeof timingCacheOptions)[number] | 'disableTimingCache', unknown>>,
 ): Pick<NativeBuildOptions, 'timingCache'> {
-  const { timingCache: path, timingCacheMiss: miss = 'measure', editableTimingCache: editable = false } = options
-  if (miss !== 'measure' && miss !== 'error') throw expected('"measure" or "error"', 'timingCacheMiss', miss)
-  if (typeof editable !== 'boolean') throw expected('true or false', 'editableTimingCache', editable)
+  const { timingCache: path, timingCacheMiss = 'measure', editableTimingCache = false } = options
+  const miss = checkedChoice(timingCacheMiss, 'timingCacheMiss', ['measure', 'error'])
+  const editable = checkedBoolean(editableTimingCache, 'editableTimingCache')
   if (path === undefined) {
     if (miss === 'measure' && !editable) return {}
     const option = editable ? 'editableTimingCache: true' : 'timingCacheMiss: "error"'
@@ -39,7 +40,12 @@ export function checkedTimingCache(
   }
   if (options.disableTimingCache === true)
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'timingCache cannot go with disableTimingCache: true')
-  if (typeof path !== 'string' || path === '' || path.includes('\0')) throw expected('a path', 'timingCache', path)
   // absolute, since a build may run in another process
-  return { timingCache: { path: resolve(path), errorOnMiss: miss === 'error' ? 1 : 0, editable: editable ? 1 : 0 } }
+  return {
+    timingCache: {
+      path: resolve(checkedText(path, 'timingCache', 'a path')),
+      errorOnMiss: miss === 'error' ? 1 : 0,
+      editable: editable ? 1 : 0,
+    },
+  }
 }

@@ -2,9 +2,10 @@ import type { Hash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import { ExternalFileScanner } from '../onnx/external-scan.js'
-import { onFile, openFile } from '../plan/files.js'
+import { onFile, openFile, pointed } from '../plan/files.js'
 import { chunkSize, newHash } from '../plan/hash.js'
 
 /** What a model is made of, and what its files were when that was found out. */
@@ -81,9 +82,10 @@ async function passFile(path: string, take: (piece: Uint8Array) => void, signal:
     try {
       const facts = await file.stat({ bigint: true })
       const buffer = new Uint8Array(chunkSize)
-      for (;;) {
+      for (let isFirst = true; ; isFirst = false) {
         signal?.throwIfAborted()
         const { bytesRead } = await file.read(buffer, 0, chunkSize)
+        if (isFirst && isLfsPointer(buffer)) throw pointed(path)
         if (bytesRead === 0) return { path, state: describeState(facts) }
         take(buffer.subarray(0, bytesRead))
       }

@@ -7,10 +7,11 @@ import type { BuildProgress } from '../building/in-process.js'
 import { type BuilderOptions, checkedBuilderOptions } from '../building/options.js'
 import { checkedProfiles, type Shapes } from '../building/shapes.js'
 import { within } from '../base/deadline.js'
-import { expected, TensorRTError } from '../errors.js'
+import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../base/file-lock.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
-import { type Abortable, checkedAbort, checkedSignal, plainCopy, readOptions } from '../base/options.js'
+import { checkedListener, checkedSignal } from '../base/checks.js'
+import { type Abortable, checkedAbort, plainCopy, readOptions } from '../base/options.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
@@ -164,8 +165,6 @@ export class EngineCache implements AsyncDisposable {
 
 function checkedRequest(model: unknown, options: unknown): Request {
   const given = readOptions(options, ['builder', 'shapes', 'onProgress', 'signal'], 'EngineCache.plan')
-  const { onProgress } = given
-  if (onProgress !== undefined && typeof onProgress !== 'function') throw expected('a function', 'onProgress', onProgress)
   const builder = plainCopy(given.builder ?? {}) as BuilderOptions
   return {
     source: checkedSource(model),
@@ -173,7 +172,7 @@ function checkedRequest(model: unknown, options: unknown): Request {
     options: checkedBuilderOptions(builder),
     profiles: checkedProfiles(given.shapes),
     signal: checkedSignal(given.signal),
-    onProgress: onProgress as Request['onProgress'],
+    onProgress: checkedListener(given.onProgress, 'onProgress'),
   }
 }
 

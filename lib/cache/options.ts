@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { checkedBytes } from '../building/options.js'
-import { expected } from '../errors.js'
+import { checkedObject, checkedText } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 
 export interface EngineCacheOptions {
@@ -33,13 +33,11 @@ export function checkedCache(cache: unknown): CachePlace | undefined {
   if (cache === false) return undefined
   if (cache === undefined || cache === true) return checkedCacheOptions(undefined)
   if (typeof cache === 'string') return checkedCacheOptions({ folder: cache })
-  if (typeof cache !== 'object' || cache === null) throw expected('true, false, a folder, or { folder, maxBytes }', 'cache', cache)
-  return checkedCacheOptions(cache)
+  return checkedCacheOptions(checkedObject(cache, 'cache', 'true, false, a folder, or { folder, maxBytes }'))
 }
 
 function checkedFolder(folder: unknown): string {
-  if (typeof folder !== 'string' || folder === '' || folder.includes('\0')) throw expected('the path of a folder', 'folder', folder)
-  return resolve(folder)
+  return resolve(checkedText(folder, 'folder', 'the path of a folder'))
 }
 
 function defaultFolder(): string {

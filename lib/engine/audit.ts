@@ -1,7 +1,8 @@
 import type { NativeEngineAudit } from '../backend/native.js'
 import { type AuditPrecision, type EngineLayer, engineLayers, type ExpectedPrecision, precisionTypes } from './layers.js'
 import { expected } from '../errors.js'
-import { checkedSignal, isWhole, readOptions } from '../base/options.js'
+import { checkedNumber, checkedSignal, checkedWhole } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
 
 export interface EngineAuditOptions {
   /** How many executions are timed, after some that are not; 10 unless given, at most 1000. */
@@ -64,14 +65,11 @@ export interface CheckedAuditOptions {
 export function checkedAuditOptions(options: unknown): CheckedAuditOptions & { readonly signal: AbortSignal | undefined } {
   const given = readOptions(options, ['iterations', 'profile', 'expect', 'minShare', 'signal'], 'audit')
   const { iterations = 10, profile = 0, expect, minShare = 0 } = given
-  if (!isWhole(iterations, 1, 1000)) throw expected('a number from 1 to 1000', 'iterations', iterations)
-  if (!isWhole(profile, 0, 2 ** 31 - 1)) throw expected('the number of an optimization profile', 'profile', profile)
-  if (typeof minShare !== 'number' || !(minShare >= 0 && minShare <= 1)) throw expected('a share from 0 to 1', 'minShare', minShare)
   return {
-    iterations,
-    profile,
+    iterations: checkedWhole(iterations, 'iterations', 1, 1000),
+    profile: checkedWhole(profile, 'profile', 0, 2 ** 31 - 1, 'the number of an optimization profile'),
     expect: expect === undefined ? undefined : checkedPrecisions(expect),
-    minShare,
+    minShare: checkedNumber(minShare, 'minShare', 0, 1, 'a share from 0 to 1'),
     signal: checkedSignal(given.signal),
   }
 }

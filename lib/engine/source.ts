@@ -1,6 +1,8 @@
 import { checkedSource, type ModelSource } from '../base/source.js'
+import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import { Plan, type PlanInfo } from '../plan.js'
+import { pointed } from '../plan/files.js'
 import { readPlanHeader } from '../plan/header.js'
 import { headerInfo } from '../plan/info.js'
 import { isPlan, readPlan } from '../plan/read.js'
@@ -42,6 +44,7 @@ export async function openModel(source: string | Uint8Array | Plan, signal?: Abo
 async function openFile(path: string, signal: AbortSignal | undefined): Promise<Model> {
   const read = await readPlan(path, { keep: true, hash: false, signal })
   if (isPlan(read)) return { kind: 'plan', label: path, plan: { name: path, bytes: read.bytes, info: read.info } }
+  if (isLfsPointer(read.head)) throw pointed(path)
   refuseUnlessOnnx(read.head, path)
   return { kind: 'onnx', label: path, data: path }
 }
@@ -54,6 +57,10 @@ const onnxTags = new Set([0x08, 0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42, 0x72])
 
 function refuseUnlessOnnx(head: Uint8Array, label: string): void {
   if (head.length > 1 && onnxTags.has(head[0] ?? 0)) return
-  const found = head.length === 0 ? 'nothing' : `the bytes ${Buffer.from(head.subarray(0, 8)).toString('hex')}`
-  throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected ONNX or a TensorRT plan in ${label} but found ${found} at its beginning`)
+  const found = isLfsPointer(head)
+    ? lfsPointer
+    : head.length === 0
+      ? 'nothing'
+      : `the bytes ${Buffer.from(head.subarray(0, 8)).toString('hex')} at its beginning`
+  throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected ONNX or a TensorRT plan in ${label} but found ${found}`)
 }

@@ -1,10 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import { expected, TensorRTError } from '../errors.js'
-import { dtypes, isDType, Tensor } from '../tensor.js'
-import type { DType } from '../tensor.js'
+import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
+import { dtypes, Tensor } from '../tensor.js'
 import { attributeToProto } from './attributes.js'
 import type { Attributes, Operator } from './attributes.js'
-import { elementTypeNumber } from './element-type.js'
+import { type ElementType, elementTypeNumber, isElementType } from './element-type.js'
 import type { ModelProto, NodeProto, TensorProto, ValueInfoProto } from './onnx_pb.js'
 import { ModelProtoSchema, NodeProtoSchema, ValueInfoProtoSchema } from './onnx_pb.js'
 import { tensorToProto } from './tensors.js'
@@ -74,15 +74,15 @@ export class GraphBuilder {
   readonly #nodes: NodeProto[] = []
 
   constructor(options: GraphBuilderOptions) {
-    checkName(options.name, 'name of the graph')
+    checkedText(options.name, 'name of the graph')
     this.#opsets = new Map([['', options.opset ?? 17], ...Object.entries(options.domains ?? {})])
-    for (const [domain, version] of this.#opsets) checkVersion(version, domain === '' ? 'opset' : `the version of domain ${domain}`)
-    if (options.irVersion !== undefined) checkVersion(options.irVersion, 'irVersion')
+    for (const [domain, version] of this.#opsets) checkedWhole(version, domain === '' ? 'opset' : `the version of domain ${domain}`, 1)
+    if (options.irVersion !== undefined) checkedWhole(options.irVersion, 'irVersion', 1)
     this.#options = options
   }
 
   /** Adds an input of the graph; a string in `shape` makes that dimension dynamic. */
-  input(name: string, dtype: DType, shape: readonly Dim[]): Value {
+  input(name: string, dtype: ElementType, shape: readonly Dim[]): Value {
     const info = valueInfo(name, dtype, shape)
     this.#define([name])
     this.#inputs.push(info)
@@ -128,14 +128,14 @@ export class GraphBuilder {
     const name = this.#nodeName(operator, options.name)
     const names =
       typeof outputs === 'number'
-        ? Array.from({ length: checkVersion(outputs, 'outputs') }, (_, i) => this.#unused(`${name}.${i}`))
+        ? Array.from({ length: checkedWhole(outputs, 'outputs', 1) }, (_, i) => this.#unused(`${name}.${i}`))
         : [...outputs]
     this.#addNode(name, operator, inputs, names, attributes, options.domain)
     return names
   }
 
   /** Makes a value an output of the graph, under its own name. */
-  output(value: Value, dtype: DType, shape: readonly Dim[]): void {
+  output(value: Value, dtype: ElementType, shape: readonly Dim[]): void {
     this.#checkKnown(value, 'output of the graph')
     if (this.#outputs.some(({ name }) => name === value)) throw misuse(`${JSON.stringify(value)} is an output of the graph already`)
     this.#outputs.push(valueInfo(value, dtype, shape))
@@ -167,7 +167,7 @@ export class GraphBuilder {
   }
 
   #addNode(name: string, operator: string, inputs: readonly Value[], outputs: Value[], attributes: Attributes, domain = ''): void {
-    checkName(operator, 'operator')
+    checkedText(operator, 'operator')
     if (!this.#opsets.has(domain)) throw misuse(`Domain ${JSON.stringify(domain)} of operator ${operator} is not in the builder's domains`)
     for (const input of inputs) if (input !== '') this.#checkKnown(input, `input of ${operator} node ${name}`)
     const type: Operator = { type: operator, domain }
@@ -180,7 +180,7 @@ export class GraphBuilder {
 
   #define(names: readonly string[]): void {
     for (const [i, name] of names.entries()) {
-      checkName(name, 'name of a value')
+      checkedText(name, 'name of a value')
       if (this.#values.has(name) || names.indexOf(name) !== i) throw misuse(`The graph has a value named ${JSON.stringify(name)} already`)
     }
     for (const name of names) this.#values.add(name)
@@ -188,7 +188,7 @@ export class GraphBuilder {
 
   #nodeName(operator: string, wanted: string | undefined): string {
     if (wanted === undefined) return numbered(operator, this.#nodeNames, this.#nodes.length)
-    checkName(wanted, 'name of a node')
+    checkedText(wanted, 'name of a node')
     if (this.#nodeNames.has(wanted)) throw misuse(`The graph has a node named ${JSON.stringify(wanted)} already`)
     return wanted
   }
@@ -209,31 +209,20 @@ function numbered(stem: string, taken: ReadonlySet<string>, start: number): stri
   return `${stem}_${number}`
 }
 
-function valueInfo(name: string, dtype: DType, shape: readonly Dim[]): ValueInfoProto {
-  if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, `dtype of ${name}`, dtype)
-  if (!Array.isArray(shape)) throw expected('an array of sizes and names', `shape of ${name}`, shape)
-  const dim = (shape as readonly Dim[]).map((size) => ({ value: dimension(size, name) }))
+function valueInfo(name: string, dtype: ElementType, shape: readonly Dim[]): ValueInfoProto {
+  if (!isElementType(dtype)) throw expected(`one of ${dtypes.join(', ')}, or another element type of ONNX`, `dtype of ${name}`, dtype)
+  const sizes = checkedArray(shape, `shape of ${name}`, 'an array of sizes and names')
+  const dim = sizes.map((size) => ({ value: dimension(size, name) }))
   return create(ValueInfoProtoSchema, {
     name,
     type: { value: { case: 'tensorType', value: { elemType: elementTypeNumber(dtype), shape: { dim } } } },
   })
 }
 
-function dimension(size: Dim, name: string) {
+function dimension(size: unknown, name: string) {
   if (typeof size === 'string' && size !== '') return { case: 'dimParam' as const, value: size }
-  if (!Number.isSafeInteger(size) || (size as number) < 0) {
-    throw expected('non-negative integers, and names for dynamic dimensions,', `shape of ${name}`, size)
-  }
-  return { case: 'dimValue' as const, value: BigInt(size) }
-}
-
-function checkName(name: unknown, role: string): void {
-  if (typeof name !== 'string' || name === '') throw expected('a non-empty string', role, name)
-}
-
-function checkVersion(value: number, role: string): number {
-  if (!Number.isSafeInteger(value) || value < 1) throw expected('a positive integer', role, value)
-  return value
+  const known = checkedWhole(size, `shape of ${name}`, 0, undefined, 'non-negative integers, and names for dynamic dimensions,')
+  return { case: 'dimValue' as const, value: BigInt(known) }
 }
 
 function misuse(message: string): TensorRTError {

@@ -1,5 +1,6 @@
-import { checkedArray, checkedBox, checkedChoice, checkedNumber, checkedObject } from './checks.js'
-import { checkedImage } from './image.js'
+import { checkedArray, checkedChoice, checkedNumber } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { checkedBox, checkedImage } from './checks.js'
 import { imageFailure, openImage, toImage } from './sharp.js'
 import type { Box, Image } from './types.js'
 
@@ -23,7 +24,7 @@ const largestSigma = 6
  * A copy of the picture in which regions cannot be recognized: gaussian blur that fades out at the edges. What lies outside the picture is ignored.
  * @throws TensorRTError ERR_TRT_IMAGE when sharp fails or is not installed
  */
-export async function blurRegions(image: Image, regions: readonly Box[], options: BlurOptions = {}): Promise<Image> {
+export async function blurRegions(image: Image, regions: readonly Box[], options?: BlurOptions): Promise<Image> {
   checkedImage(image)
   checkedArray(regions, 'regions')
   regions.forEach((region, index) => checkedBox(region, `regions[${index}]`))
@@ -33,14 +34,15 @@ export async function blurRegions(image: Image, regions: readonly Box[], options
   return result
 }
 
-function styleOf(options: BlurOptions): Style {
-  checkedObject(options, 'options')
-  const { shape = 'ellipse', strength = 0.1, grow = 1, feather = 0.15 } = options
-  checkedChoice(shape, 'options.shape', ['ellipse', 'rectangle'])
-  checkedNumber(strength, 'options.strength', 0.01, 1)
-  checkedNumber(grow, 'options.grow', 0.1, 10)
-  checkedNumber(feather, 'options.feather', 0, 2)
-  return { shape, strength, grow, feather }
+function styleOf(options: unknown): Style {
+  const given = readOptions(options, ['shape', 'strength', 'grow', 'feather'], 'blurRegions')
+  const { shape = 'ellipse', strength = 0.1, grow = 1, feather = 0.15 } = given
+  return {
+    shape: checkedChoice(shape, 'shape', ['ellipse', 'rectangle']),
+    strength: checkedNumber(strength, 'strength', 0.01, 1),
+    grow: checkedNumber(grow, 'grow', 0.1, 10),
+    feather: checkedNumber(feather, 'feather', 0, 2),
+  }
 }
 
 function enlarge([x, y, width, height]: Box, factor: number): Box {

@@ -1,5 +1,6 @@
-import { expected } from '../errors.js'
-import { checkedArray, checkedBox, checkedNumber, checkedObject, checkedPositiveInteger } from './checks.js'
+import { checkedArray, checkedBoolean, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { checkedBox } from './checks.js'
 import type { Box } from './types.js'
 
 export interface NonMaxSuppressionOptions {
@@ -36,20 +37,19 @@ function overlap(a: Box, b: Box): number {
  * Of equal scores the one that stands first in `detections` is the better, so the result does not depend on chance.
  * @returns those of `detections` that stay, the best first
  */
-export function nonMaxSuppression<T extends ScoredBox>(detections: readonly T[], options: NonMaxSuppressionOptions = {}): T[] {
+export function nonMaxSuppression<T extends ScoredBox>(detections: readonly T[], options?: NonMaxSuppressionOptions): T[] {
   checkedArray(detections, 'detections')
   detections.forEach(checkScoredBox)
-  checkedObject(options, 'options')
-  const { iouThreshold = 0.45, perClass = true, maximum } = options
-  checkedNumber(iouThreshold, 'options.iouThreshold', 0, 1)
-  if (typeof perClass !== 'boolean') throw expected('a boolean', 'options.perClass', perClass)
-  const limit = maximum === undefined ? Infinity : checkedPositiveInteger(maximum, 'options.maximum')
+  const given = readOptions(options, ['iouThreshold', 'perClass', 'maximum'], 'nonMaxSuppression')
+  const most = checkedNumber(given.iouThreshold === undefined ? 0.45 : given.iouThreshold, 'iouThreshold', 0, 1)
+  const perClass = checkedBoolean(given.perClass === undefined ? true : given.perClass, 'perClass')
+  const limit = given.maximum === undefined ? Infinity : checkedWhole(given.maximum, 'maximum', 1)
 
   const kept: T[] = []
   for (const candidate of detections.toSorted((a, b) => b.score - a.score)) {
     if (kept.length >= limit) break
     const rivals = perClass ? kept.filter(({ classIndex }) => classIndex === candidate.classIndex) : kept
-    if (rivals.every(({ box }) => overlap(box, candidate.box) <= iouThreshold)) kept.push(candidate)
+    if (rivals.every(({ box }) => overlap(box, candidate.box) <= most)) kept.push(candidate)
   }
   return kept
 }

@@ -1,6 +1,7 @@
+import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
-import { checkedArray, checkedBox, checkedColor, checkedNumber, checkedObject } from './checks.js'
-import { checkedImage } from './image.js'
+import { checkedBox, checkedColor, checkedImage } from './checks.js'
 import { imageFailure, openImage, toImage } from './sharp.js'
 import type { Box, Color, Image } from './types.js'
 
@@ -23,15 +24,15 @@ export interface DrawOptions {
  * A copy of the picture with boxes and their labels drawn on it.
  * @throws TensorRTError ERR_TRT_IMAGE when sharp fails or is not installed
  */
-export async function drawBoxes(image: Image, boxes: readonly LabelledBox[], options: DrawOptions = {}): Promise<Image> {
+export async function drawBoxes(image: Image, boxes: readonly LabelledBox[], options?: DrawOptions): Promise<Image> {
   checkedImage(image)
   checkedArray(boxes, 'boxes')
   boxes.forEach(checkLabelledBox)
-  checkedObject(options, 'options')
+  const given = readOptions(options, ['color', 'lineWidth', 'fontSize'], 'drawBoxes')
   const longer = Math.max(image.width, image.height)
-  const color = checkedColor(options.color ?? [255, 64, 64], 'options.color')
-  const lineWidth = checkedNumber(options.lineWidth ?? Math.max(2, longer / 300), 'options.lineWidth', 0.1)
-  const fontSize = checkedNumber(options.fontSize ?? Math.max(12, longer / 50), 'options.fontSize', 1)
+  const color = checkedColor(given.color ?? [255, 64, 64], 'color')
+  const lineWidth = checkedNumber(given.lineWidth ?? Math.max(2, longer / 300), 'lineWidth', 0.1)
+  const fontSize = checkedNumber(given.fontSize ?? Math.max(12, longer / 50), 'fontSize', 1)
 
   const shapes = boxes.map((box) => drawBox(box, `rgb(${color.join(',')})`, lineWidth, fontSize))
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${image.width}" height="${image.height}">${shapes.join('')}</svg>`

@@ -1,5 +1,7 @@
+import { checkedBoolean, checkedNumber } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
-import { checkedBox, checkedColor, checkedNumber, checkedObject, checkedSize } from './checks.js'
+import { checkedBox, checkedColor, checkedSize } from './checks.js'
 import type { Box, Color, Size } from './types.js'
 
 export interface FrameOptions {
@@ -37,10 +39,10 @@ export class Frame implements Size {
   }
 
   /** A box in the model's input as a box in the picture. It is not clipped unless that is asked. */
-  toImage(box: Box, options: MapOptions = {}): Box {
-    checkedObject(options, 'options')
+  toImage(box: Box, options?: MapOptions): Box {
+    const { clip = false } = readOptions(options, ['clip'], 'toImage')
     const mapped = mapBox(checkedBox(box, 'box'), this.target, this.source)
-    return options.clip === true ? clipBox(mapped, this.image) : mapped
+    return checkedBoolean(clip, 'clip') ? clipBox(mapped, this.image) : mapped
   }
 
   /** A box in the picture as a box in the model's input, not clipped. */
@@ -73,9 +75,8 @@ function sizeOf(size: number | Size): Size {
   return checkedSize(typeof size === 'object' ? size : { width: size, height: size }, 'size')
 }
 
-function fillOf(options: FrameOptions): Color {
-  checkedObject(options, 'options')
-  return checkedColor(options.fill ?? 0, 'options.fill')
+function fillOf(options: unknown, owner: string): Color {
+  return checkedColor(readOptions(options, ['fill'], owner).fill ?? 0, 'fill')
 }
 
 function whole(size: Size): Box {
@@ -90,27 +91,27 @@ export function stretch(image: Size, size: number | Size): Frame {
 }
 
 /** The picture is resized until it fits, keeping its proportions, and stands in the middle; an odd pixel goes right or below. */
-export function letterbox(image: Size, size: number | Size, options: FrameOptions = {}): Frame {
+export function letterbox(image: Size, size: number | Size, options?: FrameOptions): Frame {
   const from = checkedSize(image, 'image')
   const to = sizeOf(size)
   const scale = Math.min(to.width / from.width, to.height / from.height)
   const width = Math.max(1, Math.round(from.width * scale))
   const height = Math.max(1, Math.round(from.height * scale))
   const target: Box = [Math.floor((to.width - width) / 2), Math.floor((to.height - height) / 2), width, height]
-  return new Frame(from, to, whole(from), target, fillOf(options))
+  return new Frame(from, to, whole(from), target, fillOf(options, 'letterbox'))
 }
 
 /** The picture is made square by filling on the right or below, and that is resized: unlike with {@link letterbox}, the picture's edge blends with the fill. */
-export function padToSquare(image: Size, size: number, options: FrameOptions = {}): Frame {
+export function padToSquare(image: Size, size: number, options?: FrameOptions): Frame {
   const from = checkedSize(image, 'image')
   const to = sizeOf(size)
   if (to.width !== to.height) throw expected('a number', 'size', size)
   const side = Math.max(from.width, from.height)
-  return new Frame(from, to, [0, 0, side, side], whole(to), fillOf(options))
+  return new Frame(from, to, [0, 0, side, side], whole(to), fillOf(options, 'padToSquare'))
 }
 
 /** A part of the picture is cut out and resized to the input; `box` is widened to whole pixels and may reach outside the picture, which is filled. */
-export function crop(image: Size, box: Box, size: number | Size, options: FrameOptions = {}): Frame {
+export function crop(image: Size, box: Box, size: number | Size, options?: FrameOptions): Frame {
   const from = checkedSize(image, 'image')
   const [x, y, width, height] = checkedBox(box, 'box')
   const left = Math.floor(x)
@@ -120,5 +121,5 @@ export function crop(image: Size, box: Box, size: number | Size, options: FrameO
   checkedNumber(right - left, "the box's width", 1, Number.MAX_SAFE_INTEGER)
   checkedNumber(bottom - top, "the box's height", 1, Number.MAX_SAFE_INTEGER)
   const to = sizeOf(size)
-  return new Frame(from, to, [left, top, right - left, bottom - top], whole(to), fillOf(options))
+  return new Frame(from, to, [left, top, right - left, bottom - top], whole(to), fillOf(options, 'crop'))
 }

@@ -1,6 +1,7 @@
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import { checkedArray, checkedChoice, checkedNumber, checkedObject } from './checks.js'
+import { checkedArray, checkedChoice, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
 import type { Box, Detection } from './types.js'
 
 export interface GridOptions {
@@ -48,34 +49,46 @@ interface Grid {
  * @throws TensorRTError ERR_TRT_SHAPE when the tensor does not have this shape
  */
 export function decodeGrid(output: Tensor, options: GridOptions): Detection[][] {
-  checkOptions(options)
-  const grid = gridOf(output, options)
-  return Array.from({ length: grid.batch }, (_, index) => decodeOne(grid, grid.reader(index), options))
+  const checked = checkedOptions(options)
+  const grid = gridOf(output, checked)
+  return Array.from({ length: grid.batch }, (_, index) => decodeOne(grid, grid.reader(index), checked))
 }
 
-function checkOptions(options: GridOptions): void {
-  checkedObject(options, 'options')
-  checkedArray(options.anchors, 'options.anchors')
-  for (const [index, anchor] of options.anchors.entries()) {
-    const isPair = Array.isArray(anchor) && anchor.length === 2 && anchor.every((side) => Number.isFinite(side) && side > 0)
-    if (!isPair) throw expected('[width, height], both greater than 0', `options.anchors[${index}]`, anchor)
+/** The options with what was left out. */
+type Checked = Required<{ [K in keyof GridOptions]: NonNullable<GridOptions[K]> }>
+
+const optionNames = ['anchors', 'stride', 'scoreThreshold', 'classes', 'layout', 'encoding', 'activation'] as const
+
+function checkedOptions(options: unknown): Checked {
+  const given = readOptions(checkedObject(options, 'the options of decodeGrid'), optionNames, 'decodeGrid')
+  const { classes = 0, layout = 'NCHW', encoding = 'exp', activation = 'sigmoid' } = given
+  const stride = checkedNumber(given.stride, 'stride', 0, undefined, 'a number greater than 0')
+  if (stride === 0) throw expected('a number greater than 0', 'stride', stride)
+  return {
+    anchors: checkedArray(given.anchors, 'anchors').map((anchor, index) => checkedAnchor(anchor, `anchors[${index}]`)),
+    stride,
+    scoreThreshold: checkedNumber(given.scoreThreshold, 'scoreThreshold', 0, 1),
+    classes: checkedWhole(classes, 'classes', 0),
+    layout: checkedChoice(layout, 'layout', ['NCHW', 'NHWC']),
+    encoding: checkedChoice(encoding, 'encoding', ['exp', 'square']),
+    activation: checkedChoice(activation, 'activation', ['sigmoid', 'none']),
   }
-  if (checkedNumber(options.stride, 'options.stride') <= 0) throw expected('a number greater than 0', 'options.stride', options.stride)
-  checkedNumber(options.scoreThreshold, 'options.scoreThreshold', 0, 1)
-  if (!Number.isInteger(checkedNumber(options.classes ?? 0, 'options.classes', 0)))
-    throw expected('an integer', 'options.classes', options.classes)
-  checkedChoice(options.layout ?? 'NCHW', 'options.layout', ['NCHW', 'NHWC'])
-  checkedChoice(options.encoding ?? 'exp', 'options.encoding', ['exp', 'square'])
-  checkedChoice(options.activation ?? 'sigmoid', 'options.activation', ['sigmoid', 'none'])
 }
 
-function gridOf(output: Tensor, options: GridOptions): Grid {
+function checkedAnchor(anchor: unknown, name: string): Checked['anchors'][number] {
+  const [width, height] = Array.isArray(anchor) && anchor.length === 2 ? (anchor as unknown[]) : []
+  const isSide = (side: unknown): side is number => Number.isFinite(side) && (side as number) > 0
+  if (isSide(width) && isSide(height)) return [width, height]
+  throw expected('[width, height], both greater than 0', name, anchor)
+}
+
+function gridOf(output: Tensor, options: Checked): Grid {
   if (!(output instanceof Tensor)) throw expected('a Tensor', 'output', output)
   const { data } = output
   if (!(data instanceof Float32Array))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected a float32 tensor for output but received ${output.dtype}`)
   const planar = options.layout !== 'NHWC'
-  const wanted = options.anchors.length * (5 + (options.classes ?? 0))
+  const wanted = options.anchors.length * (5 + options.classes)
   const [batch = 0, second = 0, third = 0, fourth = 0] = output.shape
   const [channels, rows, columns] = planar ? [second, third, fourth] : [fourth, second, third]
   if (output.shape.length !== 4 || channels !== wanted) {
@@ -90,8 +103,8 @@ function gridOf(output: Tensor, options: GridOptions): Grid {
   return { batch, rows, columns, reader }
 }
 
-function decodeOne(grid: Grid, read: Reader, options: GridOptions): Detection[] {
-  const classes = options.classes ?? 0
+function decodeOne(grid: Grid, read: Reader, options: Checked): Detection[] {
+  const { classes } = options
   const activate = options.activation === 'none' ? identity : sigmoid
   const detections: Detection[] = []
   for (let row = 0; row < grid.rows; row++) {
@@ -127,7 +140,7 @@ function decodeBox(
   row: number,
   column: number,
   anchor: readonly [number, number],
-  options: GridOptions,
+  options: Checked,
 ): Box {
   const square = options.encoding === 'square'
   const offset = (x: number): number => (square ? 2 * sigmoid(x) - 0.5 : sigmoid(x))

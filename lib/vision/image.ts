@@ -1,7 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
-import { describe, expected, TensorRTError } from '../errors.js'
-import { checkedChoice, checkedNumber, checkedObject, checkedSize } from './checks.js'
+import { checkedChoice, checkedNumber, checkedText } from '../base/checks.js'
+import { isLfsPointer, lfsPointer } from '../base/lfs.js'
+import { checkedAbort, readOptions } from '../base/options.js'
+import { localPath } from '../base/source.js'
+import { expected } from '../errors.js'
+import { onFile, pointed } from '../plan/files.js'
+import { checkedImage } from './checks.js'
 import { imageFailure, loadSharp, openImage, toImage } from './sharp.js'
 import type { Image } from './types.js'
 
@@ -29,41 +34,37 @@ const formatOfExtension: Readonly<Record<string, ImageFormat>> = {
 
 const formats: readonly ImageFormat[] = [...new Set(Object.values(formatOfExtension))]
 
-/** `image` itself, if it is a picture whose data has the length that its size wants. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedImage(image: Image, name = 'image'): Image {
-  const { width, height } = checkedSize(image, name)
-  if (image.channels !== 3) throw expected('3', `${name}.channels`, image.channels)
-  if (!(image.data instanceof Uint8Array)) throw expected('a Uint8Array', `${name}.data`, image.data)
-  if (image.data.length !== width * height * 3)
-    throw expected(`${width * height * 3} bytes (${width} x ${height} x 3)`, `${name}.data`, image.data.length)
-  return image
-}
-
 /**
  * Decodes a picture in any format that sharp reads: upright (its EXIF orientation is applied), in sRGB, 8 bit, three channels; alpha is dropped,
  * of an animation the first picture is taken.
- * @param source a path, or the bytes of a file
- * @throws TensorRTError ERR_TRT_IMAGE when the file is missing, no picture, damaged or truncated, or when sharp is not installed
+ * @param source a path or `file:` URL, or the bytes of a file
+ * @throws TensorRTError ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it is no picture, damaged or truncated, or when sharp is not
+ * installed; ERR_TRT_INVALID_ARGUMENT
  */
-export async function readImage(source: string | Uint8Array, options: ReadImageOptions = {}): Promise<Image> {
-  if (typeof source !== 'string' && !(source instanceof Uint8Array)) throw expected('a path or a Uint8Array', 'source', source)
-  checkedObject(options, 'options')
-  const { signal } = options
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw expected('an AbortSignal', 'options.signal', signal)
+export async function readImage(source: string | URL | Uint8Array, options?: ReadImageOptions): Promise<Image> {
+  const from = checkedPicture(source)
+  const signal = checkedAbort(options, 'readImage')
   signal?.throwIfAborted()
-  const name = typeof source === 'string' ? source : `picture of ${source.length} bytes`
+  const name = typeof from === 'string' ? from : `picture of ${from.length} bytes`
   try {
-    return await unlessAborted(decode(source, name, signal), signal)
+    return await unlessAborted(decode(from, name, signal), signal)
   } catch (error) {
     signal?.throwIfAborted()
     throw imageFailure(error, `read ${name}`)
   }
 }
 
+function checkedPicture(source: unknown): string | Uint8Array {
+  if ((typeof source === 'string' && source !== '') || source instanceof URL) return localPath(source, 'source')
+  if (source instanceof Uint8Array) return source
+  throw expected('a path, a file: URL or a Uint8Array', 'source', source)
+}
+
 async function decode(source: string | Uint8Array, name: string, signal: AbortSignal | undefined): Promise<Image> {
   const sharp = await loadSharp(`read ${name}`)
-  const bytes = typeof source === 'string' ? await readFile(source, { signal }) : source
+  const bytes = typeof source === 'string' ? await onFile('read', source, () => readFile(source, { signal })) : source
   if (bytes.length === 0) throw new Error('it is empty')
+  if (isLfsPointer(bytes)) throw typeof source === 'string' ? pointed(source) : new Error(`it is ${lfsPointer}`)
   // 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble.
   return toImage(sharp(bytes, { failOn: 'error' }).autoOrient())
 }
@@ -84,15 +85,14 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
 }
 
 /** The bytes of a picture file. @throws TensorRTError ERR_TRT_IMAGE when sharp fails or is not installed */
-export async function encodeImage(image: Image, format: ImageFormat, options: EncodeOptions = {}): Promise<Uint8Array> {
+export async function encodeImage(image: Image, format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array> {
   checkedImage(image)
   checkedChoice(format, 'format', formats)
-  checkedObject(options, 'options')
-  const quality = options.quality ?? (format === 'jpeg' ? 90 : undefined)
-  if (quality !== undefined) checkedNumber(quality, 'options.quality', 1, 100)
+  const { quality = format === 'jpeg' ? 90 : undefined } = readOptions(options, ['quality'], 'encodeImage')
+  const encoding = quality === undefined ? {} : { quality: checkedNumber(quality, 'quality', 1, 100) }
   try {
     const pipeline = await openImage(image, `encode ${format}`)
-    return await pipeline.toFormat(format, quality === undefined ? {} : { quality }).toBuffer()
+    return await pipeline.toFormat(format, encoding).toBuffer()
   } catch (error) {
     throw imageFailure(error, `encode a ${format} of ${image.width} x ${image.height}`)
   }
@@ -102,14 +102,10 @@ export async function encodeImage(image: Image, format: ImageFormat, options: En
  * Writes a picture file; the path's extension says the format: .jpg, .png, .webp, .avif, .tiff.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for another extension, ERR_TRT_FILE when the file cannot be written
  */
-export async function writeImage(image: Image, path: string, options: EncodeOptions = {}): Promise<void> {
-  if (typeof path !== 'string') throw expected('a path', 'path', path)
+export async function writeImage(image: Image, path: string, options?: EncodeOptions): Promise<void> {
+  const target = localPath(checkedText(path, 'path', 'a path'), 'path')
   const format = formatOfExtension[extname(path).toLowerCase()]
   if (format === undefined) throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, 'path', path)
   const bytes = await encodeImage(image, format, options)
-  try {
-    await writeFile(path, bytes)
-  } catch (cause) {
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot write ${path}: ${cause instanceof Error ? cause.message : describe(cause)}`, { cause })
-  }
+  await onFile('write', target, () => writeFile(target, bytes))
 }

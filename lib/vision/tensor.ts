@@ -1,8 +1,9 @@
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import { checkedChoice, checkedObject, checkedPerChannel } from './checks.js'
+import { checkedChoice } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { checkedImage, checkedPerChannel } from './checks.js'
 import { Frame } from './frame.js'
-import { checkedImage } from './image.js'
 import { axisOf, makeTaps, type Coordinates, type Taps } from './taps.js'
 import type { Color, Image } from './types.js'
 
@@ -46,7 +47,7 @@ interface Plan {
 export function toTensor<D extends PixelType = 'float32'>(
   images: Image | readonly Image[],
   frames: Frame | readonly Frame[],
-  options: TensorOptions<D> = {},
+  options?: TensorOptions<D>,
 ): Tensor<D> {
   const batch = pairs(images, frames)
   const plan = planOf(options)
@@ -96,25 +97,31 @@ function checkedPair(image: Image, frame: unknown, index: number): Pair {
   return { image, frame }
 }
 
-function planOf(options: TensorOptions): Plan {
-  checkedObject(options, 'options')
-  const { coordinates = 'half_pixel', dtype = 'float32', layout = 'NCHW', order = 'RGB' } = options
-  checkedChoice(coordinates, 'options.coordinates', ['half_pixel', 'asymmetric', 'align_corners'])
-  checkedChoice(dtype, 'options.dtype', ['float32', 'uint8'])
-  checkedChoice(layout, 'options.layout', ['NCHW', 'NHWC'])
-  checkedChoice(order, 'options.order', ['RGB', 'BGR'])
-  return { coordinates, dtype, layout, reversed: order === 'BGR', ...normalization(options, dtype) }
+const optionNames = ['coordinates', 'mean', 'scale', 'std', 'layout', 'order', 'dtype'] as const
+
+function planOf(options: unknown): Plan {
+  const given = readOptions(options, optionNames, 'toTensor')
+  const { coordinates = 'half_pixel', dtype = 'float32', layout = 'NCHW', order = 'RGB' } = given
+  const type = checkedChoice(dtype, 'dtype', ['float32', 'uint8'])
+  return {
+    coordinates: checkedChoice(coordinates, 'coordinates', ['half_pixel', 'asymmetric', 'align_corners']),
+    dtype: type,
+    layout: checkedChoice(layout, 'layout', ['NCHW', 'NHWC']),
+    reversed: checkedChoice(order, 'order', ['RGB', 'BGR']) === 'BGR',
+    ...normalization(given, type),
+  }
 }
 
-function normalization(options: TensorOptions, dtype: PixelType): { scale: Color; bias: Color } {
-  const { mean, scale, std } = options
+type Given = Partial<Record<(typeof optionNames)[number], unknown>>
+
+function normalization({ mean, scale, std }: Given, dtype: PixelType): { scale: Color; bias: Color } {
   const given = mean ?? scale ?? std
-  if (dtype === 'uint8' && given !== undefined) throw expected('no mean, scale or std with dtype uint8', 'options', given)
-  if (scale !== undefined && std !== undefined) throw expected('either scale or std', 'options', 'both')
-  const [meanRed, meanGreen, meanBlue] = checkedPerChannel(mean ?? 0, 'options.mean')
-  const divisors = checkedPerChannel(std ?? 1, 'options.std')
-  if (divisors.includes(0)) throw expected('numbers other than 0', 'options.std', std)
-  const factors = checkedPerChannel(scale ?? 1, 'options.scale')
+  if (dtype === 'uint8' && given !== undefined) throw expected('no mean, scale or std with dtype uint8', 'the options of toTensor', given)
+  if (scale !== undefined && std !== undefined) throw expected('either scale or std', 'the options of toTensor', 'both')
+  const [meanRed, meanGreen, meanBlue] = checkedPerChannel(mean ?? 0, 'mean')
+  const divisors = checkedPerChannel(std ?? 1, 'std')
+  if (divisors.includes(0)) throw expected('numbers other than 0', 'std', std)
+  const factors = checkedPerChannel(scale ?? 1, 'scale')
   const [red, green, blue] = [factors[0] / divisors[0], factors[1] / divisors[1], factors[2] / divisors[2]]
   return { scale: [red, green, blue], bias: [-meanRed * red, -meanGreen * green, -meanBlue * blue] }
 }

@@ -1,8 +1,10 @@
 #include "external_data.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "../base/error.h"
+#include "../base/lfs.h"
 
 namespace nt::building {
 
@@ -23,6 +25,11 @@ void checkExternalFile(const std::string& file, const std::string& modelPath) {
   const fs::path way = target.lexically_relative(root);
   if (target.empty() || way.empty() || way == "." || *way.begin() == "..")
     refuse("which is outside of the model's folder " + root.string());
+  char head[kLfsStart.size()] = {};
+  if (fs::is_regular_file(target, ignored)) std::ifstream(target, std::ios::binary).read(head, sizeof head);
+  if (std::string_view(head, sizeof head) == kLfsStart)
+    throw Error("ERR_TRT_FILE", "The ONNX model keeps weights in " + target.string() + ", which is " + kLfsPointer,
+                {{"path", target.string()}});
 }
 
 }  // namespace nt::building

@@ -9,15 +9,11 @@ import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { buildingProcesses, contents, isAlive, until } from './processes.js'
 
-const { fakes, trt10 } = await useFakes()
+const { fakes, families, trt10 } = await useFakes()
 const folder = mkdtempSync(join(tmpdir(), 'trt-isolation-'))
 process.env['TMPDIR'] = folder
 t.teardown(() => rmSync(folder, { recursive: true }))
 
-const families = [
-  { name: 'TensorRT 10', tensorrt: fakes.trt10 },
-  { name: 'TensorRT 11', tensorrt: fakes.trt11 },
-]
 const first = { tensorrt: fakes.trt10 }
 
 /** y = relu(x); the graph's name is what the fakes obey, see test/fake/nvinfer/deaths.h. */
@@ -42,7 +38,7 @@ t.test('isolation is none or process', async (t) => {
   })
 })
 
-for (const { name, tensorrt } of families) {
+for (const { name, path: tensorrt } of families) {
   t.test(`${name}: the same plan, progress, log and errors as in this process`, async (t) => {
     const lines: LogLine[] = []
     const stop = onLog((line) => lines.push(line), 'verbose')

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Builder, type BuilderOptions, type BuildOptions, type BuildSettings, type BuildInfo, type Plan } from '../../lib/index.js'
 import { type Family, enums, minor, vtables } from '../facts/facts.js'
-import { controlFakes } from '../fake/control.js'
+import { controlFakes, type FakeTensorRT } from '../fake/control.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { oneNode, quantizedModel, reshapeModel, typedModel, weightedModel } from './models.js'
 
-const { fakes, trt10, trt11 } = await useFakes()
+const { fakes, families } = await useFakes()
 
 /** A second TensorRT 10, which says that it is 10.0: a copy is a library of its own. */
 const old = await mkdtemp(join(tmpdir(), 'trt-old-'))
@@ -26,12 +26,14 @@ interface Version {
   readonly name: string
   readonly minor: number
   readonly path: string
-  readonly control: (typeof trt10)['runtime']
-  readonly parser: (typeof trt10)['runtime']
+  readonly control: FakeTensorRT
+  readonly parser: FakeTensorRT
 }
 const versions: Version[] = [
-  { family: 'trt10', name: 'TensorRT 10.15.1', minor: 15, path: fakes.trt10, control: trt10.runtime, parser: trt10.parser },
-  { family: 'trt11', name: 'TensorRT 11.4.0', minor: 4, path: fakes.trt11, control: trt11.runtime, parser: trt11.parser },
+  ...families.map(({ fullName, version, path, control, parser }): Version => {
+    const [major, minor = 0] = version
+    return { family: major === 10 ? 'trt10' : 'trt11', name: fullName, minor, path, control, parser }
+  }),
   { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: join(old, 'trt10'), control: trt100.runtime, parser: trt100.parser },
 ]
 
@@ -472,7 +474,7 @@ t.test('what the library does not take is no success', async (t) => {
   ]
   for (const [call, options] of calls) {
     // tensors and layers are the parser's: its library made them
-    const owner = /VTensor|VLayer/.test(call) ? trt10.parser : trt10.runtime
+    const owner = /VTensor|VLayer/.test(call) ? trt1015.parser : trt1015.control
     owner.failNth(call, 1)
     t.match(await failureOf(() => build(trt1015, options)), { code: /^ERR_TRT_(UNSUPPORTED|DTYPE)$/, message: /TensorRT 10\.15\.1/ }, call)
   }

@@ -13,15 +13,17 @@ import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { chain, chainLayers, killOnTheWay, startBuilding } from './timing-cache-rig.js'
 
-const { fakes, trt10, trt11 } = await useFakes()
-const families = [
-  { version: '10.15.1', older: '10.14.2', path: fakes.trt10, control: trt10.runtime, missBit: 16, editableBit: 27 },
-  { version: '11.4.0', older: '11.1.0', path: fakes.trt11, control: trt11.runtime, missBit: 15, editableBit: 26 },
-]
+const { fakes, families } = await useFakes()
+const facts = {
+  'TensorRT 10': { older: '10.14.2', missBit: 16, editableBit: 27 },
+  'TensorRT 11': { older: '11.1.0', missBit: 15, editableBit: 26 },
+}
 const long = process.env['TRT_TEST_LONG'] === '1'
 
-for (const { version, older, path, control, missBit, editableBit } of families) {
-  await t.test(`TensorRT ${version}`, async (t) => {
+for (const { name, fullName, path, control, ...family } of families) {
+  await t.test(fullName, async (t) => {
+    const version = family.version.join('.')
+    const { older, missBit, editableBit } = facts[name]
     const builder = (timingCache: string, more: BuilderOptions = {}): Builder => new Builder({ tensorrt: path, timingCache, ...more })
     const file = (t: Test): Promise<string> => scratchFile(t, 'timing.cache')
     const layersIn = async (cache: string): Promise<readonly string[]> => readTimingCache(await readFile(cache)).layers
@@ -269,7 +271,7 @@ t.test('options that cannot be', async (t) => {
   const rows: [object, RegExp][] = [
     [{ timingCache: '' }, /a path for timingCache/],
     [{ timingCache: true }, /a path for timingCache/],
-    [{ timingCache: 'x', timingCacheMiss: 'ignore' }, /"measure" or "error" for timingCacheMiss/],
+    [{ timingCache: 'x', timingCacheMiss: 'ignore' }, /'measure' or 'error' for timingCacheMiss/],
     [{ timingCache: 'x', editableTimingCache: 1 }, /true or false for editableTimingCache/],
     [{ timingCacheMiss: 'error' }, /timingCacheMiss: "error" says how .* give timingCache/],
     [{ timingCache: 'x', disableTimingCache: true }, /timingCache cannot go with disableTimingCache/],

@@ -2,10 +2,10 @@
 import t from 'tap'
 import { EngineCache } from '../../lib/index.js'
 import { useFakes } from '../native/fakes.js'
+import { Random } from '../support/random.js'
 import { addModel, filesIn, type Other, refuseDamage, startNode, temporaryFolder } from './rig.js'
 
 const { fakes } = await useFakes()
-process.env['FAKES'] = JSON.stringify(fakes)
 const builder = { tensorrt: fakes.trt10 }
 
 const kills = process.env['TRT_TEST_LONG'] === '1' ? 500 : 50
@@ -15,9 +15,7 @@ const atOnce = 5
 const length = 20_000
 const models = 8
 
-/** Repeatable: a generator of numbers from 0 to 1 by the recipe of Park and Miller. */
-let state = 20_261_121
-const random = (): number => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647
+const random = new Random(20_261_121)
 
 t.test(`${kills} builders killed`, async (t) => {
   const folder = await temporaryFolder(t)
@@ -36,7 +34,7 @@ t.test(`${kills} builders killed`, async (t) => {
     await Promise.all(
       others.map(async (other) => {
         await other.next()
-        await new Promise((resolve) => setTimeout(resolve, random() * 150))
+        await new Promise((resolve) => setTimeout(resolve, random.below(150)))
         await other.kill()
       }),
     )
@@ -48,7 +46,7 @@ t.test(`${kills} builders killed`, async (t) => {
     whole += await refuseDamage(folder)
     temporaries += (await filesIn(folder)).temporaries.length
     await using cache = new EngineCache({ folder, maxBytes })
-    const first = Math.floor(random() * models)
+    const first = random.below(models)
     const { plan } = await cache.plan(addModel(first, length), { builder })
     t.equal(plan.bytes.length, size, `the next load, after ${killed + atOnce}`)
   }

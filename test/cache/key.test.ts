@@ -9,14 +9,10 @@ import { oneNode } from '../builder/models.js'
 import { useFakes } from '../native/fakes.js'
 import { addModel, startNode, temporaryFolder } from './rig.js'
 
-const { fakes, driver, trt10, trt11 } = await useFakes()
-process.env['FAKES'] = JSON.stringify(fakes)
+const { fakes, driver, families } = await useFakes()
 const range = (min: number[], opt: number[], max: number[]) => ({ min, opt, max })
 
-for (const { name, path, control } of [
-  { name: 'TensorRT 10', path: fakes.trt10, control: trt10.runtime },
-  { name: 'TensorRT 11', path: fakes.trt11, control: trt11.runtime },
-]) {
+for (const { name, path, control } of families) {
   await t.test(name, async (t) => {
     /** Whether the cache has it; TensorRT's own count of builds has to agree. */
     const hits = async (cache: EngineCache, model: ModelSource, more: CachedBuildOptions = {}): Promise<boolean> => {

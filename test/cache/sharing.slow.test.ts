@@ -7,7 +7,6 @@ import { useFakes } from '../native/fakes.js'
 import { addModel, refuseDamage, startNode, startWorker, temporaryFolder } from './rig.js'
 
 const { fakes, trt10 } = await useFakes()
-process.env['FAKES'] = JSON.stringify(fakes)
 const { runtime } = trt10
 const builds = (): number => runtime.stats().builds.length
 const ask = (cache: EngineCache, more: CachedBuildOptions = {}): Promise<CachedPlan> =>

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import sharp, { type Sharp } from 'sharp'
-import { randomNumbers } from '../vision/helpers.js'
+import { Random } from '../support/random.js'
 import { packageDir } from './reference.js'
 
 export interface Variant {
@@ -42,22 +42,22 @@ export const chosenVariants: readonly Variant[] = [
 
 /** A photograph, cut, stretched, turned, and lighter or darker, by chance. */
 export function randomVariant(seed: number): Variant {
-  return { name: `by chance, seed ${seed}`, bytes: () => makeRandom(randomNumbers(seed)) }
+  return { name: `by chance, seed ${seed}`, bytes: () => makeRandom(new Random(seed)) }
 }
 
-async function makeRandom(random: () => number): Promise<Buffer> {
-  const between = (low: number, high: number): number => Math.round(low + random() * (high - low))
+async function makeRandom(random: Random): Promise<Buffer> {
+  const between = (low: number, high: number): number => Math.round(low + random.next() * (high - low))
   const { data, info } = await photograph(between(1, 6)).rotate(between(-30, 30)).raw().toBuffer({ resolveWithObject: true })
   const width = between(info.width / 6, info.width)
   const height = between(info.height / 6, info.height)
   const left = between(0, info.width - width)
   const top = between(0, info.height - height)
   const cut = await sharp(data, { raw: info }).extract({ left, top, width, height }).png({ compressionLevel: 1 }).toBuffer()
-  const scale = 0.1 * 20 ** random()
-  const size = { width: Math.ceil(width * scale * (0.8 + random() / 2)), height: Math.ceil(height * scale), fit: 'fill' } as const
+  const scale = 0.1 * 20 ** random.next()
+  const size = { width: Math.ceil(width * scale * (0.8 + random.next() / 2)), height: Math.ceil(height * scale), fit: 'fill' } as const
   return sharp(cut)
     .resize(size)
-    .modulate({ brightness: 0.6 + random() * 0.8 })
+    .modulate({ brightness: 0.6 + random.next() * 0.8 })
     .jpeg({ quality: between(40, 98) })
     .toBuffer()
 }

@@ -1,35 +1,22 @@
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
+import { watchEventLoop } from '../support/event-loop.js'
 import { identity, pattern, realModels, slow } from './models.js'
 
 const cpu = { backend: 'cpu' } as const
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
-/** The longest that the event loop was blocked while `work` ran, and how long it took, in milliseconds. */
-async function blocked(work: () => Promise<unknown>): Promise<{ longest: number; total: number }> {
-  const delay = monitorEventLoopDelay({ resolution: 1 })
-  delay.enable()
-  await sleep(20) // its first tick only sets the clock
-  const start = performance.now()
-  await work()
-  const total = performance.now() - start
-  await sleep(5)
-  delay.disable()
-  return { longest: delay.max / 1e6, total }
-}
-
 t.test('the event loop runs on while the detector runs', async (t) => {
   const input = pattern('float32', [1, 3, 960, 960])
   const session = await ort.InferenceSession.create(realModels.detector, { logSeverityLevel: 4 })
   const feeds = { [session.inputNames[0] as string]: new ort.Tensor('float32', input.data, input.shape) }
-  const direct = await blocked(() => session.run(feeds))
+  const direct = await watchEventLoop(() => session.run(feeds))
   await session.release()
   await using engine = await Engine.load(realModels.detector, cpu)
-  const ours = await blocked(() => engine.infer(input))
+  const ours = await watchEventLoop(() => engine.infer(input))
   t.comment(
     `direct: blocked ${direct.longest.toFixed(1)} of ${direct.total.toFixed(1)} ms; Engine: ${ours.longest.toFixed(1)} of ${ours.total.toFixed(1)} ms`,
   )

@@ -6,6 +6,7 @@ import { packageRoot } from '../../lib/backend/native.js'
 import { Builder, capabilities, Engine, type Plan, type ProfileShapes, Tensor, type TensorRecord } from '../../lib/index.js'
 import { intersectionOverUnion } from '../../lib/vision/index.js'
 import { realModels } from '../builder/models.js'
+import { Random } from '../support/random.js'
 
 // Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the loader's path.
 
@@ -16,11 +17,8 @@ t.comment(JSON.stringify({ gpus, tensorrt }))
 /** Numbers from -1 to 1, the same each time. */
 function randomTensor(shape: readonly number[], seed: number): Tensor<'float32'> {
   const tensor = Tensor.zeros('float32', shape)
-  let state = seed
-  tensor.data.forEach((_, i) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    tensor.data[i] = state / 2 ** 31 - 1
-  })
+  const random = new Random(seed)
+  tensor.data.forEach((_, i) => (tensor.data[i] = random.around()))
   return tensor
 }
 

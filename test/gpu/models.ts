@@ -1,6 +1,7 @@
 // ResNet-50 and a UNet, layer by layer as their papers have them, batch normalization folded into the convolutions; the weights are random, and the same each time.
 import { Tensor } from '../../lib/index.js'
 import { GraphBuilder, type Value, writeModel } from '../../lib/onnx/index.js'
+import { Random } from '../support/random.js'
 
 /** An input x [N, ...picture] and an output y; export.py writes the same architectures under the same file names. */
 export interface Architecture {
@@ -28,17 +29,6 @@ export const resnet50: Architecture = {
   model: () => resnetModel(resnetStages),
 }
 
-/** Numbers from -1 to 1. Not those of a linear congruence, which are alike at distances of powers of two, as weights of one channel have them. */
-export function randomNumbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 31 - 1
-  }
-}
-
 interface Stage {
   readonly width: number
   readonly blocks: number
@@ -59,17 +49,17 @@ const residualGain = 0.5
 
 class Network {
   readonly graph: GraphBuilder
-  readonly #next: () => number
+  readonly #random: Random
   #tensors = 0
 
   constructor(name: string, seed: number) {
     this.graph = new GraphBuilder({ name })
-    this.#next = randomNumbers(seed)
+    this.#random = new Random(seed)
   }
 
   weights(shape: readonly number[], bound: number): Value {
     const tensor = Tensor.zeros('float32', shape)
-    for (let i = 0; i < tensor.data.length; i++) tensor.data[i] = this.#next() * bound
+    for (let i = 0; i < tensor.data.length; i++) tensor.data[i] = this.#random.around() * bound
     return this.graph.constant(`w${this.#tensors++}`, tensor)
   }
 

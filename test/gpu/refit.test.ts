@@ -1,17 +1,15 @@
 import t from 'tap'
 import { Builder, Engine, Refitter, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { Random } from '../support/random.js'
 
 // Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu. Refitted plans compute what onnxruntime computes with the new weights.
 
 /** Numbers around 0, the same each time. */
 function numbers(shape: readonly number[], seed: number, scale: number): Tensor<'float32'> {
   const tensor = Tensor.zeros('float32', shape)
-  let state = seed
-  tensor.data.forEach((_, i) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    tensor.data[i] = (state / 2 ** 31 - 1) * scale
-  })
+  const random = new Random(seed)
+  tensor.data.forEach((_, i) => (tensor.data[i] = random.around() * scale))
   return tensor
 }
 

@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { packageRoot } from '../../lib/backend/native.js'
 import { Engine, type EngineAudit, type Shapes, Tensor } from '../../lib/index.js'
-import { type Architecture, randomNumbers, resnet50, unet } from './models.js'
+import { Random } from '../support/random.js'
+import { type Architecture, resnet50, unet } from './models.js'
 
 /** An architecture whose ONNX lies in a file. */
 export interface Model extends Architecture {
@@ -59,11 +60,11 @@ export async function modelsOfOurs(folder: string): Promise<Models> {
 
 /** A batch of one: waves of some colours, directions and lengths, the same each time. Noise would not do: to a ResNet, any two pictures of it are alike. */
 export function pictureOf({ picture: [channels, height, width] }: Architecture, seed: number): Tensor<'float32'> {
-  const next = randomNumbers(seed)
+  const random = new Random(seed)
   const tensor = Tensor.zeros('float32', [1, channels, height, width])
   for (let channel = 0; channel < channels; channel++) {
-    const shift = next()
-    const [down, across, phase] = [next() * 40, next() * 40, next() * Math.PI]
+    const shift = random.around()
+    const [down, across, phase] = [random.around() * 40, random.around() * 40, random.around() * Math.PI]
     for (let i = 0; i < height * width; i++) {
       const wave = Math.sin((down * Math.floor(i / width)) / height + (across * (i % width)) / width + phase)
       tensor.data[channel * height * width + i] = shift + wave

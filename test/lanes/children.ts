@@ -1,12 +1,13 @@
 // Programs that run in a process of their own, on the fakes.
 import { Worker } from 'node:worker_threads'
 import { type Ended, runNode } from '../engine/children.js'
-import { type Family, families, rowsPlan } from './rig.js'
+import type { FakeFamily } from '../native/fakes.js'
+import { families, rowsPlan } from './rig.js'
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 
 /** What a program, or a worker of one, begins with. `plan`, `load`, `call` and `soon` are all that most need. */
-export const prelude = ({ version, path }: Family = families[0]): string => `
+export const prelude = ({ version, path }: FakeFamily = families[0]): string => `
   import { Engine, Tensor, onLog } from ${url('../../lib/index.js')}
   import { fakePlan } from ${url('../fake/plan.js')}
   import { controlFakes } from ${url('../fake/control.js')}
@@ -22,7 +23,7 @@ export const prelude = ({ version, path }: Family = families[0]): string => `
 `
 
 /** A thread with the prelude and a program, without tap's hooks, which it would load for seconds. */
-export const startWorker = (program: string, family: Family, workerData?: unknown): Worker =>
+export const startWorker = (program: string, family: FakeFamily, workerData?: unknown): Worker =>
   new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(family) + program)}`), {
     workerData,
     execArgv: [],
@@ -30,7 +31,7 @@ export const startWorker = (program: string, family: Family, workerData?: unknow
   })
 
 /** Runs a program with the prelude; in it `worker(program)` starts a thread with the same. */
-export async function runChild(program: string, family: Family = families[0], timeout?: number): Promise<Ended> {
+export async function runChild(program: string, family: FakeFamily = families[0], timeout?: number): Promise<Ended> {
   const head = prelude(family)
   const inner = `const prelude = ${JSON.stringify(head)}\n`
   return runNode(['--input-type=module', '-e', `${inner}${head}\n${program}`], process.cwd(), timeout)

@@ -1,19 +1,11 @@
 // Random calls of everything, with good and bad arguments, in any order. The same seed gives the same calls: TRT_FUZZ_SEED repeats a run.
 import t from 'tap'
 import { Engine, type EngineOptions, type EngineToken, Tensor, TensorRTError, type TensorRecord } from '../../lib/index.js'
-import { driver, type Family, families, leftovers, planOf, rowsPlan, size, until, wanted } from './rig.js'
+import { Random } from '../support/random.js'
+import type { FakeFamily } from '../native/fakes.js'
+import { driver, families, leftovers, planOf, rowsPlan, size, until, wanted } from './rig.js'
 
 const seed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_260_101)
-
-/** Mulberry32. */
-function random(state: number): () => number {
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let z = Math.imul(state ^ (state >>> 15), 1 | state)
-    z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z
-    return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 const junk: readonly unknown[] = [
   undefined, null, 0, -1, 1.5, NaN, Infinity, 2 ** 40, '', 'x', 'y', 'auto', true, 5n, Symbol.iterator, {}, [], [1, 3], [-1], () => 1,
@@ -24,9 +16,8 @@ const junk: readonly unknown[] = [
 const numbersOf = ({ data }: Tensor): Float32Array | undefined =>
   data instanceof Float32Array && data.length > 0 ? data.slice() : undefined
 
-class Fuzzer {
-  readonly next: () => number
-  readonly family: Family
+class Fuzzer extends Random {
+  readonly family: FakeFamily
   readonly engines: Engine[] = []
   readonly tokens: EngineToken[] = []
   readonly pinned: Tensor[] = []
@@ -35,20 +26,11 @@ class Fuzzer {
   readonly counts: Record<string, number> = {}
   readonly #controllers: AbortController[] = []
 
-  constructor(family: Family, seed: number) {
+  constructor(family: FakeFamily, seed: number) {
+    super(seed)
     this.family = family
-    this.next = random(seed)
   }
 
-  below(n: number): number {
-    return Math.floor(this.next() * n)
-  }
-  chance(p: number): boolean {
-    return this.next() < p
-  }
-  pick<T>(values: readonly T[]): T {
-    return values[this.below(values.length)] as T
-  }
   /** What is said, and now and then something else. */
   mostly<T>(value: T): T {
     return this.chance(0.04) ? (this.pick(junk) as T) : value

@@ -2,18 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { fakePlan, type FakePlan } from '../fake/plan.js'
-import { useFakes } from '../native/fakes.js'
+import { type FakeFamily, useFakes } from '../native/fakes.js'
 
 export type Spec = Omit<FakePlan, 'version'>
 
-export const { fakes, driver, trt10, trt11 } = await useFakes()
-process.env['FAKES'] = JSON.stringify(fakes) // for children.ts
-
-export const families = [
-  { name: 'TensorRT 10', version: [10, 15, 1], path: fakes.trt10, control: trt10.runtime },
-  { name: 'TensorRT 11', version: [11, 4, 0], path: fakes.trt11, control: trt11.runtime },
-] as const
-export type Family = (typeof families)[number]
+export const { driver, families, leftovers } = await useFakes()
 
 export const long = process.env['TRT_TEST_LONG'] === '1'
 /** The size of a test: the first by default, the second for long runs. */
@@ -56,9 +49,9 @@ export const fanPlan = (outputs: number, shape: readonly number[] = [4]): Spec =
   })),
 })
 
-export const planOf = (family: Family, spec: Spec): Uint8Array => fakePlan({ ...spec, version: family.version })
+export const planOf = (family: FakeFamily, spec: Spec): Uint8Array => fakePlan({ ...spec, version: family.version })
 
-export const load = (family: Family, spec: Spec, options: EngineOptions = {}): Promise<Engine> =>
+export const load = (family: FakeFamily, spec: Spec, options: EngineOptions = {}): Promise<Engine> =>
   Engine.load(planOf(family, spec), { tensorrt: family.path, ...options })
 
 /** Waits until it holds, and says whether it came to. */
@@ -79,21 +72,6 @@ export async function driven<T>(settings: Parameters<typeof driver.set>[0], body
   } finally {
     driver.set({ copyMs: 0, computeMs: 0, blockMs: 0, clock: 'real' })
   }
-}
-
-/** What is live in the fakes, and what was done wrong to them; empty when all is well. Pinned memory stays with the pool. */
-export function leftovers(): Record<string, unknown> {
-  const left: Record<string, unknown> = {}
-  for (const { name, control } of families) {
-    const { live, misuse, traps } = control.stats()
-    for (const [what, count] of Object.entries(live)) if (count > 0 && what !== 'hostMemories') left[`${name}: ${what}`] = count
-    if (Object.keys(misuse).length > 0) left[`${name}: misuse`] = misuse
-    if (traps.length > 0) left[`${name}: traps`] = traps
-  }
-  const { streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies } = driver.stats()
-  for (const [what, count] of Object.entries({ streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies }))
-    if (count > 0) left[what] = count
-  return left
 }
 
 /** The garbage collector, where Node was started with --expose-gc. */

@@ -1,10 +1,25 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { controlFakes } from '../fake/control.js'
+import { controlFakes, type FakeDriver, type FakeTensorRT } from '../fake/control.js'
 import { buildFakes } from '../fake/build.js'
 
-/** The fakes, built and made the driver of this process, with an engine cache of its own. To be awaited before the addon looks for a driver. */
+/** One of the two versions of TensorRT that the fakes pose as. */
+export interface FakeFamily {
+  readonly name: 'TensorRT 10' | 'TensorRT 11'
+  readonly version: readonly number[]
+  /** The same as TensorRT is called in messages. */
+  readonly fullName: string
+  /** The folder of its libraries. */
+  readonly path: string
+  readonly control: FakeTensorRT
+  readonly parser: FakeTensorRT
+}
+
+/**
+ * The fakes, built and made the driver of this process, with an engine cache of its own. To be awaited before the addon looks for a driver. Children find in
+ * the variable FAKES where they are.
+ */
 export async function useFakes() {
   const fakes = await buildFakes()
   process.env['NODE_TENSORRT_LIBCUDA'] = fakes.cuda
@@ -14,5 +29,43 @@ export async function useFakes() {
     process.env['NODE_TENSORRT_CACHE'] = cache
     process.once('exit', () => rmSync(cache, { recursive: true, force: true }))
   }
-  return { fakes, ...controlFakes(fakes) }
+  process.env['FAKES'] = JSON.stringify(fakes)
+  const controls = controlFakes(fakes)
+  const { trt10, trt11, driver } = controls
+  const families: [FakeFamily, FakeFamily] = [
+    {
+      name: 'TensorRT 10',
+      version: [10, 15, 1],
+      fullName: 'TensorRT 10.15.1',
+      path: fakes.trt10,
+      control: trt10.runtime,
+      parser: trt10.parser,
+    },
+    {
+      name: 'TensorRT 11',
+      version: [11, 4, 0],
+      fullName: 'TensorRT 11.4.0',
+      path: fakes.trt11,
+      control: trt11.runtime,
+      parser: trt11.parser,
+    },
+  ]
+  return { fakes, ...controls, families, leftovers: () => leftoversOf(driver, families) }
+}
+
+/** What is live in the fakes, and what was done wrong to them; empty when all is well. Memory that JavaScript holds, and pinned memory, which stays with the pool, do not count. */
+function leftoversOf(driver: FakeDriver, families: readonly FakeFamily[]): Record<string, unknown> {
+  const left: Record<string, unknown> = {}
+  for (const { name, control, parser } of families) {
+    for (const [part, fake] of Object.entries({ runtime: control, parser })) {
+      const { live, misuse, traps } = fake.stats()
+      for (const [what, count] of Object.entries(live)) if (count > 0 && what !== 'hostMemories') left[`${name} ${part}: ${what}`] = count
+      if (Object.keys(misuse).length > 0) left[`${name} ${part}: misuse`] = misuse
+      if (traps.length > 0) left[`${name} ${part}: traps`] = traps
+    }
+  }
+  const { streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies } = driver.stats()
+  for (const [what, count] of Object.entries({ streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies }))
+    if (count > 0) left[what] = count
+  return left
 }

@@ -1,7 +1,7 @@
 import * as ort from 'onnxruntime-node'
 import type { Test } from 'tap'
-import type { ErrorCode } from '../../lib/errors.js'
 import { elementCount } from '../../lib/tensor.js'
+import { Random } from '../support/random.js'
 
 export interface Result {
   data: ArrayLike<number | bigint>
@@ -25,20 +25,10 @@ export async function run(
   }
 }
 
-/** As many numbers as the shape has elements, in [-1, 1), the same for the same seed (mulberry32). */
+/** As many numbers as the shape has elements, in [-1, 1), the same for the same seed. */
 export function randomFloats(shape: readonly number[], seed: number): Float32Array<ArrayBuffer> {
-  let state = seed
-  return Float32Array.from({ length: elementCount(shape) }, () => {
-    state = (state + 0x6d2b79f5) | 0
-    let x = Math.imul(state ^ (state >>> 15), state | 1)
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61)
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 31 - 1
-  })
-}
-
-/** What an error of ours is compared with. */
-export function failure(code: ErrorCode, message: RegExp) {
-  return { name: 'TensorRTError', code, message }
+  const random = new Random(seed)
+  return Float32Array.from({ length: elementCount(shape) }, () => random.around())
 }
 
 /** That no two numbers of the lists differ by more than `tolerance`. */

@@ -7,7 +7,8 @@ import t from 'tap'
 import { TensorRTError } from '../../lib/errors.js'
 import { ModelProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { GraphBuilder, modelInfo, parseModel, readModel, writeModel } from '../../lib/onnx/index.js'
-import { failure, randomFloats } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { randomFloats } from './helpers.js'
 
 function smallModel(): Uint8Array<ArrayBuffer> {
   const g = new GraphBuilder({ name: 'small' })

@@ -15,7 +15,7 @@ import {
   writeModel,
 } from '../../lib/onnx/index.js'
 import { byteSize, dtypes, Tensor } from '../../lib/tensor.js'
-import { failure } from './helpers.js'
+import { failure } from '../support/errors.js'
 
 t.test('tensors of every data type come back', async (t) => {
   for (const dtype of dtypes) {

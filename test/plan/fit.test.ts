@@ -9,13 +9,10 @@ import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { editInfo, inFolder } from './rig.js'
 
-const { fakes } = await useFakes()
-const families = [
-  { name: 'TensorRT 10.15.1', path: fakes.trt10, version: [10, 15, 1], older: [10, 6, 0] },
-  { name: 'TensorRT 11.4.0', path: fakes.trt11, version: [11, 4, 0], older: [11, 1, 0] },
-]
+const { families } = await useFakes()
+const older = { 'TensorRT 10': [10, 6, 0], 'TensorRT 11': [11, 1, 0] }
 
-for (const { name, path: tensorrt, version, older } of families) {
+for (const { name: family, fullName: name, path: tensorrt, version } of families) {
   await t.test(name, async (t) => {
     const gpu = (await capabilities({ tensorrt })).gpus[0]
     if (gpu === undefined) throw new Error('the fake has no GPU')
@@ -70,7 +67,7 @@ for (const { name, path: tensorrt, version, older } of families) {
 
     await t.test('another TensorRT', async (t) => {
       const other = join(path, '..', 'other.plan')
-      const bytes = identityPlan([1, 4], { version: older })
+      const bytes = identityPlan([1, 4], { version: older[family] })
       await writeFile(other, bytes)
       t.match(
         await failureOf(() => opens(other)),
@@ -82,10 +79,13 @@ for (const { name, path: tensorrt, version, older } of families) {
       const failure = await failureOf(() => opens(other))
       t.match(failure, {
         code: 'ERR_TRT_PLAN',
-        message: `${other} was built by TensorRT ${older.join('.')}, but this machine has only ${name} at ${tensorrt}`,
+        message: `${other} was built by TensorRT ${older[family].join('.')}, but this machine has only ${name} at ${tensorrt}`,
         log: [],
       })
-      t.same(failure.details, { plan: `TensorRT ${older.join('.')}`, found: `${name} at ${join(tensorrt, `libnvinfer.so.${version[0]}`)}` })
+      t.same(failure.details, {
+        plan: `TensorRT ${older[family].join('.')}`,
+        found: `${name} at ${join(tensorrt, `libnvinfer.so.${version[0]}`)}`,
+      })
       await editInfo(other, { settings: { versionCompatible: true } })
       t.match(await failureOf(() => opens(other)), { message: /cannot load the plan.*Version tag/ }, 'and of a version-compatible one')
       await (await build()).save(other)

@@ -7,7 +7,8 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { Plan } from '../../lib/index.js'
 import { identityPlan } from '../fake/plan.js'
-import { random, readSidecar } from './rig.js'
+import { Random } from '../support/random.js'
+import { readSidecar } from './rig.js'
 
 const long = process.env['TRT_TEST_LONG'] === '1'
 const program = new URL('./saver.js', import.meta.url).pathname
@@ -50,13 +51,13 @@ t.test('killed at random moments', async (t) => {
   const folder = t.testdir({})
   const plans = await plansIn(folder, 2)
   const known = plans.map((plan) => plan.sha256)
-  const milliseconds = random(7)
+  const random = new Random(7)
   let [halfway, loaded] = [0, 0]
   await inParallel(long ? 1000 : 100, async (i) => {
     const path = join(folder, `${i % 12}.plan`)
     const child = start('forever', path, ...plans.map((plan) => plan.path))
     if (child.stdout) await once(child.stdout, 'data')
-    await new Promise((resolve) => setTimeout(resolve, milliseconds(30)))
+    await new Promise((resolve) => setTimeout(resolve, random.below(30)))
     child.kill('SIGKILL')
     await once(child, 'exit')
     const plan = await Plan.load(path)

@@ -25,14 +25,3 @@ export async function editInfo(plan: string, change: Record<string, unknown>): P
   for (const entry of Object.values(sidecar.plans)) Object.assign(entry.info, change)
   await writeFile(`${plan}.json`, JSON.stringify(sidecar))
 }
-
-/** Whole numbers below `below`, the same in every run: Marsaglia's xorshift. */
-export function random(seed: number): (below: number) => number {
-  let state = seed
-  return (below) => {
-    state ^= state << 13
-    state ^= state >>> 17
-    state ^= state << 5
-    return (state >>> 0) % below
-  }
-}

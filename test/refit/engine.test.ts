@@ -80,7 +80,7 @@ for (const family of families) {
 
     await t.test('a refit that TensorRT fails is an error, and the next load works', async (t) => {
       for (const method of ['createInferRefitter_INTERNAL', 'refitCudaEngine', 'getMissingWeights']) {
-        family.control.runtime.failNth(method, 1)
+        family.control.failNth(method, 1)
         t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: file })), { code: 'ERR_TRT_WEIGHTS' }, method)
       }
       await using engine = await Engine.load(stripped, { tensorrt, weights: file })

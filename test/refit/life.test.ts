@@ -9,6 +9,7 @@ import { controlFakes } from '../fake/control.js'
 import { runChild } from '../lanes/children.js'
 import { collect, until } from '../lanes/rig.js'
 import { failureOf } from '../support/errors.js'
+import { watchEventLoop } from '../support/event-loop.js'
 import { computed, fakes, families, input, leftovers, onnxOf, planOf, weightsOf } from './models.js'
 
 setFlagsFromString('--expose-gc')
@@ -42,32 +43,29 @@ for (const family of families) {
     })
 
     await t.test('a refit under way: abort rejects at once, close waits for it', async (t) => {
-      control.runtime.set({ buildStepMs: 600 })
+      control.set({ buildStepMs: 600 })
       const refitter = open()
       await refitter.set('scale', fresh.scale)
       const abort = new AbortController()
-      const calls = (): number => control.runtime.stats().calls['VRefitter.refitCudaEngine'] ?? 0
+      const calls = (): number => control.stats().calls['VRefitter.refitCudaEngine'] ?? 0
       const before = calls()
       const plan = refitter.refit({ signal: abort.signal })
       plan.catch(() => {})
       t.ok(await until(() => calls() > before), 'TensorRT is at it')
       abort.abort(new Error('enough'))
       await t.rejects(plan as Promise<unknown> as Promise<void>, { message: 'enough' })
-      t.ok(control.runtime.stats().live.refitters > 0, 'while TensorRT is still at it')
+      t.ok(control.stats().live.refitters > 0, 'while TensorRT is still at it')
       await refitter.close()
-      t.equal(control.runtime.stats().live.refitters, 0, 'which is waited for')
-      control.runtime.set({ buildStepMs: 0 })
+      t.equal(control.stats().live.refitters, 0, 'which is waited for')
+      control.set({ buildStepMs: 0 })
       t.same(leftovers(), {})
     })
 
     await t.test('the event loop goes on meanwhile', async (t) => {
-      control.runtime.set({ buildStepMs: 100 })
-      let ticks = 0
-      const timer = setInterval(() => ticks++, 5)
+      control.set({ buildStepMs: 100 })
       await using refitter = open()
-      await refitter.refit()
-      clearInterval(timer)
-      control.runtime.set({ buildStepMs: 0 })
+      const { ticks } = await watchEventLoop(() => refitter.refit(), 5)
+      control.set({ buildStepMs: 0 })
       t.ok(ticks >= 5, `${ticks} ticks of a 5 ms timer in at least 100 ms`)
     })
   })
@@ -80,7 +78,11 @@ await t.test('older versions', async (t) => {
     await mkdir(folder)
     await cp(fakes.trt10, folder, { recursive: true })
     process.env['FAKE_TRT_VERSION'] = version
-    const family = { version: version.split('.').map(Number), path: folder, control: controlFakes({ ...fakes, trt10: folder }).trt10 }
+    const family = {
+      version: version.split('.').map(Number),
+      path: folder,
+      control: controlFakes({ ...fakes, trt10: folder }).trt10.runtime,
+    }
     await using refitter = new Refitter(planOf(family, old, { stripped: true }), { tensorrt: folder })
     await refitter.setFromOnnx(onnxOf(fresh))
     delete process.env['FAKE_TRT_VERSION']
@@ -88,10 +90,10 @@ await t.test('older versions', async (t) => {
       code: 'ERR_TRT_UNSUPPORTED',
       message: `SerializationFlag::kINCLUDE_REFIT needs TensorRT 10.14; this is TensorRT ${version}`,
     })
-    t.equal(family.control.runtime.stats().calls['VRefitter.refitCudaEngine'], undefined, 'said before the engine is changed')
+    t.equal(family.control.stats().calls['VRefitter.refitCudaEngine'], undefined, 'said before the engine is changed')
     await using engine = await Engine.load((await refitter.refit()).bytes, { tensorrt: folder })
     t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
-    const { misuse, traps } = family.control.runtime.stats()
+    const { misuse, traps } = family.control.stats()
     t.same({ misuse, traps }, { misuse: {}, traps: [] })
   }
 })

@@ -1,22 +1,10 @@
 // A model with weights, as ONNX and as plans of the fakes, and what it computes.
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/index.js'
-import type { controlFakes } from '../fake/control.js'
 import { fakePlan, type FakePlan } from '../fake/plan.js'
-import { useFakes } from '../native/fakes.js'
+import { type FakeFamily, useFakes } from '../native/fakes.js'
 
-export const { fakes, driver, trt10, trt11 } = await useFakes()
-process.env['FAKES'] = JSON.stringify(fakes) // for children
-
-export const families = [
-  { name: 'TensorRT 10', version: [10, 15, 1], path: fakes.trt10, control: trt10 },
-  { name: 'TensorRT 11', version: [11, 4, 0], path: fakes.trt11, control: trt11 },
-] as const
-export type Family = {
-  readonly version: readonly number[]
-  readonly path: string
-  readonly control: ReturnType<typeof controlFakes>['trt10']
-}
+export const { fakes, driver, families, leftovers } = await useFakes()
 
 /** y = relu(x · kernel + bias) · scale, x [N, 3], y [N, 2]. TensorRT fuses kernel and bias. */
 export type Weights = Readonly<Record<'kernel' | 'bias' | 'scale', Tensor<'float32'>>>
@@ -57,7 +45,11 @@ export interface PlanKind {
   readonly refit?: boolean
 }
 
-export function planOf({ version }: Family, weights: Weights, { stripped = false, refit = true }: PlanKind = {}): Uint8Array {
+export function planOf(
+  { version }: Pick<FakeFamily, 'version'>,
+  weights: Weights,
+  { stripped = false, refit = true }: PlanKind = {},
+): Uint8Array {
   const constant = ({ dtype, shape, data }: Tensor<'float32'>): NonNullable<FakePlan['constants']>[string] => ({
     dtype,
     shape,
@@ -90,19 +82,4 @@ export function computed({ kernel, bias, scale }: Weights, x = input): number[] 
     for (let k = 0; k < 3; k++) sum += at(x, row * 3 + k) * at(kernel, k * 2 + column)
     return Math.max(0, sum) * at(scale, column)
   })
-}
-
-/** What is live in the fakes but for memory that JavaScript holds, and what was done wrong to them; empty when all is well. */
-export function leftovers(): Record<string, unknown> {
-  const left: Record<string, unknown> = {}
-  for (const { name, control } of families) {
-    for (const [part, { live, misuse, traps }] of Object.entries({ runtime: control.runtime.stats(), parser: control.parser.stats() })) {
-      for (const [what, count] of Object.entries(live)) if (count > 0 && what !== 'hostMemories') left[`${name} ${part}: ${what}`] = count
-      if (Object.keys(misuse).length > 0) left[`${name} ${part}: misuse`] = misuse
-      if (traps.length > 0) left[`${name} ${part}: traps`] = traps
-    }
-  }
-  const { deviceAllocations, streams, events } = driver.stats()
-  for (const [what, count] of Object.entries({ deviceAllocations, streams, events })) if (count > 0) left[what] = count
-  return left
 }

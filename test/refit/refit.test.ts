@@ -110,7 +110,7 @@ for (const family of families) {
     await t.test('missing weights are named, before TensorRT is asked', async (t) => {
       await using stripped = open(planOf(family, old, { stripped: true }))
       await stripped.set('bias', fresh.bias)
-      const calls = (): number => family.control.runtime.stats().calls['VRefitter.refitCudaEngine'] ?? 0
+      const calls = (): number => family.control.stats().calls['VRefitter.refitCudaEngine'] ?? 0
       const before = calls()
       t.match(await failureOf(() => stripped.refit()), {
         code: 'ERR_TRT_WEIGHTS',
@@ -283,7 +283,7 @@ for (const family of families) {
     })
 
     await t.test('faults: each call of TensorRT that fails is an error, and the next one works', async (t) => {
-      const { runtime, parser } = family.control
+      const { control: runtime, parser } = family
       const whole = async (): Promise<number[]> => {
         await using refitter = open(planOf(family, old, { stripped: true }))
         await refitter.set('bias', fresh.bias)
@@ -317,7 +317,7 @@ for (const family of families) {
     })
 
     await t.test('what TensorRT does not take leaves what was set before', async (t) => {
-      const { runtime, parser } = family.control
+      const { control: runtime, parser } = family
       await using refitter = open(planOf(family, old))
       await refitter.set('scale', fresh.scale)
       runtime.failNth('setNamedWeights', 1)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { intersectionOverUnion, nonMaxSuppression, type Box, type Detection } from '../../lib/vision/index.js'
-import { failure, randomNumbers } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { Random } from '../support/random.js'
 
 t.test('intersection over union', (t) => {
   t.equal(intersectionOverUnion([0, 0, 2, 2], [0, 0, 2, 2]), 1)
@@ -50,12 +51,15 @@ function suppressByDefinition(detections: readonly Detection[], threshold: numbe
 }
 
 t.test('suppression is what its definition says, on boxes by chance', (t) => {
-  const random = randomNumbers(11)
-  const below = (high: number): number => Math.floor(random() * high)
+  const random = new Random(11)
   for (let round = 0; round < 60; round++) {
     // Few different scores, so that there are ties.
-    const detections = Array.from({ length: below(60) }, (): Detection => {
-      return { box: [below(20) - 5, below(20) - 5, below(14), below(14)], score: below(8) / 8, classIndex: below(3) }
+    const detections = Array.from({ length: random.below(60) }, (): Detection => {
+      return {
+        box: [random.below(20) - 5, random.below(20) - 5, random.below(14), random.below(14)],
+        score: random.below(8) / 8,
+        classIndex: random.below(3),
+      }
     })
     const iouThreshold = [0, 0.25, 0.4, 0.5, 1][round % 5] as number
     for (const perClass of [true, false]) {
@@ -85,9 +89,9 @@ t.test('misuse', (t) => {
   t.throws(() => nonMaxSuppression([one, null as never]), invalid(/an object for detections\[1\] but received null/))
   t.throws(() => nonMaxSuppression([{ ...one, box: [0, 0, -1, 1] }]), invalid(/detections\[0\].box/))
   t.throws(() => nonMaxSuppression([{ ...one, score: NaN }]), invalid(/a finite number for detections\[0\].score/))
-  t.throws(() => nonMaxSuppression([], { iouThreshold: 1.1 }), invalid(/from 0 to 1 for options.iouThreshold/))
-  t.throws(() => nonMaxSuppression([], { perClass: 1 as never }), invalid(/a boolean for options.perClass/))
-  t.throws(() => nonMaxSuppression([], { maximum: 0 }), invalid(/a positive integer for options.maximum/))
+  t.throws(() => nonMaxSuppression([], { iouThreshold: 1.1 }), invalid(/from 0 to 1 for iouThreshold/))
+  t.throws(() => nonMaxSuppression([], { perClass: 1 as never }), invalid(/true or false for perClass/))
+  t.throws(() => nonMaxSuppression([], { maximum: 0 }), invalid(/an integer from 1 for maximum/))
   t.throws(() => intersectionOverUnion([0, 0, 1, 1], [0, 0, 1] as never), invalid(/for b/))
   t.end()
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { blurRegions, drawBoxes, type Image } from '../../lib/vision/index.js'
-import { failure, noise, pixel, plain } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { noise, pixel, plain } from './helpers.js'
 
 const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
 
@@ -106,15 +107,15 @@ t.test('misuse', async (t) => {
   await t.rejects(blurRegions({ ...image, width: 3 }, []), invalid(/36 bytes/))
   await t.rejects(blurRegions(image, {} as never), invalid(/an array for regions/))
   await t.rejects(blurRegions(image, [[0, 0, 1, -1]]), invalid(/regions\[0\]/))
-  await t.rejects(blurRegions(image, [], { shape: 'star' as never }), invalid(/options.shape/))
-  await t.rejects(blurRegions(image, [], { strength: 0 }), invalid(/options.strength/))
-  await t.rejects(blurRegions(image, [], { grow: NaN }), invalid(/options.grow/))
-  await t.rejects(blurRegions(image, [], { feather: -1 }), invalid(/options.feather/))
-  await t.rejects(blurRegions(image, [], [] as never), invalid(/an object for options/))
+  await t.rejects(blurRegions(image, [], { shape: 'star' as never }), invalid(/ for shape /))
+  await t.rejects(blurRegions(image, [], { strength: 0 }), invalid(/ for strength /))
+  await t.rejects(blurRegions(image, [], { grow: NaN }), invalid(/ for grow /))
+  await t.rejects(blurRegions(image, [], { feather: -1 }), invalid(/ for feather /))
+  await t.rejects(blurRegions(image, [], [] as never), invalid(/an object for the options of /))
   await t.rejects(drawBoxes(image, 'all' as never), invalid(/an array for boxes/))
   await t.rejects(drawBoxes(image, [[0, 0, 1, 1]] as never), invalid(/an object for boxes\[0\]/))
   await t.rejects(drawBoxes(image, [{ box: [0, 0, 1, 1], label: 3 as never }]), invalid(/a string for boxes\[0\].label/))
-  await t.rejects(drawBoxes(image, [], { color: [0, 0, 300] }), invalid(/options.color/))
-  await t.rejects(drawBoxes(image, [], { lineWidth: 0 }), invalid(/options.lineWidth/))
-  await t.rejects(drawBoxes(image, [], { fontSize: 0 }), invalid(/options.fontSize/))
+  await t.rejects(drawBoxes(image, [], { color: [0, 0, 300] }), invalid(/ for color /))
+  await t.rejects(drawBoxes(image, [], { lineWidth: 0 }), invalid(/ for lineWidth /))
+  await t.rejects(drawBoxes(image, [], { fontSize: 0 }), invalid(/ for fontSize /))
 })

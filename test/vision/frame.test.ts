@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { clipBox, crop, letterbox, padToSquare, stretch, type Box, type Frame, type Size } from '../../lib/vision/index.js'
-import { failure, randomNumbers } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { Random } from '../support/random.js'
 
 const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
 
@@ -23,8 +24,8 @@ t.test('boxes go to the picture by formula', (t) => {
 })
 
 t.test('there and back again, for sizes and boxes by chance', (t) => {
-  const random = randomNumbers(7)
-  const between = (low: number, high: number): number => Math.floor(low + random() * (high - low))
+  const random = new Random(7)
+  const between = (low: number, high: number): number => Math.floor(low + random.next() * (high - low))
   const makers: readonly ((size: Size, to: Size) => Frame)[] = [
     stretch,
     letterbox,
@@ -65,13 +66,13 @@ t.test('clipped only when asked', (t) => {
 
 t.test('misuse', (t) => {
   const size = { width: 10, height: 10 }
-  t.throws(() => stretch({ width: 10 } as Size, 4), invalid(/a positive integer for image.height but received undefined/))
-  t.throws(() => stretch(size, 0), invalid(/a positive integer for size.width but received number 0/))
+  t.throws(() => stretch({ width: 10 } as Size, 4), invalid(/an integer from 1 for image.height but received undefined/))
+  t.throws(() => stretch(size, 0), invalid(/an integer from 1 for size.width but received number 0/))
   t.throws(() => letterbox(size, 2.5), invalid(/size.width/))
-  t.throws(() => letterbox(size, 8, { fill: 256 }), invalid(/a finite number from 0 to 255 for options.fill but received number 256/))
-  t.throws(() => letterbox(size, 8, { fill: [1, 2] as never }), invalid(/options.fill/))
+  t.throws(() => letterbox(size, 8, { fill: 256 }), invalid(/a finite number from 0 to 255 for fill but received number 256/))
+  t.throws(() => letterbox(size, 8, { fill: [1, 2] as never }), invalid(/ for fill /))
   t.throws(() => padToSquare(size, { width: 3, height: 4 } as never), invalid(/a number for size/))
-  t.throws(() => padToSquare(size, 3, null as never), invalid(/an object for options/))
+  t.throws(() => padToSquare(size, 3, null as never), invalid(/an object for the options of /))
   t.throws(() => crop(size, [0, 0, 0, 5], 4), invalid(/of at least 1|from 1/))
   t.throws(() => crop(size, [0, 0, -1, 5], 4), invalid(/a box/))
   t.throws(() => crop(size, [0, 0, 1] as never, 4), invalid(/a box \[x, y, width, height\] .* but received array \[0, 0, 1\]/))

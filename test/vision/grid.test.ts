@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Tensor } from '../../lib/tensor.js'
 import { decodeGrid, type GridOptions } from '../../lib/vision/index.js'
-import { failure } from './helpers.js'
+import { failure } from '../support/errors.js'
 
 const logit = (p: number): number => Math.log(p / (1 - p))
 const nothing = -50
@@ -101,17 +101,14 @@ t.test('misuse', (t) => {
   t.throws(() => decodeGrid(grid.reshape([14, 2, 3]), options), failure('ERR_TRT_SHAPE', /\[N, 14, rows, columns\] .* \[14, 2, 3\]/))
   t.throws(call({ classes: 3 }), failure('ERR_TRT_SHAPE', /\[N, 16, rows, columns\] .* \[1, 14, 2, 3\]/))
   t.throws(call({ layout: 'NHWC' }), failure('ERR_TRT_SHAPE', /\[N, rows, columns, 14\]/))
-  t.throws(() => decodeGrid(grid, undefined as never), invalid(/an object for options/))
-  t.throws(call({ anchors: 3 }), invalid(/an array for options.anchors/))
-  t.throws(
-    call({ anchors: [[1, 0]] }),
-    invalid(/\[width, height\], both greater than 0 for options.anchors\[0\] but received array \[1, 0\]/),
-  )
-  t.throws(call({ stride: 0 }), invalid(/greater than 0 for options.stride/))
-  t.throws(call({ scoreThreshold: 2 }), invalid(/options.scoreThreshold/))
-  t.throws(call({ classes: 1.5 }), invalid(/an integer for options.classes/))
-  t.throws(call({ layout: 'CHW' }), invalid(/options.layout/))
-  t.throws(call({ encoding: 'v5' }), invalid(/options.encoding/))
-  t.throws(call({ activation: 'softmax' }), invalid(/options.activation/))
+  t.throws(() => decodeGrid(grid, undefined as never), invalid(/an object for the options of /))
+  t.throws(call({ anchors: 3 }), invalid(/an array for anchors/))
+  t.throws(call({ anchors: [[1, 0]] }), invalid(/\[width, height\], both greater than 0 for anchors\[0\] but received array \[1, 0\]/))
+  t.throws(call({ stride: 0 }), invalid(/greater than 0 for stride/))
+  t.throws(call({ scoreThreshold: 2 }), invalid(/ for scoreThreshold /))
+  t.throws(call({ classes: 1.5 }), invalid(/an integer from 0 for classes/))
+  t.throws(call({ layout: 'CHW' }), invalid(/ for layout /))
+  t.throws(call({ encoding: 'v5' }), invalid(/ for encoding /))
+  t.throws(call({ activation: 'softmax' }), invalid(/ for activation /))
   t.end()
 })

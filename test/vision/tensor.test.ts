@@ -1,6 +1,7 @@
 import t from 'tap'
 import { crop, padToSquare, stretch, toTensor, type Image, type TensorOptions } from '../../lib/vision/index.js'
-import { failure, noise, plain } from './helpers.js'
+import { failure } from '../support/errors.js'
+import { noise, plain } from './helpers.js'
 
 const image = noise(7, 5)
 const same = stretch(image, image)
@@ -78,19 +79,16 @@ t.test('misuse', (t) => {
   )
   t.throws(() => toTensor({ ...image, channels: 4 } as unknown as Image, same), invalid(/3 for images\[0\].channels/))
   t.throws(() => toTensor({ ...image, data: [...image.data] } as unknown as Image, same), invalid(/a Uint8Array for images\[0\].data/))
-  t.throws(() => toTensor({ ...image, width: 0 }, same), invalid(/a positive integer for images\[0\].width/))
+  t.throws(() => toTensor({ ...image, width: 0 }, same), invalid(/an integer from 1 for images\[0\].width/))
   t.throws(() => toTensor(null as unknown as Image, same), invalid(/an object for images\[0\] but received null/))
-  t.throws(call(null), invalid(/an object for options/))
-  t.throws(
-    call({ coordinates: 'pytorch_half_pixel' }),
-    invalid(/one of 'half_pixel', 'asymmetric', 'align_corners' for options.coordinates/),
-  )
-  t.throws(call({ layout: 'HWC' }), invalid(/options.layout/))
-  t.throws(call({ order: 'rgb' }), invalid(/options.order/))
-  t.throws(call({ dtype: 'float16' }), invalid(/options.dtype/))
-  t.throws(call({ mean: [1, 2] }), invalid(/a number or three numbers for options.mean but received array \[1, 2\]/))
-  t.throws(call({ mean: NaN }), invalid(/a finite number for options.mean/))
-  t.throws(call({ std: [1, 0, 1] }), invalid(/other than 0 for options.std/))
+  t.throws(call(null), invalid(/an object for the options of /))
+  t.throws(call({ coordinates: 'pytorch_half_pixel' }), invalid(/one of 'half_pixel', 'asymmetric', 'align_corners' for coordinates/))
+  t.throws(call({ layout: 'HWC' }), invalid(/ for layout /))
+  t.throws(call({ order: 'rgb' }), invalid(/ for order /))
+  t.throws(call({ dtype: 'float16' }), invalid(/ for dtype /))
+  t.throws(call({ mean: [1, 2] }), invalid(/a number or three numbers for mean but received array \[1, 2\]/))
+  t.throws(call({ mean: NaN }), invalid(/a finite number for mean/))
+  t.throws(call({ std: [1, 0, 1] }), invalid(/other than 0 for std/))
   t.throws(call({ std: 2, scale: 2 }), invalid(/either scale or std/))
   t.throws(call({ dtype: 'uint8', mean: 3 }), invalid(/no mean, scale or std with dtype uint8/))
   t.end()

@@ -13,7 +13,7 @@ import { externalFiles, parseModel } from '../../../lib/onnx/index.js'
 import { rtxPath, skipWithoutRtx } from '../../support/tensorrt.js'
 import { buildingProcesses, contents } from '../processes.js'
 import { type Mutant, mutant } from './mutate.js'
-import { Random } from './random.js'
+import { Random } from '../../support/random.js'
 import { type Seed, seeds } from './seeds.js'
 
 const long = process.env['TRT_TEST_LONG'] === '1'

@@ -1,6 +1,6 @@
 import { parseModel, writeModel } from '../../../lib/onnx/index.js'
 import { byteMutations, type ByteMutation, type GraphMutation, graphMutations } from './mutations.js'
-import { NothingToPick, type Random } from './random.js'
+import { NothingToPick, type Random } from '../../support/random.js'
 import type { Seed } from './seeds.js'
 
 export interface Mutant {

@@ -8,7 +8,7 @@ import {
   StringStringEntryProtoSchema,
   type ValueInfoProto,
 } from '../../../lib/onnx/onnx_pb.js'
-import type { Random } from './random.js'
+import type { Random } from '../../support/random.js'
 
 export interface ByteMutation {
   readonly name: string

@@ -1,7 +1,7 @@
-/** A model that was mutated before may lack what the next mutation wants to change. */
+/** What was to be picked from is empty: a model that was mutated before may lack what the next mutation wants to change. */
 export class NothingToPick extends Error {}
 
-/** Numbers that are the same for the same seed. */
+/** Numbers that are the same for the same seed: the one generator of all tests. */
 export class Random {
   #state: number
 
@@ -17,6 +17,12 @@ export class Random {
     return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32
   }
 
+  /** From -1 to below 1. */
+  around(): number {
+    return this.next() * 2 - 1
+  }
+
+  /** A whole number from 0 to below n. */
   below(n: number): number {
     return Math.floor(this.next() * n)
   }

@@ -1,0 +1,31 @@
+/** What a timer saw of the event loop while something ran. */
+export interface EventLoopReport {
+  /** How often the timer fired. */
+  readonly ticks: number
+  /** Milliseconds: the longest that nothing else could run, and all of it. */
+  readonly longest: number
+  readonly total: number
+}
+
+/** Runs the work beside a timer of so many milliseconds: the one meter of all tests. */
+export async function watchEventLoop(work: () => Promise<unknown>, everyMs = 1): Promise<EventLoopReport> {
+  let [longest, ticks] = [0, 0]
+  const begun = performance.now()
+  let last = begun
+  const look = (): void => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last)
+    last = now
+  }
+  const timer = setInterval(() => {
+    look()
+    ticks++
+  }, everyMs)
+  try {
+    await work()
+  } finally {
+    clearInterval(timer)
+  }
+  look() // work that never let go ends before the timer's first turn
+  return { ticks, longest, total: last - begun }
+}
