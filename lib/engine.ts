@@ -205,7 +205,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   ): Promise<SelectedOutputs<O, W>>
   infer<N extends TensorName<O>>(input: BareInput<I>, options: InferOptions<O> & { readonly outputs: readonly [N] }): Promise<Tensor<O[N]>>
   infer(input: BareInputForOne<I, O>, options?: InferOptions<O> & { readonly outputs?: undefined }): Promise<BareOutput<O>>
-  infer(input: BareInput<I> | InputRecord<I>, options?: InferOptions<O>): Promise<Tensor | TensorRecord>
+  infer(input: BareInputForOne<I, O> | InputRecord<I>, options?: InferOptions<O>): Promise<Tensor | TensorRecord>
   infer(input: unknown, options?: unknown): Promise<never> {
     try {
       const given = readInferOptions(options, 'infer')
@@ -260,7 +260,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   ): SelectedOutputs<O, W>
   inferSync<N extends TensorName<O>>(input: BareInput<I>, options: InferSyncOptions<O> & { readonly outputs: readonly [N] }): Tensor<O[N]>
   inferSync(input: BareInputForOne<I, O>, options?: InferSyncOptions<O> & { readonly outputs?: undefined }): BareOutput<O>
-  inferSync(input: BareInput<I> | InputRecord<I>, options?: InferSyncOptions<O>): Tensor | TensorRecord
+  inferSync(input: BareInputForOne<I, O> | InputRecord<I>, options?: InferSyncOptions<O>): Tensor | TensorRecord
   inferSync(input: unknown, options?: unknown): never {
     return this.#inferSync(input, options) as never
   }

@@ -1,4 +1,4 @@
-import { checkedObject, checkedSignal, isWhole } from './checks.js'
+import { checkedObject, checkedSignal, checkedText, isWhole } from './checks.js'
 import { expected, TensorRTError } from '../errors.js'
 import { localPath } from './source.js'
 
@@ -75,6 +75,5 @@ export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; dev
 /** The path of a TensorRT library, or of its folder; text that is a `file:` URL too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedLibraryPath(tensorrt: unknown): string | undefined {
   if (tensorrt === undefined) return undefined
-  if (typeof tensorrt !== 'string' || tensorrt === '') throw expected('a path', 'tensorrt', tensorrt)
-  return localPath(tensorrt, 'tensorrt')
+  return localPath(checkedText(tensorrt, 'tensorrt', 'a path'), 'tensorrt')
 }

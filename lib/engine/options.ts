@@ -111,8 +111,7 @@ type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 export function checkedEngineOptions(
   options: unknown,
 ): OpenOptions & { readonly signal: AbortSignal | undefined; readonly declaration: Declaration } {
-  const known = [...ownNames, ...laneNames] as const
-  const given = readOptions(options, known, 'Engine')
+  const given = readOptions(options, [...ownNames, ...laneNames], 'Engine')
   const { shapes, weights } = given
   const backend = checkedChoice(given.backend === undefined ? 'auto' : given.backend, 'backend', backends)
   const { tensorrt, device } = checkedPlace(given)

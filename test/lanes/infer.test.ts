@@ -112,6 +112,14 @@ for (const family of families) {
       t.same(Object.keys(engine.inferSync({ x }, { outputs: ['y4'] })), ['y4'])
       for (const outputs of [[], ['y5'], ['x'], 'y0', [0], ['__proto__']])
         t.equal((await failureOf(() => engine.infer({ x }, { outputs: outputs as string[] }))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      const into = { y1: Tensor.zeros('float32', [4]) }
+      const message = /Expected one of the outputs that are wanted \(y0, y2\) for a name in into but received string "y1"/
+      for (const call of [
+        () => engine.infer({ x }, { outputs: ['y0', 'y2'], into }),
+        () => engine.inferSync({ x }, { outputs: ['y0', 'y2'], into }),
+      ])
+        t.match(await failureOf(call), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
+      t.same((await engine.infer({ x }, { outputs: ['y0', 'y1'], into }))['y1'], into.y1, 'and one that is wanted is written')
     })
 
     await t.test('into tensors that are given, ordinary and allocated', async (t) => {
