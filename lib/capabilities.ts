@@ -1,15 +1,14 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import {
   loadAddon,
   type LibraryKind,
   type NativeDevice,
   type NativeLibraryReport,
   type NativeSystemReport,
-  packageRoot,
   tensorrtPath,
 } from './backend/native.js'
 import { checkedLibraryPath, readOptions } from './base/options.js'
+import { findPeer } from './base/peer.js'
 import { remedyOf } from './base/remedies.js'
 
 /** A GPU as the CUDA driver describes it; memory in bytes. */
@@ -116,15 +115,12 @@ function describeLibrary(library: NativeLibraryReport, hasGpu: boolean): TensorR
 
 /** Looked up, not loaded: it takes a while and 100 MB. */
 function findOnnxRuntime(): Capabilities['cpu'] {
-  for (const folder of [packageRoot(), process.cwd()]) {
-    try {
-      const { version } = createRequire(join(folder, 'package.json'))('onnxruntime-node/package.json') as { version: string }
-      return { available: true, version }
-    } catch {
-      // not from there
-    }
+  try {
+    const { version } = JSON.parse(readFileSync(findPeer('onnxruntime-node/package.json'), 'utf8')) as { version: string }
+    return { available: true, version }
+  } catch {
+    return { available: false }
   }
-  return { available: false }
 }
 
 /** `path`: where TensorRT was to be looked for; empty: in the usual places. */

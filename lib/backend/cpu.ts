@@ -1,5 +1,4 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { findPeer } from '../base/peer.js'
 import { lacking } from '../base/remedies.js'
 import { fromWire } from '../base/wire.js'
 import { TensorRTError } from '../errors.js'
@@ -33,16 +32,11 @@ export async function openCpu(model: Uint8Array | string, reason?: string): Prom
   return new CpuBackend(session, await session.ready, reason)
 }
 
-/** From this package, else from the folder where the program runs: it is an optional peer, and a linked package does not see its user's modules. */
 function findRuntime(): string {
   try {
-    return createRequire(import.meta.url).resolve('onnxruntime-node')
+    return findPeer('onnxruntime-node')
   } catch (cause) {
-    try {
-      return createRequire(join(process.cwd(), 'package.json')).resolve('onnxruntime-node')
-    } catch {
-      throw lacking('ERR_TRT_NO_ONNXRUNTIME', 'The CPU backend needs onnxruntime-node', { cause })
-    }
+    throw lacking('ERR_TRT_NO_ONNXRUNTIME', 'The CPU backend needs onnxruntime-node', { cause })
   }
 }
 

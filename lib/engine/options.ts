@@ -97,12 +97,12 @@ const ownNames = [
   'device',
   'tensorrt',
   'shapes',
+  'inputs',
+  'outputs',
   'builder',
   'cache',
   'onProgress',
   'weights',
-  'inputs',
-  'outputs',
   'signal',
 ] as const
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
@@ -111,7 +111,8 @@ type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 export function checkedEngineOptions(
   options: unknown,
 ): OpenOptions & { readonly signal: AbortSignal | undefined; readonly declaration: Declaration } {
-  const given = readOptions(options, [...ownNames, ...laneNames], 'Engine')
+  const known = [...ownNames, ...laneNames] as const
+  const given = readOptions(options, known, 'Engine')
   const { shapes, weights } = given
   const backend = checkedChoice(given.backend === undefined ? 'auto' : given.backend, 'backend', backends)
   const { tensorrt, device } = checkedPlace(given)

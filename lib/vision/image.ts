@@ -104,7 +104,7 @@ export async function encodeImage(image: Image, format: ImageFormat, options?: E
  */
 export async function writeImage(image: Image, path: string, options?: EncodeOptions): Promise<void> {
   const target = localPath(checkedText(path, 'path', 'a path'), 'path')
-  const format = formatOfExtension[extname(target).toLowerCase()]
+  const format = formatOfExtension[extname(path).toLowerCase()]
   if (format === undefined) throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, 'path', path)
   const bytes = await encodeImage(image, format, options)
   await onFile('write', target, () => writeFile(target, bytes))

@@ -8,6 +8,8 @@ import { GraphBuilder, externalFiles, type ModelProto, parseModel, tensorsOf, wr
 import { TensorProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { Tensor } from '../../lib/tensor.js'
 
+const long = process.env['TRT_TEST_LONG'] === '1'
+
 /** What the scanner finds when the bytes come in pieces of these sizes, again and again. */
 function scan(bytes: Uint8Array, ...sizes: number[]): ReturnType<ExternalFileScanner['end']> {
   const scanner = new ExternalFileScanner()
@@ -82,8 +84,9 @@ t.test('truncated and damaged models are told', async (t) => {
       return false
     }
   }
-  let told = 0
-  for (let length = 1; length < whole.length; length++) {
+  let [cut, told] = [0, 0]
+  for (let length = 1; length < whole.length; length += long ? 1 : 11) {
+    cut++
     const { damage } = scan(whole.subarray(0, length), 100)
     if (damage !== undefined) told++
     else t.ok(scan(whole.subarray(0, length), length).damage === undefined, 'however it comes')
@@ -91,7 +94,7 @@ t.test('truncated and damaged models are told', async (t) => {
     if (parses(whole.subarray(0, length)) && damage !== undefined)
       t.fail(`${length} of ${whole.length} bytes parse, and are told as damaged: ${damage}`)
   }
-  t.ok(told > whole.length * 0.9, `${told} of ${whole.length}`)
+  t.ok(told > cut * 0.9, `${told} of ${cut}`)
   const endless = new Uint8Array(100).fill(0xff)
   t.match(scan(endless, 10).damage, /no field, at byte 0/)
   t.match(scan(Uint8Array.of(0x3a, 0x02, 0x2a, 0x7f, 1, 2, 3), 2).damage, /longer than what it is in/)

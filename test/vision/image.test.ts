@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import sharp, { type Sharp } from 'sharp'
 import t, { type Test } from 'tap'
@@ -175,7 +175,7 @@ t.test('misuse', async (t) => {
   await t.rejects(encodeImage({ ...image, height: 3 }, 'jpeg'), invalid(/18 bytes/))
 })
 
-t.test('without sharp, the error says what to do', async (t) => {
+t.test('sharp: where there is none the error says what to do, and a linked package finds it from where the program runs', async (t) => {
   // Outside the project's folder, so that its node_modules are not found.
   const folder = await mkdtemp(join(tmpdir(), 'no-sharp-'))
   t.teardown(() => rm(folder, { recursive: true }))
@@ -184,8 +184,10 @@ t.test('without sharp, the error says what to do', async (t) => {
   await writeFile(
     join(folder, 'main.mjs'),
     `import { readImage } from ${JSON.stringify(pathToFileURL(join(folder, 'vision/index.js')).href)}
-     await readImage('photo.jpg').catch((error) => console.log(error.code, error.message))`,
+     await readImage(${JSON.stringify(photograph)}).then(({ width }) => console.log(width), ({ code, message }) => console.log(code, message))`,
   )
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], { cwd: folder })
-  t.match(stdout, /^ERR_TRT_IMAGE Cannot read photo\.jpg: .*npm install sharp/)
+  const printed = async (cwd: string): Promise<string> =>
+    (await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], { cwd })).stdout
+  t.equal(await printed(folder), `ERR_TRT_IMAGE Cannot read ${photograph}: pictures need sharp. To install it: npm install sharp\n`)
+  t.equal(await printed(fileURLToPath(new URL('../../..', import.meta.url))), `${(await sharp(photograph).metadata()).width}\n`)
 })
