@@ -52,7 +52,9 @@ function loadRuntime(path: string): OnnxRuntime {
     runtime.env.logLevel = 'fatal'
     return runtime
   } catch (error) {
-    throw new TensorRTError('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, { cause: error })
+    throw new TensorRTError('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, {
+      cause: error,
+    })
   }
 }
 
