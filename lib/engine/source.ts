@@ -1,5 +1,6 @@
 import { checkedSource, type ModelSource } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
+import { looksLikeOnnx } from '../onnx/sniff.js'
 import { Plan, type PlanInfo } from '../plan.js'
 import { readPlanHeader } from '../plan/header.js'
 import { headerInfo } from '../plan/info.js'
@@ -46,14 +47,8 @@ async function openFile(path: string, signal: AbortSignal | undefined): Promise<
   return { kind: 'onnx', label: path, data: path }
 }
 
-/**
- * The tags (field number × 8 + wire type) of ModelProto's fields that fit in one byte. Writers put them in the order of the fields, so one of them opens every ONNX file.
- * @see https://github.com/onnx/onnx/blob/main/onnx/onnx.proto ModelProto
- */
-const onnxTags = new Set([0x08, 0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42, 0x72])
-
 function refuseUnlessOnnx(head: Uint8Array, label: string): void {
-  if (head.length > 1 && onnxTags.has(head[0] ?? 0)) return
+  if (looksLikeOnnx(head)) return
   const found = head.length === 0 ? 'nothing' : `the bytes ${Buffer.from(head.subarray(0, 8)).toString('hex')}`
   throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected ONNX or a TensorRT plan in ${label} but found ${found} at its beginning`)
 }
