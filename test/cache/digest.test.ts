@@ -45,7 +45,7 @@ t.test('one that changes while it is read', async (t) => {
   const path = join(await temporaryFolder(t), 'model.onnx')
   await writeFile(path, addModel(1))
   const addon = loadAddon()
-  const { inspectModel } = addon
+  const inspectModel = addon.inspectModel.bind(addon)
   t.teardown(() => Object.assign(addon, { inspectModel }))
   // it is hashed by then
   addon.inspectModel = async (source) => {
