@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
 import type * as Runtime from 'onnxruntime-node'
+import { lacking } from '../base/remedies.js'
 import { toWire, type WireError } from '../base/wire.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, type DType, elementCount, isDType, Tensor } from '../tensor.js'
