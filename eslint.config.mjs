@@ -4,7 +4,7 @@ import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
 export default defineConfig(
-  globalIgnores(['dist/', 'build/', 'prebuilds/', '.cache/', '.tap/', 'out/', 'coverage/', 'lib/onnx/onnx_pb.ts']),
+  globalIgnores(['dist/', 'build/', 'prebuilds/', '.cache/', '.tap/', 'out/', 'coverage/', 'lib/onnx/onnx_pb.ts', 'test/types/']),
   js.configs.recommended,
   {
     rules: {
@@ -33,6 +33,20 @@ export default defineConfig(
       '@typescript-eslint/no-redundant-type-constituents': 'off',
       // An async function may be one for its type's sake: a method of an interface, a test.
       '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    // One listener for each signal, however many wait for it: lib/base/cancellation.ts sees to that.
+    files: ['lib/**/*.ts'],
+    ignores: ['lib/base/cancellation.ts'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        ...['addEventListener', 'onabort'].map((property) => ({
+          property,
+          message: 'Use onAbort() or within() of lib/base/cancellation.ts.',
+        })),
+      ],
     },
   },
   {

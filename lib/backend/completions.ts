@@ -46,9 +46,8 @@ export interface InferMessage {
 /** Subscribe with `diagnostics_channel.subscribe('node-tensorrt:infer', …)`. */
 const inferChannel = channel('node-tensorrt:infer')
 
-/** By number. Its methods are its own: a program that changes Map.prototype loses no results. */
+/** By number. */
 const pending = new Map<number, Pending>()
-for (const name of ['get', 'set', 'delete']) Object.defineProperty(pending, name, { value: Reflect.get(Map.prototype, name) })
 let lastRequest = 0
 let connected = false
 
