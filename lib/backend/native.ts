@@ -56,6 +56,8 @@ export interface NativeTensorFacts {
   readonly name: string
   readonly dtype: DType | 'unknown'
   readonly shape: readonly number[]
+  /** One for each dimension; empty where the model names none. */
+  readonly dimensionNames: readonly string[]
 }
 
 /** What is known when the model is parsed. */

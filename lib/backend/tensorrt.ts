@@ -3,7 +3,7 @@ import { isLack } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
-import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
+import type { Backend, EngineMemory, ModelTensor, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
 import {
   fromNative,
@@ -37,33 +37,34 @@ export interface TensorRTOptions {
  */
 export async function openTensorRT(
   plan: Uint8Array,
-  {
-    device,
-    tensorrt,
-    origin,
-    weights,
-    precisions,
-  }: TensorRTOptions & { readonly origin?: NativePlanOrigin; readonly precisions?: readonly string[] },
+  { device, tensorrt, origin, weights, told = {} }: TensorRTOptions & { readonly origin?: NativePlanOrigin; readonly told?: ToldOfPlan },
   lanes: LaneOptions,
 ): Promise<Backend> {
   const given = { ...(origin !== undefined && { origin }), ...(weights !== undefined && { weights }) }
   const options = { ...lanes, device, tensorrt: tensorrtPath(tensorrt), ...given }
-  return open(lanes, (addon) => addon.openEngine(plan, options), precisions)
+  return open(lanes, (addon) => addon.openEngine(plan, options), told)
+}
+
+/** What a plan's sidecar knows and the engine does not say. */
+export interface ToldOfPlan {
+  /** The precisions that it was built for, beside 32 bits. */
+  readonly precisions?: readonly string[]
+  readonly dimensionNames?: ReadonlyMap<string, readonly (string | undefined)[]>
 }
 
 /** Lanes of one's own on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and those of openTensorRT */
 export async function attachTensorRT(name: string, lanes: LaneOptions): Promise<Backend> {
-  return open(lanes, (addon) => addon.attachEngine(name, lanes))
+  return open(lanes, (addon) => addon.attachEngine(name, lanes), {})
 }
 
 async function open(
   lanes: LaneOptions,
   opener: (addon: ReturnType<typeof loadAddon>) => Promise<NativeEngine>,
-  precisions?: readonly string[],
+  told: ToldOfPlan,
 ): Promise<Backend> {
   return native(async () => {
     connect()
-    return new TensorRTBackend(await opener(loadAddon()), lanes, precisions)
+    return new TensorRTBackend(await opener(loadAddon()), lanes, told)
   })
 }
 
@@ -97,11 +98,12 @@ class TensorRTBackend implements Backend {
   /** Audits under way, the aborted ones too, until nothing of them runs. */
   readonly #audits = new Set<Promise<unknown>>()
 
-  constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions, precisions: readonly string[] = []) {
+  constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions, { precisions = [], dimensionNames }: ToldOfPlan) {
     this.#engine = engine
     this.precisions = precisions
-    this.inputs = engine.inputs
-    this.outputs = engine.outputs
+    const named = (info: ModelTensor): ModelTensor => ({ ...info, dimensionNames: dimensionNames?.get(info.name) ?? [] })
+    this.inputs = engine.inputs.map(named)
+    this.outputs = engine.outputs.map(named)
     this.description = `${engine.library} on GPU ${engine.device}`
     this.batches = lanes * slots
     this.maxBatch = batching?.maxBatch
