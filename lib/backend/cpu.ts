@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Cut } from '../base/cancellation.js'
+import { awaited } from '../base/stacks.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
 import type { Backend, Results, RunOptions, TensorInfo } from './backend.js'
@@ -159,7 +160,7 @@ class CpuBackend implements Backend {
 
   async run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
     const wire = inputs.map(({ dtype, shape, data }, i) => ({ name: this.inputs[i]?.name ?? '', dtype, shape, bytes: copiedBytes(data) }))
-    const outputs = await this.#session.run(wire, options?.cut)
+    const outputs = await awaited(this.#session.run(wire, options?.cut))
     const { outputs: wanted, into } = options ?? {}
     return finish(this.outputs.map(({ name }, i) => (wanted?.[i] === false ? undefined : placed(outputs[name], into?.[i]))))
   }
