@@ -7,6 +7,7 @@ import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import { checkedListener } from './base/checks.js'
+import { awaited } from './base/stacks.js'
 import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
 import { type BuildInfo, builtPlan, type Plan } from './plan.js'
 
@@ -61,7 +62,7 @@ export class Builder implements AsyncDisposable {
     const { result, ended } = this.#build(request, onProgress, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    return builtPlan(await result, profiles)
+    return builtPlan(await awaited(result), profiles)
   }
 
   /**
@@ -79,7 +80,7 @@ export class Builder implements AsyncDisposable {
     const { result, ended } = this.#build({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    return networkAudit((await result).audit)
+    return networkAudit((await awaited(result)).audit)
   }
 
   /** Refuses new builds, and waits until nothing of the others is under way, those that were aborted too; ends its processes. Twice without harm. */

@@ -3,6 +3,7 @@ import { type Cut, within } from './base/cancellation.js'
 import { isWhole } from './base/checks.js'
 import { fitsDims } from './base/dims.js'
 import { readOptions, unaborted } from './base/options.js'
+import { anew, awaited, failing } from './base/stacks.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput, refuseUnsupported } from './engine/arguments.js'
 import {
   type BareInput,
@@ -90,12 +91,21 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   constructor(source: EngineSource | Opener, options?: EngineOptions & Declaration) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
     const load = (): Promise<void> => (this.#load = this.#open(opener))
-    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch((error: unknown) => {
-      this.#failure = { error }
-      this.#loading.abort(error)
-      throw error
-    })
-    this.ready.catch(() => {})
+    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch((reason: unknown) =>
+      this.#fail(reason),
+    )
+  }
+
+  async #fail(reason: unknown): Promise<never> {
+    const error = reason === closing ? closed() : reason
+    this.#failure = { error }
+    this.#loading.abort(error)
+    try {
+      return await failing(error)
+    } finally {
+      // nobody has to handle it; from here on, since V8 names who waits only where one does
+      this.ready.catch(() => {})
+    }
   }
 
   /** `new Engine(source, options)`, awaited until it is {@link ready}. */
@@ -107,7 +117,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   ): Promise<Engine<I, O>>
   static async load(source: EngineSource, options?: EngineOptions & Declaration): Promise<Engine> {
     const engine = new Engine(source, options as EngineOptions)
-    await engine.ready
+    await awaited(engine.ready)
     return engine
   }
 
@@ -123,7 +133,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   static async attach(token: EngineToken, options?: AttachOptions & Declaration): Promise<Engine> {
     const opener = attacherOf(token, options)
     const engine = new Engine(opener as unknown as EngineSource)
-    await engine.ready
+    await awaited(engine.ready)
     return engine
   }
 
@@ -183,7 +193,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   #known(): Loaded {
-    if (this.#failure) throw this.#failure.error
+    if (this.#failure) throw anew(this.#failure.error)
     if (!this.#loaded) throw new TensorRTError('ERR_TRT_NOT_READY', 'The engine has not finished loading: await engine.ready first')
     return this.#loaded
   }
@@ -220,13 +230,13 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
             )
       return run as Promise<never> // what it is of, the overloads say
     } catch (error) {
-      return rejected(error)
+      return rejected(anew(error)) // here, where the caller is near: a stack has ten frames
     }
   }
 
   async #runWhenReady(input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<Tensor | TensorRecord> {
     const copy = copyInput(input)
-    await this.ready
+    await awaited(this.ready)
     cut?.throwIfHappened()
     this.#refuseIfOver()
     return this.#run(this.#known(), copy, options, cut)
@@ -296,7 +306,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const signal = unaborted(given.signal)
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
     if (inFlight !== undefined && !isWhole(inFlight, 1, Number.MAX_SAFE_INTEGER)) throw expected('a number from 1', 'inFlight', inFlight)
-    await within({ signal }, () => this.ready)
+    await awaited(within({ signal }, () => this.ready))
     const most = inFlight ?? this.#known().backend.concurrency ?? 2
     const run = (input: unknown, cancelled: AbortSignal): Promise<Tensor | TensorRecord> =>
       this.infer(input as InputRecord<I>, { signal: cancelled, outputs } as InferOptions<O>) as Promise<Tensor | TensorRecord>
@@ -312,7 +322,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const { iterations = 4, ...given } = readOptions(options, ['iterations', 'signal'], 'warmup')
     const signal = unaborted(given.signal)
     if (!isWhole(iterations, 1, 10_000)) throw expected('a number from 1 to 10000', 'iterations', iterations)
-    await within({ signal }, () => this.ready)
+    await awaited(within({ signal }, () => this.ready))
     const { inputs, backend } = this.#known()
     await warmUp(inputs, backend, iterations, (zeros) => this.infer(zeros as InputRecord<I>, { signal }))
   }
@@ -377,7 +387,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const { signal, ...checked } = checkedAuditOptions(options)
     this.#refuseIfOver()
     return within({ signal }, async (cut) => {
-      if (this.#loaded === undefined) await this.ready // one that is loaded begins now: a close() that follows waits for it
+      if (this.#loaded === undefined) await awaited(this.ready) // one that is loaded begins now: a close() that follows waits for it
       cut?.throwIfHappened()
       this.#refuseIfOver()
       const { backend } = this.#known()
@@ -391,7 +401,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   #refuseIfOver(): void {
-    if (this.#failure) throw this.#failure.error
+    if (this.#failure) throw anew(this.#failure.error)
     if (this.#closing) throw closed()
   }
 
@@ -401,7 +411,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   async #close(): Promise<void> {
-    this.#loading.abort(closed())
+    this.#loading.abort(closing)
     await this.#load.catch(() => {})
     await this.#loaded?.backend.close()
   }
@@ -429,6 +439,9 @@ function loadedOf(backend: Backend, declaration: Declaration): Loaded {
 function refuseUnusable({ unsupported, forms, outputNames }: Loaded): void {
   if (unsupported.length > 0) refuseUnsupported(unsupported, forms.wanted, outputNames)
 }
+
+/** Why a load is cut short by close(); nobody sees it. */
+const closing = Symbol('closing')
 
 function closed(): TensorRTError {
   return new TensorRTError('ERR_TRT_CLOSED', 'The engine is closed')

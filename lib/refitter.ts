@@ -2,6 +2,7 @@ import { loadAddon, native, type NativeRefitter, tensorrtPath } from './backend/
 import { within } from './base/cancellation.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
+import { awaited } from './base/stacks.js'
 import { openModel } from './engine/source.js'
 import { checkedBoolean, checkedText } from './base/checks.js'
 import { type Abortable, checkedAbort, checkedPlace, readOptions, unaborted } from './base/options.js'
@@ -143,11 +144,12 @@ export class Refitter implements AsyncDisposable {
       const opened = await this.#opened
       return native(() => work(opened))
     }
-    return within({ signal }, () => {
+    const run = (): Promise<T> => {
       const called = call()
       this.#last = called.catch(() => {})
       return called
-    })
+    }
+    return awaited(within({ signal }, run))
   }
 }
 

@@ -2,6 +2,7 @@ import type { Cut } from '../base/cancellation.js'
 import { findPeer } from '../base/peer.js'
 import { lacking } from '../base/remedies.js'
 import { fromWire } from '../base/wire.js'
+import { awaited } from '../base/stacks.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
 import type { Backend, Results, RunOptions, ModelTensor, UnsupportedTensor } from './backend.js'
@@ -159,7 +160,7 @@ class CpuBackend implements Backend {
     const wire = inputs.map(({ dtype, shape, data }, i) => ({ name: this.inputs[i]?.name ?? '', dtype, shape, bytes: copiedBytes(data) }))
     const { outputs: wanted, into } = options ?? {}
     const names = this.outputs.flatMap(({ name }, i) => (wanted?.[i] === false ? [] : [name]))
-    const outputs = await this.#session.run(wire, names, options?.cut)
+    const outputs = await awaited(this.#session.run(wire, names, options?.cut))
     return finish(this.outputs.map(({ name }, i) => placed(outputs[name], into?.[i])))
   }
 

@@ -111,7 +111,7 @@ class TensorRTBackend implements Backend {
   }
 
   run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
-    return new Promise<R>((resolve, reject) => {
+    return new Promise<R>((resolve) => {
       const into = options?.into
       const request = register({
         outputs: this.outputs,
@@ -120,7 +120,7 @@ class TensorRTBackend implements Backend {
         settle: (results) => {
           resolve(finish(into === undefined ? results : results.map((result, i) => placed(result, into[i]))))
         },
-        reject,
+        fail: resolve,
       })
       try {
         this.#aim(into)

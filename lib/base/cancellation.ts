@@ -1,4 +1,5 @@
 import { expected, TensorRTError } from '../errors.js'
+import { anew, failing, keepAsItIs } from './stacks.js'
 
 /** What may end a call before its work does. */
 export interface Limits {
@@ -35,6 +36,7 @@ class Waiters {
 
   readonly #tell = (): void => {
     Waiters.#of.delete(this.#signal)
+    keepAsItIs(this.#signal.reason)
     for (const callback of this.#callbacks) {
       this.#callbacks.delete(callback) // who forgets it now finds nothing left to do
       callback()
@@ -61,6 +63,7 @@ const nothing = (): void => {}
 export function onAbort(signal: AbortSignal | undefined, callback: () => void): () => void {
   if (signal === undefined) return nothing
   if (signal.aborted) {
+    keepAsItIs(signal.reason)
     callback()
     return nothing
   }
@@ -102,18 +105,26 @@ export class Cut {
  */
 export function within<T>({ signal, timeoutMs }: Limits, start: (cut?: Cut) => Promise<T>): Promise<T> {
   if (signal === undefined && timeoutMs === undefined) return start()
-  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
-  if (signal?.aborted) return Promise.reject(signal.reason)
+  if (signal?.aborted) {
+    keepAsItIs(signal.reason)
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
+    return Promise.reject(signal.reason)
+  }
   const cut = new Cut()
   return new Promise<T>((resolve, reject) => {
-    const cutShort = (reason: unknown): void => {
+    const forget = onAbort(signal, () => {
       finish()
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
-      reject(reason)
-      cut.happen(reason)
+      reject(signal?.reason)
+      cut.happen(signal?.reason)
+    })
+    const onTimeout = (): void => {
+      const error = timedOut(timeoutMs)
+      finish()
+      resolve(failing(error))
+      cut.happen(error)
     }
-    const forget = onAbort(signal, () => cutShort(signal?.reason))
-    const timer = timeoutMs === undefined ? undefined : setTimeout(() => cutShort(timedOut(timeoutMs)), timeoutMs)
+    const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs)
     const finish = (): void => {
       if (timer !== undefined) clearTimeout(timer)
       forget()
@@ -125,18 +136,18 @@ export function within<T>({ signal, timeoutMs }: Limits, start: (cut?: Cut) => P
           resolve(value)
         },
         (error: unknown) => {
+          if (cut.happened) return // the promise is rejected already, and would leave this failure to nobody
           finish()
-          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- what the work was rejected with
-          reject(error)
+          resolve(failing(error))
         },
       )
     } catch (error) {
       finish()
-      throw error
+      throw anew(error)
     }
   })
 }
 
-function timedOut(timeoutMs: number): TensorRTError {
+function timedOut(timeoutMs = 0): TensorRTError {
   return new TensorRTError('ERR_TRT_TIMEOUT', `Not done within ${timeoutMs} ms`, { details: { timeoutMs } })
 }

@@ -1,4 +1,5 @@
 import { onAbort } from '../base/cancellation.js'
+import { keepAsItIs } from '../base/stacks.js'
 import { fromNative, loadAddon, native, type NativeBuildRequest, type NativeBuildResult } from '../backend/native.js'
 
 /** Where a build is. TensorRT's phases nest; `parent` is empty for the outermost. */
@@ -47,6 +48,7 @@ export function buildInProcess(
       try {
         onProgress({ phase, parent, step, steps })
       } catch (error) {
+        keepAsItIs(error)
         stop(error)
       }
     })

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { onAbort } from '../base/cancellation.js'
+import { keepAsItIs } from '../base/stacks.js'
 import type { NativeBuildRequest, NativeBuildResult } from '../backend/native.js'
 import { BuildingProcess } from './building-process.js'
 import type { ProgressListener, RunningBuild } from './in-process.js'
@@ -50,6 +51,7 @@ export class IsolatedBuilds {
       try {
         if (!cut.signal.aborted) onProgress?.(progress)
       } catch (error) {
+        keepAsItIs(error)
         cut.abort(error)
       }
     }

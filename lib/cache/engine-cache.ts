@@ -11,6 +11,7 @@ import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../base/file-lock.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
 import { checkedListener } from '../base/checks.js'
+import { awaited } from '../base/stacks.js'
 import { type Abortable, checkedAbort, plainCopy, readOptions, unaborted } from '../base/options.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
@@ -104,11 +105,11 @@ export class EngineCache implements AsyncDisposable {
     const request = checkedRequest(model, options)
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The engine cache is closed')
     const knowing = this.#track(know(request))
-    const known = await within({ signal: request.signal }, () => knowing)
+    const known = await awaited(within({ signal: request.signal }, () => knowing))
     const place = { folder: this.folder, maxBytes: this.maxBytes }
     const { result, ended } = shared.join(`${this.folder}\0${known.key}`, request, (signal, report) => obtain(place, known, signal, report))
     void this.#track(ended)
-    const { value, isFirst } = await result
+    const { value, isFirst } = await awaited(result)
     const hit = !(value.isBuilt && isFirst)
     const message: CacheMessage = {
       key: known.key,

@@ -1,4 +1,5 @@
 import { onAbort } from '../base/cancellation.js'
+import { keepAsItIs } from '../base/stacks.js'
 
 /** One who waits for shared work. */
 interface Waiter<P> {
@@ -43,6 +44,7 @@ export class SharedWork<T, P> {
           try {
             onProgress?.(progress)
           } catch (error) {
+            keepAsItIs(error)
             leave(error)
           }
         },
