@@ -36,6 +36,20 @@ export default defineConfig(
     },
   },
   {
+    // One listener for each signal, however many wait for it: lib/base/cancellation.ts sees to that.
+    files: ['lib/**/*.ts'],
+    ignores: ['lib/base/cancellation.ts'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        ...['addEventListener', 'onabort'].map((property) => ({
+          property,
+          message: 'Use onAbort() or within() of lib/base/cancellation.ts.',
+        })),
+      ],
+    },
+  },
+  {
     // Tests hand over what the types forbid, and tap's t.test() is awaited by its parent.
     files: ['test/**/*.ts'],
     rules: {

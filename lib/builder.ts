@@ -6,8 +6,8 @@ import { type BuilderOptions, checkedBuilderOptions } from './building/options.j
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
-import { checkedListener, checkedSignal } from './base/checks.js'
-import { type Abortable, checkedAbort, readOptions } from './base/options.js'
+import { checkedListener } from './base/checks.js'
+import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
 import { type BuildInfo, builtPlan, type Plan } from './plan.js'
 
 export interface BuildOptions {
@@ -52,12 +52,11 @@ export class Builder implements AsyncDisposable {
    */
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
-    const signal = checkedSignal(given.signal)
+    const signal = unaborted(given.signal)
     const onProgress = checkedListener<ProgressListener>(given.onProgress, 'onProgress')
     const profiles = checkedProfiles(given.shapes)
-    const source = checkedSource(model)
-    signal?.throwIfAborted()
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
+    const source = checkedSource(model)
     const request = { ...this.#options, profiles, ...(typeof source === 'string' ? { path: source } : { model: source }) }
     const { result, ended } = this.#build(request, onProgress, signal)
     this.#running.add(ended)
@@ -74,9 +73,8 @@ export class Builder implements AsyncDisposable {
    */
   async audit(model: ModelSource, options?: Abortable): Promise<NetworkAudit> {
     const signal = checkedAbort(options, 'audit')
-    const source = checkedSource(model)
-    signal?.throwIfAborted()
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
+    const source = checkedSource(model)
     const given = typeof source === 'string' ? { path: source } : { model: source }
     const { result, ended } = this.#build({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
     this.#running.add(ended)

@@ -260,6 +260,11 @@ export interface NativeAddon {
     request: NativeBuildRequest,
     onProgress?: (phase: string, parent: string, step: number, steps: number) => void,
   ): { readonly promise: Promise<NativeBuildResult>; cancel(): void }
+  /**
+   * Checks ONNX as a build does before it parses it, on a thread. Of a file weights are passed over; bytes are not copied, and are not to be changed meanwhile.
+   * The files that it keeps tensors in are those that it names, paths from its folder, in alphabetical order. Rejected with ERR_TRT_ONNX_PARSE, ERR_TRT_FILE.
+   */
+  inspectModel(source: OnnxSource): Promise<{ readonly externalFiles: readonly string[] }>
   /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   openEngine(plan: Uint8Array, options: NativeSessionOptions & NativePlanPlace & { readonly weights?: OnnxSource }): Promise<NativeEngine>

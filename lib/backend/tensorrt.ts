@@ -1,3 +1,4 @@
+import type { Cut } from '../base/cancellation.js'
 import { isLack } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
@@ -89,6 +90,8 @@ class TensorRTBackend implements Backend {
   readonly inputs: Backend['inputs']
   readonly outputs: Backend['outputs']
   readonly concurrency: number
+  readonly batches: number
+  readonly maxBatch: number | undefined
   readonly precisions: readonly string[]
   readonly #engine: NativeEngine
   /** Audits under way, the aborted ones too, until nothing of them runs. */
@@ -100,7 +103,9 @@ class TensorRTBackend implements Backend {
     this.inputs = engine.inputs
     this.outputs = engine.outputs
     this.description = `${engine.library} on GPU ${engine.device}`
-    this.concurrency = Math.min(lanes * slots * (batching?.maxBatch ?? 1), maxQueue)
+    this.batches = lanes * slots
+    this.maxBatch = batching?.maxBatch
+    this.concurrency = Math.min(this.batches * (this.maxBatch ?? 1), maxQueue)
   }
 
   run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
@@ -123,7 +128,7 @@ class TensorRTBackend implements Backend {
         forget(request)
         throw fromNative(error)
       }
-      options?.signal?.addEventListener('abort', () => this.#giveUp(request), { once: true })
+      options?.cut?.onCut(() => this.#giveUp(request))
     })
   }
 
@@ -174,14 +179,13 @@ class TensorRTBackend implements Backend {
     return direct(() => this.#engine.share())
   }
 
-  async audit(options: Parameters<NativeEngine['audit']>[0], signal: AbortSignal | undefined): Promise<NativeEngineAudit> {
+  async audit(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<NativeEngineAudit> {
     const running = direct(() => this.#engine.audit(options))
     const { promise } = running
-    const cancel = (): void => running.cancel()
     const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))
     this.#audits.add(ended)
-    signal?.addEventListener('abort', cancel, { once: true })
-    return native(() => promise).finally(() => signal?.removeEventListener('abort', cancel))
+    cut?.onCut(() => running.cancel())
+    return native(() => promise)
   }
 
   async close(): Promise<void> {

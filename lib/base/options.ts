@@ -58,9 +58,16 @@ export interface Abortable {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/** The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason where it is aborted already, so that such a call costs nothing */
 export function checkedAbort(options: unknown, owner: string): AbortSignal | undefined {
-  return checkedSignal(readOptions(options, ['signal'], owner).signal)
+  return unaborted(readOptions(options, ['signal'], owner).signal)
+}
+
+/** {@link checkedSignal} for a call that begins: @throws also the signal's reason where it is aborted already */
+export function unaborted(given: unknown): AbortSignal | undefined {
+  const signal = checkedSignal(given)
+  signal?.throwIfAborted()
+  return signal
 }
 
 /** Where TensorRT is looked for, and the number of the GPU. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

@@ -1,3 +1,4 @@
+import { onAbort } from '../base/cancellation.js'
 import { fromNative, loadAddon, native, type NativeBuildRequest, type NativeBuildResult } from '../backend/native.js'
 
 /** Where a build is. TensorRT's phases nest; `parent` is empty for the outermost. */
@@ -49,9 +50,8 @@ export function buildInProcess(
         stop(error)
       }
     })
-  const onAbort = (): void => stop(signal?.reason)
   const build = start(request, report)
-  signal?.addEventListener('abort', onAbort, { once: true })
+  const forget = onAbort(signal, () => stop(signal?.reason))
   const built = native(() => build.promise)
   const ended = built.then(
     () => {},
@@ -59,7 +59,7 @@ export function buildInProcess(
   )
   const result = Promise.race([built, stopped]).finally(() => {
     over = true
-    signal?.removeEventListener('abort', onAbort)
+    forget()
   })
   return { result, ended }
 }

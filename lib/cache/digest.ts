@@ -1,16 +1,14 @@
-import type { Hash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { loadAddon, native } from '../backend/native.js'
 import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
-import { ExternalFileScanner } from '../onnx/external-scan.js'
 import { onFile, openFile, pointed } from '../plan/files.js'
-import { chunkSize, newHash } from '../plan/hash.js'
+import { chunksOfBytes, chunksOfFile, hashOf } from './hash.js'
 
 /** What a model is made of, and what its files were when that was found out. */
 export interface ModelDigest {
-  /** The SHA-256 of the ONNX. */
+  /** The hash of the ONNX; see hash.ts. */
   readonly model: string
   /** Those of the files that it keeps tensors in, in the order of their names. */
   readonly external: readonly string[]
@@ -23,84 +21,53 @@ interface FileState {
   readonly state: string
 }
 
-/**
- * Hashes a model: the bytes of its ONNX, and all of every file that it keeps tensors in, whichever part of it is used.
- * @throws TensorRTError ERR_TRT_FILE, ERR_TRT_ONNX_PARSE
- */
-export async function digestModel(model: string | Uint8Array, signal: AbortSignal | undefined): Promise<ModelDigest> {
-  const scanner = new ExternalFileScanner()
-  const hash = newHash()
-  const take = (piece: Uint8Array): void => {
-    hash.update(piece)
-    scanner.push(piece)
-  }
-  const files = typeof model === 'string' ? [await passFile(model, take, signal)] : []
-  if (typeof model !== 'string') await passBytes(model, take, signal)
-  const { files: names, damage } = scanner.end()
-  const label = typeof model === 'string' ? model : `the model of ${model.length} bytes`
-  if (damage !== undefined) throw new TensorRTError('ERR_TRT_ONNX_PARSE', `Cannot parse ${label} as ONNX: ${damage}`)
-  const external: string[] = []
-  for (const name of names) {
-    const digest = newHash()
-    files.push(await passExternal(model, name, digest, signal))
-    external.push(digest.digest('hex'))
-  }
-  return { model: hash.digest('hex'), external, files }
+interface HashedFile extends FileState {
+  readonly hash: string
 }
 
-/** The SHA-256 of files by their paths. @throws TensorRTError ERR_TRT_FILE */
+/**
+ * Checks a model, and hashes it: the bytes of its ONNX, and all of every file that it keeps tensors in, whichever part of it is used.
+ * @throws TensorRTError ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
+ */
+export async function digestModel(model: string | Uint8Array, signal: AbortSignal | undefined): Promise<ModelDigest> {
+  if (typeof model !== 'string') {
+    await native(() => loadAddon().inspectModel({ model })) // one that keeps tensors in files is refused
+    return { model: await hashOf(chunksOfBytes(model), signal), external: [], files: [] }
+  }
+  const onnx = await hashFile(model, signal)
+  const { externalFiles } = await native(() => loadAddon().inspectModel({ path: model }))
+  const external: HashedFile[] = []
+  for (const name of externalFiles) external.push(await hashFile(resolve(dirname(model), name), signal))
+  const files = [onnx, ...external]
+  await refuseChanged(files, 'while it was read')
+  return { model: onnx.hash, external: external.map(({ hash }) => hash), files }
+}
+
+/** The hashes of files by their paths. @throws TensorRTError ERR_TRT_FILE */
 export async function digestFiles(paths: readonly string[], signal: AbortSignal | undefined): Promise<Map<string, string>> {
   const digests = new Map<string, string>()
-  for (const path of paths) {
-    const hash = newHash()
-    await passFile(resolve(path), (piece) => hash.update(piece), signal)
-    digests.set(path, hash.digest('hex'))
-  }
+  for (const path of paths) digests.set(path, (await hashFile(resolve(path), signal)).hash)
   return digests
 }
 
 /** @throws TensorRTError ERR_TRT_FILE where a file is not what was hashed any more: then nobody knows what a build of it was made from */
-export async function refuseChanged(files: readonly FileState[]): Promise<void> {
+export async function refuseChanged(files: readonly FileState[], when = 'while an engine was built from it'): Promise<void> {
   for (const { path, state } of files) {
     if ((await stateOf(path)) === state) continue
-    throw new TensorRTError('ERR_TRT_FILE', `${path} was changed while an engine was built from it: load it again`, { details: { path } })
+    throw new TensorRTError('ERR_TRT_FILE', `${path} was changed ${when}: load it again`, { details: { path } })
   }
 }
 
-async function passExternal(model: string | Uint8Array, name: string, hash: Hash, signal: AbortSignal | undefined): Promise<FileState> {
-  if (typeof model !== 'string') {
-    const message = `The model of ${model.length} bytes keeps tensors in a file, ${JSON.stringify(name)}, which is found from the model's path only: give that`
-    throw new TensorRTError('ERR_TRT_FILE', message, { details: { file: name } })
-  }
-  if (name === '') throw new TensorRTError('ERR_TRT_ONNX_PARSE', `Cannot parse ${model} as ONNX: a tensor is in a file without a name`)
-  return passFile(resolve(dirname(model), name), (piece) => hash.update(piece), signal)
-}
-
-async function passFile(path: string, take: (piece: Uint8Array) => void, signal: AbortSignal | undefined): Promise<FileState> {
+async function hashFile(path: string, signal: AbortSignal | undefined): Promise<HashedFile> {
   return onFile('read', path, async () => {
     const file = await openFile(path)
     try {
       const facts = await file.stat({ bigint: true })
-      const buffer = new Uint8Array(chunkSize)
-      for (let isFirst = true; ; isFirst = false) {
-        signal?.throwIfAborted()
-        const { bytesRead } = await file.read(buffer, 0, chunkSize)
-        if (isFirst && isLfsPointer(buffer)) throw pointed(path)
-        if (bytesRead === 0) return { path, state: describeState(facts) }
-        take(buffer.subarray(0, bytesRead))
-      }
+      return { path, state: describeState(facts), hash: await hashOf(unlessPointer(path, chunksOfFile(file)), signal) }
     } finally {
       await file.close()
     }
   })
-}
-
-async function passBytes(bytes: Uint8Array, take: (piece: Uint8Array) => void, signal: AbortSignal | undefined): Promise<void> {
-  for (let at = 0; at < bytes.length; at += chunkSize) {
-    if (at > 0) await setImmediate()
-    signal?.throwIfAborted()
-    take(bytes.subarray(at, at + chunkSize))
-  }
 }
 
 async function stateOf(path: string): Promise<string> {
@@ -109,4 +76,14 @@ async function stateOf(path: string): Promise<string> {
 
 function describeState({ dev, ino, size, mtimeNs }: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
   return [dev, ino, size, mtimeNs].join(' ')
+}
+
+/** The chunks of a file, unless Git LFS left a pointer in its place. @throws TensorRTError ERR_TRT_FILE */
+async function* unlessPointer(path: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let isFirst = true
+  for await (const chunk of chunks) {
+    if (isFirst && isLfsPointer(chunk)) throw pointed(path)
+    isFirst = false
+    yield chunk
+  }
 }

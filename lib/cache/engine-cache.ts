@@ -6,12 +6,12 @@ import { Builder, type BuildOptions } from '../builder.js'
 import type { BuildProgress } from '../building/in-process.js'
 import { type BuilderOptions, checkedBuilderOptions } from '../building/options.js'
 import { checkedProfiles, type Shapes } from '../building/shapes.js'
-import { within } from '../base/deadline.js'
+import { within } from '../base/cancellation.js'
 import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../base/file-lock.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
-import { checkedListener, checkedSignal } from '../base/checks.js'
-import { type Abortable, checkedAbort, plainCopy, readOptions } from '../base/options.js'
+import { checkedListener } from '../base/checks.js'
+import { type Abortable, checkedAbort, plainCopy, readOptions, unaborted } from '../base/options.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
@@ -103,7 +103,6 @@ export class EngineCache implements AsyncDisposable {
     const begun = performance.now()
     const request = checkedRequest(model, options)
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The engine cache is closed')
-    request.signal?.throwIfAborted()
     const knowing = this.#track(know(request))
     const known = await within({ signal: request.signal }, () => knowing)
     const place = { folder: this.folder, maxBytes: this.maxBytes }
@@ -130,7 +129,6 @@ export class EngineCache implements AsyncDisposable {
   /** Removes all entries but those that somebody is building or reading right now; an abort leaves the rest. @throws TensorRTError ERR_TRT_FILE */
   async clear(options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'EngineCache.clear')
-    signal?.throwIfAborted()
     await inFolder(this.folder, async () => {
       for (const entry of await listEntries(this.folder)) {
         signal?.throwIfAborted()
@@ -165,13 +163,14 @@ export class EngineCache implements AsyncDisposable {
 
 function checkedRequest(model: unknown, options: unknown): Request {
   const given = readOptions(options, ['builder', 'shapes', 'onProgress', 'signal'], 'EngineCache.plan')
+  const signal = unaborted(given.signal)
   const builder = plainCopy(given.builder ?? {}) as BuilderOptions
   return {
     source: checkedSource(model),
     builder,
     options: checkedBuilderOptions(builder),
     profiles: checkedProfiles(given.shapes),
-    signal: checkedSignal(given.signal),
+    signal,
     onProgress: checkedListener(given.onProgress, 'onProgress'),
   }
 }

@@ -1,6 +1,7 @@
 import { checkedSource, type ModelSource } from '../base/source.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
+import { looksLikeOnnx } from '../onnx/sniff.js'
 import { Plan, type PlanInfo } from '../plan.js'
 import { pointed } from '../plan/files.js'
 import { readPlanHeader } from '../plan/header.js'
@@ -49,14 +50,8 @@ async function openFile(path: string, signal: AbortSignal | undefined): Promise<
   return { kind: 'onnx', label: path, data: path }
 }
 
-/**
- * The tags (field number × 8 + wire type) of ModelProto's fields that fit in one byte. Writers put them in the order of the fields, so one of them opens every ONNX file.
- * @see https://github.com/onnx/onnx/blob/main/onnx/onnx.proto ModelProto
- */
-const onnxTags = new Set([0x08, 0x12, 0x1a, 0x22, 0x28, 0x32, 0x3a, 0x42, 0x72])
-
 function refuseUnlessOnnx(head: Uint8Array, label: string): void {
-  if (head.length > 1 && onnxTags.has(head[0] ?? 0)) return
+  if (looksLikeOnnx(head)) return
   const found = isLfsPointer(head)
     ? lfsPointer
     : head.length === 0

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
+#include "descriptor.h"
 #include "error.h"
 
 namespace nt {
@@ -18,20 +18,6 @@ namespace {
   throw Error("ERR_TRT_FILE", std::string("Cannot ") + what + " " + path + ": " + std::strerror(errno),
               {{"path", path}});
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) noexcept : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  operator int() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 bool writeAll(int file, const char* data, std::size_t size) noexcept {
   while (size > 0) {

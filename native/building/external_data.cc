@@ -7,27 +7,48 @@
 #include "../base/lfs.h"
 
 namespace nt::building {
+namespace {
 
-void checkExternalFile(const std::string& file, const std::string& modelPath) {
-  namespace fs = std::filesystem;
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const std::string& file, const std::string& why) {
   const std::string shown = file.substr(0, file.find('\0'));  // a message ends there
-  const auto refuse = [&](const std::string& why) {
-    throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model keeps weights in the file \"" + shown + "\", " + why,
-                {{"location", shown}});
-  };
-  if (modelPath.empty()) refuse("and was given as bytes, which lie in no folder: give the path of the model instead");
-  if (file.empty() || file.find('\0') != std::string::npos) refuse("which is no name of a file");
-  if (fs::path(file).is_absolute()) refuse("which is an absolute path: only files in the model's own folder are read");
-  std::error_code ignored;
-  const fs::path folder = fs::path(modelPath).parent_path();
-  const fs::path root = fs::weakly_canonical(folder, ignored);
-  const fs::path target = fs::weakly_canonical(folder / file, ignored);
+  throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model keeps weights in the file \"" + shown + "\", " + why,
+              {{"location", shown}});
+}
+
+void checkInside(const fs::path& target, const fs::path& root, const std::string& file) {
   const fs::path way = target.lexically_relative(root);
   if (target.empty() || way.empty() || way == "." || *way.begin() == "..")
-    refuse("which is outside of the model's folder " + root.string());
+    refuse(file, "which is outside of the model's folder " + root.string());
+}
+
+bool isLfsPointer(const fs::path& file) {
+  std::error_code ignored;
   char head[kLfsStart.size()] = {};
-  if (fs::is_regular_file(target, ignored)) std::ifstream(target, std::ios::binary).read(head, sizeof head);
-  if (std::string_view(head, sizeof head) == kLfsStart)
+  if (fs::is_regular_file(file, ignored)) std::ifstream(file, std::ios::binary).read(head, sizeof head);
+  return std::string_view(head, sizeof head) == kLfsStart;
+}
+
+}  // namespace
+
+void checkExternalName(const std::string& file, const std::string& modelPath) {
+  if (modelPath.empty())
+    refuse(file, "and was given as bytes, which lie in no folder: give the path of the model instead");
+  if (file.empty() || file.find('\0') != std::string::npos) refuse(file, "which is no name of a file");
+  if (fs::path(file).is_absolute())
+    refuse(file, "which is an absolute path: only files in the model's own folder are read");
+  const fs::path folder = fs::path(modelPath).parent_path();
+  checkInside((folder / file).lexically_normal(), folder.lexically_normal(), file);
+}
+
+void checkExternalFile(const std::string& file, const std::string& modelPath) {
+  checkExternalName(file, modelPath);
+  std::error_code ignored;
+  const fs::path folder = fs::path(modelPath).parent_path();
+  const fs::path target = fs::weakly_canonical(folder / file, ignored);
+  checkInside(target, fs::weakly_canonical(folder, ignored), file);
+  if (isLfsPointer(target))
     throw Error("ERR_TRT_FILE", "The ONNX model keeps weights in " + target.string() + ", which is " + kLfsPointer,
                 {{"path", target.string()}});
 }

@@ -3,13 +3,12 @@
 #include <limits>
 
 #include "../base/text.h"
-#include "external_data.h"
 #include "protobuf.h"
 
 namespace nt::building {
 namespace {
 
-// The numbers of onnx.proto's fields and types.
+// The numbers of onnx.proto's fields and types, which native code has in this file only; lib/onnx has its schema.
 enum class Message { model, training, graph, node, attribute, tensor, sparse, function, other };
 constexpr uint64_t kExternal = 1;
 
@@ -76,8 +75,8 @@ void eachNumber(Fields& field, Take take) {
 void readExternal(Fields entry, StoredTensor& tensor) {
   std::string key, value;
   while (entry.next()) {
-    if (entry.number == 1) key = entry.body;
-    if (entry.number == 2) value = entry.body;
+    if (entry.number == 1) key = entry.text();
+    if (entry.number == 2) value = entry.text();
   }
   if (key == "location") tensor.files.push_back(value);
 }
@@ -96,7 +95,7 @@ StoredTensor readTensor(Fields field) {
         tensor.segmented = true;
         break;
       case 4:
-        tensor.numbers += field.body.size() / sizeof(float);
+        tensor.numbers += field.bodySize / sizeof(float);
         break;
       case 5:
       case 7:
@@ -107,13 +106,13 @@ StoredTensor readTensor(Fields field) {
         ++tensor.numbers;
         break;
       case 8:
-        tensor.name = field.body;
+        tensor.name = field.text();
         break;
       case 9:
-        tensor.rawBytes = field.body.size();
+        tensor.rawBytes = field.bodySize;
         break;
       case 10:
-        tensor.numbers += field.body.size() / sizeof(double);
+        tensor.numbers += field.bodySize / sizeof(double);
         break;
       case 13:
         if (field.isMessage()) readExternal(field.inner(), tensor);
@@ -139,8 +138,7 @@ bool countOf(const std::vector<int64_t>& dims, uint64_t& count) {
   return true;
 }
 
-void checkTensor(const StoredTensor& tensor, const std::string& path) {
-  for (const std::string& file : tensor.files) checkExternalFile(file, path);
+void checkTensor(const StoredTensor& tensor) {
   const uint64_t bits = bitsOf(tensor.type);
   if (bits == 0 || tensor.segmented || tensor.external) return;
   uint64_t count = 0;
@@ -168,7 +166,7 @@ void readAttribute(Fields attribute, NodeFacts& node) {
   std::string name;
   int64_t value = 0;
   while (attribute.next()) {
-    if (attribute.number == 1) name = attribute.body;
+    if (attribute.number == 1) name = attribute.text();
     if (attribute.number == 3) value = static_cast<int64_t>(attribute.value);
   }
   if (name != "blocksize") return;
@@ -180,8 +178,8 @@ NodeFacts readNode(Fields field) {
   NodeFacts node;
   while (field.next()) {
     if (field.number == 2) ++node.outputs;
-    if (field.number == 3) node.name = field.body;
-    if (field.number == 4) node.type = field.body;
+    if (field.number == 3) node.name = field.text();
+    if (field.number == 4) node.type = field.text();
     if (field.number == 5 && field.isMessage()) readAttribute(field.inner(), node);
   }
   return node;
@@ -199,19 +197,31 @@ void checkNode(const NodeFacts& node) {
     fail("a blocksize of " + std::to_string(node.blocksize));
 }
 
-void check(Fields fields, Message message, const std::string& path) {
-  if (message == Message::tensor) return checkTensor(readTensor(fields), path);
+void addFiles(StoredTensor& tensor, ExternalFiles& files) {
+  if (tensor.external && tensor.files.empty()) tensor.files.emplace_back();  // which is no name of a file
+  files.named.insert(tensor.files.begin(), tensor.files.end());
+  if (tensor.external) files.used.insert(tensor.files.begin(), tensor.files.end());
+}
+
+void check(Fields fields, Message message, ExternalFiles& files) {
+  if (message == Message::tensor) {
+    StoredTensor tensor = readTensor(fields);
+    checkTensor(tensor);
+    return addFiles(tensor, files);
+  }
   if (message == Message::node) checkNode(readNode(fields));
   while (fields.next()) {
     const Message within = messageWithin(message, fields.number);
-    if (within != Message::other && fields.isMessage()) check(fields.inner(), within, path);
+    if (within != Message::other && fields.isMessage()) check(fields.inner(), within, files);
   }
 }
 
 }  // namespace
 
-void checkModel(const std::vector<uint8_t>& model, const std::string& path) {
-  check({model.data(), model.data() + model.size()}, Message::model, path);
+ExternalFiles checkModel(ModelBytes& model) {
+  ExternalFiles files;
+  check({&model, 0, model.size()}, Message::model, files);
+  return files;
 }
 
 }  // namespace nt::building

@@ -2,14 +2,21 @@
 // test/builder/fuzz.
 #pragma once
 
-#include <cstdint>
+#include <set>
 #include <string>
-#include <vector>
+
+#include "model_bytes.h"
 
 namespace nt::building {
 
-// Looks at graphs, subgraphs and functions: stored tensors have as many bytes as their shape says, nodes have outputs,
-// and weights are kept nowhere outside of the folder of `path`, which may be empty. Throws ERR_TRT_ONNX_PARSE.
-void checkModel(const std::vector<uint8_t>& model, const std::string& path);
+// The files that a model keeps weights in, as it names them: paths from its folder; external_data.h says which may be.
+struct ExternalFiles {
+  std::set<std::string> used;
+  std::set<std::string> named;  // those too that no tensor is taken from
+};
+
+// Looks at graphs, subgraphs and functions: stored tensors have as many bytes as their shape says, and nodes have
+// outputs. Throws ERR_TRT_ONNX_PARSE.
+ExternalFiles checkModel(ModelBytes& model);
 
 }  // namespace nt::building

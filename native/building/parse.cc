@@ -4,6 +4,7 @@
 
 #include "../base/lfs.h"
 #include "../base/text.h"
+#include "external_data.h"
 #include "model_check.h"
 
 namespace nt::building {
@@ -59,7 +60,8 @@ void parseModel(tensorrt::Parser& parser, const tensorrt::NetworkDefinition& net
   if (model.empty()) throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model" + from + " is empty (0 bytes)");
   if (std::string_view(reinterpret_cast<const char*>(model.data()), model.size()).starts_with(kLfsStart))
     throw Error("ERR_TRT_FILE", "The ONNX model" + from + " is " + kLfsPointer, {{"path", path}});
-  checkModel(model, path);
+  ModelBytes bytes(model.data(), model.size());
+  for (const std::string& file : checkModel(bytes).named) checkExternalFile(file, path);
   if (!parser.parse(model.data(), model.size(), path.empty() ? nullptr : path.c_str())) {
     throwParserErrors(parser, parser.library().name());
   }

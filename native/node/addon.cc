@@ -12,6 +12,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   nt::node::exportEngine(env, exports);
   nt::node::exportFileLock(env, exports);
   nt::node::exportRefit(env, exports);
+  nt::node::exportModel(env, exports);
   nt::node::exportLog(env, exports);
   return exports;
 }

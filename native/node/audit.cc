@@ -21,6 +21,7 @@ Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>
     value.Set("name", tensor.name);
     value.Set("dtype", tensor.dtype);
     value.Set("shape", shapeValue(env, tensor.shape));
+    value.Set("dimensionNames", namesValue(env, tensor.dimensionNames));
     array.Set(array.Length(), value);
   }
   return array;

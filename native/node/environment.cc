@@ -175,15 +175,22 @@ void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) 
   if (failure) std::rethrow_exception(failure);
 }
 
-int Environment::hold(const Napi::Function& function) {
-  held_.emplace(nextHeld_, Napi::Persistent(function));
+int Environment::hold(const Napi::Object& value) {
+  held_.emplace(nextHeld_, Napi::Persistent(value));
   return nextHeld_++;
+}
+
+std::shared_ptr<void> Environment::keep(const Napi::Object& value) {
+  const auto release = [self = shared_from_this(), id = hold(value)](void*) {
+    self->post([self, id](Napi::Env) { self->release(id); });
+  };
+  return {this, release};
 }
 
 void Environment::callHeld(Napi::Env env, int id, const std::vector<napi_value>& arguments) {
   const auto found = held_.find(id);
   if (found == held_.end()) return;
-  found->second.Value().Call(env.Undefined(), arguments);
+  found->second.Value().As<Napi::Function>().Call(env.Undefined(), arguments);
 }
 
 void Environment::release(int id) { held_.erase(id); }

@@ -57,10 +57,12 @@ class Environment : public std::enable_shared_from_this<Environment> {
   void begin(Napi::Env env);
   void end(Napi::Env env, int count = 1);
 
-  // A JavaScript function that native threads may name by number; released with release().
-  int hold(const Napi::Function& function);
+  // A JavaScript object or function that native threads may name by number; released with release().
+  int hold(const Napi::Object& value);
   void callHeld(Napi::Env env, int id, const std::vector<napi_value>& arguments);
   void release(int id);
+  // Keeps a JavaScript object from being collected while there is a copy of the result, on whatever thread.
+  std::shared_ptr<void> keep(const Napi::Object& value);
 
   // Something with threads that must be stopped before the environment is gone: `close` does that, and frees. `halt` is
   // called instead when the process ends without the environment's hooks, and frees nothing.
@@ -101,7 +103,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   Closers closers_;
   int exitTask_ = 0;
 
-  std::map<int, Napi::FunctionReference> held_;
+  std::map<int, Napi::ObjectReference> held_;
   int nextHeld_ = 0;
 };
 

@@ -12,6 +12,7 @@ void exportCompletions(Napi::Env env, Napi::Object exports);
 void exportEngine(Napi::Env env, Napi::Object exports);
 void exportFileLock(Napi::Env env, Napi::Object exports);
 void exportRefit(Napi::Env env, Napi::Object exports);
+void exportModel(Napi::Env env, Napi::Object exports);
 void exportLog(Napi::Env env, Napi::Object exports);
 
 }  // namespace nt::node

@@ -39,18 +39,20 @@ std::vector<int64_t> integersOf(const Napi::Value& value, const char* name) {
   return integers;
 }
 
-std::vector<uint8_t> bytesOf(const Napi::Value& value, const char* name) {
+Bytes viewOf(const Napi::Value& value, const char* name) {
   if (!value.IsTypedArray()) throwExpected("a typed array", name);
   const Napi::TypedArray view = value.As<Napi::TypedArray>();
   // a detached array reports no length, so nothing is read from it
   const std::size_t size = view.ByteLength();
-  std::vector<uint8_t> bytes(size);
-  if (size > 0) {
-    const auto* from = static_cast<const uint8_t*>(view.ArrayBuffer().Data());
-    if (from == nullptr) throwExpected("an array that is not detached", name);
-    std::memcpy(bytes.data(), from + view.ByteOffset(), size);
-  }
-  return bytes;
+  if (size == 0) return {nullptr, 0};
+  const auto* from = static_cast<const uint8_t*>(view.ArrayBuffer().Data());
+  if (from == nullptr) throwExpected("an array that is not detached", name);
+  return {from + view.ByteOffset(), size};
+}
+
+std::vector<uint8_t> bytesOf(const Napi::Value& value, const char* name) {
+  const Bytes view = viewOf(value, name);
+  return {view.data, view.data + view.size};
 }
 
 Napi::Array shapeValue(Napi::Env env, const std::vector<int64_t>& shape) {

@@ -15,7 +15,14 @@ std::string stringOf(const Napi::Object& object, const char* key, const std::str
 int64_t integerOf(const Napi::Object& object, const char* key, int64_t fallback);
 std::vector<int64_t> integersOf(const Napi::Value& value, const char* name);
 
-// A copy of a Uint8Array's (or any view's) bytes.
+// The bytes of a Uint8Array (or any view), where they lie.
+struct Bytes {
+  const uint8_t* data;
+  std::size_t size;
+};
+Bytes viewOf(const Napi::Value& value, const char* name);
+
+// A copy of them.
 std::vector<uint8_t> bytesOf(const Napi::Value& value, const char* name);
 
 Napi::Array shapeValue(Napi::Env env, const std::vector<int64_t>& shape);

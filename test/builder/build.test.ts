@@ -193,4 +193,8 @@ t.test('a plan without a GPU is refused before TensorRT sees it', { skip: skipWi
   const plan = await new Builder().build(oneNode('Relu'))
   t.match(await failureOf(() => Engine.load(plan.bytes)), { code: 'ERR_TRT_NO_DRIVER', message: /No CUDA driver/ })
   t.match(await failureOf(() => Engine.load(plan.bytes, { backend: 'cpu' })), { code: 'ERR_TRT_INVALID_ARGUMENT' }, 'and never falls back')
+  let steps = 0
+  const given = { backend: 'tensorrt', cache: false, onProgress: () => steps++ } as const
+  t.match(await failureOf(() => Engine.load(oneNode('Relu'), given)), { code: 'ERR_TRT_NO_DRIVER' })
+  t.equal(steps, 0, 'nor is anything built that could not run, though TensorRT-RTX could build it')
 })

@@ -253,8 +253,8 @@ t.test('misuse', async (t) => {
   t.match(await failureOf(() => cache.plan('/dev/zero', { builder })), { code: 'ERR_TRT_FILE', message: /not an ordinary file/ })
   t.match(await failureOf(() => cache.plan(addModel().subarray(0, 60), { builder })), { code: 'ERR_TRT_ONNX_PARSE' })
   t.match(await failureOf(() => cache.plan(addModel(1, 4, 'weights.bin'), { builder })), {
-    code: 'ERR_TRT_FILE',
-    message: /"weights.bin".*give that/,
+    code: 'ERR_TRT_ONNX_PARSE',
+    message: /"weights.bin".*give the path/,
   })
   t.same(await cache.entries(), [], 'a failure is not kept')
   await cache.close()

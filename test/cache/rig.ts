@@ -1,4 +1,5 @@
 // What the tests of the engine cache share: folders, models, and programs that use a cache in threads and processes of their own.
+import { createHash } from 'node:crypto'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -122,4 +123,11 @@ class Heard {
     if (this.#end) return Promise.reject(this.#end)
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
   }
+}
+
+/** The hash that the cache knows files by, computed here in one go. */
+export function hashOfChunks(bytes: Uint8Array): string {
+  const chunks = Array.from({ length: Math.ceil(bytes.length / 2 ** 20) }, (_, i) => bytes.subarray(i * 2 ** 20, (i + 1) * 2 ** 20))
+  const sha256 = (data: Uint8Array): Buffer => createHash('sha256').update(data).digest()
+  return sha256(Buffer.concat(chunks.map(sha256))).toString('hex')
 }

@@ -1,0 +1,50 @@
+#include "model_bytes.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "../base/error.h"
+
+namespace nt::building {
+namespace {
+
+constexpr std::size_t kWindow = 64 * 1024;
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw Error("ERR_TRT_FILE", "Cannot read the model " + path + ": " + why, {{"path", path}});
+}
+
+}  // namespace
+
+// A pipe or a device, which may never answer, is not waited for.
+ModelBytes::ModelBytes(const std::string& path)
+    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path_(path), buffer_(kWindow) {
+  struct stat facts = {};
+  if (file_ < 0 || ::fstat(file_, &facts) != 0) fail(path, std::strerror(errno));
+  if (!S_ISREG(facts.st_mode)) fail(path, "it is not an ordinary file");
+  size_ = static_cast<uint64_t>(facts.st_size);
+}
+
+std::string ModelBytes::text(uint64_t place, uint64_t size) {
+  std::string read;
+  read.reserve(size);
+  while (read.size() < size) read.push_back(static_cast<char>(at(place + read.size())));
+  return read;
+}
+
+void ModelBytes::look(uint64_t place) {
+  ssize_t got = 0;
+  do {
+    got = ::pread(file_, buffer_.data(), buffer_.size(), static_cast<off_t>(place));
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) fail(path_, std::strerror(errno));
+  if (got == 0) fail(path_, "it became shorter while it was read");
+  window_ = buffer_.data();
+  from_ = place;
+  length_ = static_cast<uint64_t>(got);
+}
+
+}  // namespace nt::building
