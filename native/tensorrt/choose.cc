@@ -76,7 +76,7 @@ const Library& chooseForPlan(const std::string& explicitPath, const void* bytes,
                 {{"plan", plan.name()}, {"found", others}});
   }
   throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons, explicitPath,
-                  {{"plan", plan.name()}});
+                 {{"plan", plan.name()}});
 }
 
 }  // namespace nt::tensorrt

@@ -35,9 +35,10 @@ t.test('no TensorRT at all', async (t) => {
   const { tensorrt, missing } = await capabilities()
   const failure = await failureOf(() => Engine.load(plan))
   t.match(failure, { message: /or give the ONNX model that the plan was built from/, details: { remedy: String } })
-  if (tensorrt.length > 0) return
-  t.match(failure, { code: 'ERR_TRT_NO_LIBRARY', message: /needs TensorRT 10\.15\.1.*What to do: install TensorRT 10\.15\.1/ })
-  t.ok(missing.some(({ what, remedy }) => what === 'TensorRT' && remedy === remedyOf('ERR_TRT_NO_LIBRARY')))
+  t.test('is said', { skip: tensorrt.length > 0 && 'this machine has TensorRT' }, async (t) => {
+    t.match(failure, { code: 'ERR_TRT_NO_LIBRARY', message: /needs TensorRT 10\.15\.1.*What to do: install TensorRT 10\.15\.1/ })
+    t.ok(missing.some(({ what, remedy }) => what === 'TensorRT' && remedy === remedyOf('ERR_TRT_NO_LIBRARY')))
+  })
 })
 
 t.test("doctor's remedy stands in each error", async (t) => {
