@@ -43,7 +43,7 @@ export type ErrorCode = keyof typeof errorCodes
 export interface TensorRTErrorOptions {
   /** What led to this error. */
   cause?: unknown
-  /** The last lines that TensorRT logged before it, oldest first, each with its severity. */
+  /** The last lines that TensorRT logged before it, oldest first, each with its severity; without those that the message quotes. */
   log?: readonly string[]
   /** Figures and names for programs, such as `{ operator, node }`; what is in it depends on the code. */
   details?: Readonly<Record<string, unknown>>

@@ -334,12 +334,17 @@ export function tensorrtPath(option: string | undefined): string {
   return option ?? process.env['TENSORRT_PATH'] ?? ''
 }
 
-/** A native failure as a TensorRTError whose stack shows the caller; anything else as it is. */
+/** A native failure as a TensorRTError; anything else as it is. The failure itself is no cause: it says the same, and its stack says nothing. */
 export function fromNative(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TensorRTError || !('code' in error)) return error
   const { code, details, log } = error as Error & { code: unknown; details?: Record<string, unknown>; log?: string[] }
   if (typeof code !== 'string' || !Object.hasOwn(errorCodes, code)) return error
-  return errorOf(code as ErrorCode, error.message, { cause: error, details: details ?? {}, log: log ?? [] })
+  return errorOf(code as ErrorCode, error.message, { details: details ?? {}, log: notSaid(log ?? [], error.message) })
+}
+
+/** The lines ("error: …") that a message does not quote, so that nobody reads one twice. */
+function notSaid(log: readonly string[], message: string): string[] {
+  return log.filter((line) => !message.includes(line.slice(line.indexOf(': ') + 2)))
 }
 
 /** Awaits a native call; what it rejects with, or throws, is made a TensorRTError. */

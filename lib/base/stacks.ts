@@ -1,4 +1,4 @@
-import { TensorRTError } from '../errors.js'
+import { reworded, TensorRTError } from '../errors.js'
 
 /**
  * V8 writes the functions that wait for a promise into the stack of an error when that is made. Ours are often made where nobody's promise is near: by a native thread
@@ -16,8 +16,7 @@ export function keepAsItIs(error: unknown): void {
 /** The same error, made here; one that is not ours as it is. */
 export function anew(error: unknown): unknown {
   if (!(error instanceof TensorRTError) || given.has(error)) return error
-  const { code, message, log, details } = error
-  return new TensorRTError(code, message, { log, details, ...('cause' in error && { cause: error.cause }) })
+  return reworded(error, error.message)
 }
 
 /** Awaits work; its error is made anew. */

@@ -148,7 +148,7 @@ t.test('a run that fails is an error of that run only', async (t) => {
   const x = pattern('float32', [2])
   const s = (n: bigint): Tensor => Tensor.from(BigInt64Array.of(n))
   const error = await engine.infer({ x, s: s(3n) }).catch((e: unknown) => e as Error & { code: string })
-  t.match(error, { name: 'TensorRTError', code: 'ERR_TRT_EXECUTION', message: /Expand/, cause: { message: /Expand/ } })
+  t.match(error, { name: 'TensorRTError', code: 'ERR_TRT_EXECUTION', message: /Expand/, cause: undefined })
   t.same((await engine.infer({ x: pattern('float32', [1]), s: s(3n) })).y?.shape, [3])
 })
 
@@ -182,12 +182,13 @@ t.test('models that cannot be loaded', async (t) => {
   ]
   for (const [what, source, code, message] of rows) {
     const engine = new Engine(source, cpu)
-    const error = await engine.ready.catch((e: unknown) => e as Error)
+    const error = await failureOf(() => engine.ready)
     t.match(error, { name: 'TensorRTError', code, message }, what)
-    t.equal(await engine.infer({}).catch((e: unknown) => e), error, `${what}: infer gives the same error`)
+    const same = { name: 'TensorRTError', code, message: error.message, details: error.details }
+    t.match(await failureOf(() => engine.infer({})), same, `${what}: infer gives the same error`)
     t.throws(() => engine.inputs, { code })
     await engine.close()
-    t.equal(await engine.infer({}).catch((e: unknown) => e), error, `${what}: also when closed`)
+    t.match(await failureOf(() => engine.infer({})), same, `${what}: also when closed`)
   }
 })
 

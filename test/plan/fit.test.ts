@@ -71,7 +71,7 @@ for (const { name: family, fullName: name, path: tensorrt, version } of families
       await writeFile(other, bytes)
       t.match(
         await failureOf(() => opens(other)),
-        { code: 'ERR_TRT_PLAN', message: /cannot load the plan.*Version tag does not match/, log: [/./] },
+        { code: 'ERR_TRT_PLAN', message: /cannot load the plan.*Version tag does not match/, log: [] },
         'of a bare one TensorRT itself decides',
       )
       await (await Plan.load(other)).save(other)
