@@ -148,7 +148,7 @@ async function blurPhotos(engine: Engine, photos: readonly string[], folder: str
       try {
         done.push(await blurPhoto(engine, photo, targets[index] ?? ''))
       } catch (error) {
-        if (!(error instanceof TensorRTError && error.code === 'ERR_TRT_IMAGE')) throw error
+        if (!(error instanceof TensorRTError && ['ERR_TRT_IMAGE', 'ERR_TRT_FILE'].includes(error.code))) throw error
         failures.push(error.message)
       }
     }

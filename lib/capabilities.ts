@@ -1,15 +1,15 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import {
   loadAddon,
   type LibraryKind,
   type NativeDevice,
   type NativeLibraryReport,
   type NativeSystemReport,
-  packageRoot,
   tensorrtPath,
 } from './backend/native.js'
-import { readOptions } from './base/options.js'
+import { checkedLibraryPath, readOptions } from './base/options.js'
+import { findPeer } from './base/peer.js'
+import { remedyOf } from './base/remedies.js'
 
 /** A GPU as the CUDA driver describes it; memory in bytes. */
 export type Gpu = NativeDevice
@@ -56,11 +56,15 @@ export interface CapabilitiesOptions {
   readonly tensorrt?: string
 }
 
-/** Says what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime-node. Never rejects on a machine that has none of them. */
+/**
+ * Says what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime-node. Never rejects on a machine that has none of them.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT
+ */
 export async function capabilities(options?: CapabilitiesOptions): Promise<Capabilities> {
-  const { tensorrt } = readOptions(options, ['tensorrt'], 'capabilities')
+  const tensorrt = checkedLibraryPath(readOptions(options, ['tensorrt'], 'capabilities').tensorrt)
   const cpu = findOnnxRuntime()
-  const { addon, report } = await inspect(tensorrtPath(tensorrt as string | undefined))
+  const path = tensorrtPath(tensorrt)
+  const { addon, report } = await inspect(path)
   const gpus = report?.devices ?? []
   const libraries = (report?.libraries ?? []).map((library) => describeLibrary(library, gpus.length > 0))
   const found = {
@@ -71,7 +75,7 @@ export async function capabilities(options?: CapabilitiesOptions): Promise<Capab
     tensorrt: libraries,
     cpu,
   }
-  return { ...found, missing: missing(found, report?.searchError) }
+  return { ...found, missing: missing(found, path, report?.searchError) }
 }
 
 async function inspect(path: string): Promise<{ addon: Capabilities['addon']; report?: NativeSystemReport }> {
@@ -111,42 +115,32 @@ function describeLibrary(library: NativeLibraryReport, hasGpu: boolean): TensorR
 
 /** Looked up, not loaded: it takes a while and 100 MB. */
 function findOnnxRuntime(): Capabilities['cpu'] {
-  for (const folder of [packageRoot(), process.cwd()]) {
-    try {
-      const { version } = createRequire(join(folder, 'package.json'))('onnxruntime-node/package.json') as { version: string }
-      return { available: true, version }
-    } catch {
-      // not from there
-    }
+  try {
+    const { version } = JSON.parse(readFileSync(findPeer('onnxruntime-node/package.json'), 'utf8')) as { version: string }
+    return { available: true, version }
+  } catch {
+    return { available: false }
   }
-  return { available: false }
 }
 
-function missing({ addon, driver, gpus, tensorrt, cpu }: Omit<Capabilities, 'missing'>, searchError: string | undefined): Missing[] {
+/** `path`: where TensorRT was to be looked for; empty: in the usual places. */
+function missing(
+  { addon, driver, gpus, tensorrt, cpu }: Omit<Capabilities, 'missing'>,
+  path: string,
+  searchError: string | undefined,
+): Missing[] {
   const list: Missing[] = []
   const add = (what: string, use: string, remedy: string): number => list.push({ what, for: use, remedy })
-  if (!addon.loaded) add('the native addon', 'TensorRT', addon.error ?? 'npm install node-tensorrt')
-  if (!driver.found) {
-    add(
-      'a CUDA driver (libcuda.so.1)',
-      'running plans; building them, except with TensorRT-RTX',
-      'install the NVIDIA driver; in a container: docker run --gpus all',
-    )
-  } else if (gpus.length === 0) {
-    add(
-      'a GPU',
-      'running plans; building them, except with TensorRT-RTX',
-      'the driver sees none: check nvidia-smi; in a container: docker run --gpus all',
-    )
-  }
-  if (searchError !== undefined) add('TensorRT at the path given', 'building and running plans', searchError)
-  else if (tensorrt.length === 0) {
-    add(
-      'TensorRT',
-      'building and running plans',
-      'pip install tensorrt-cu13, or for building without a GPU: pip install tensorrt-rtx-cu13-libs==1.7.1.116; elsewhere installed: set TENSORRT_PATH to its folder',
-    )
-  }
-  if (!cpu.available) add('onnxruntime-node', 'the CPU backend', 'npm install onnxruntime-node')
+  const running = 'running plans; building them, except with TensorRT-RTX'
+  const building = 'building and running plans'
+  if (!addon.loaded) add('the native addon', 'TensorRT', addon.error ?? remedyOf('ERR_TRT_NO_ADDON'))
+  if (!driver.found) add('a CUDA driver (libcuda.so.1)', running, remedyOf('ERR_TRT_NO_DRIVER'))
+  else if (gpus.length === 0) add('a GPU that the driver sees', running, remedyOf('ERR_TRT_NO_GPU'))
+  const named = { path }
+  if (searchError !== undefined) add(`TensorRT at the path given (${searchError})`, building, remedyOf('ERR_TRT_NO_LIBRARY', named))
+  else if (tensorrt.length === 0) add('TensorRT', building, remedyOf('ERR_TRT_NO_LIBRARY'))
+  else if (tensorrt.every(({ kind }) => kind === undefined))
+    add('a TensorRT that can be loaded', building, remedyOf('ERR_TRT_NO_LIBRARY', path === '' ? {} : named))
+  if (!cpu.available) add('onnxruntime-node', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME'))
   return list
 }

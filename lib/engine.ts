@@ -1,22 +1,29 @@
-import type { Backend, EngineMemory, EngineStats } from './backend/backend.js'
+import type { Backend, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
 import { within } from './base/deadline.js'
 import { checkedSignal } from './base/checks.js'
 import { fitsDims } from './base/dims.js'
 import { readOptions } from './base/options.js'
+import { copyInput, type GivenInput, infosByName, InputChecker, readInput, refuseUnsupported } from './engine/arguments.js'
 import {
-  copyInput,
-  type GivenInput,
-  infosByName,
-  InputChecker,
-  readInput,
+  type BareInput,
+  type BareInputForOne,
+  type BareOutput,
+  checkDeclaration,
+  type Declaration,
+  type DeclaredTypes,
+  type InputRecord,
+  type SelectedOutputs,
   type TensorInfos,
+  type TensorName,
   type TensorRecord,
-} from './engine/arguments.js'
+  type TensorTypes,
+} from './engine/declaration.js'
 import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine/audit.js'
-import { type Forms, formsOf } from './engine/forms.js'
+import { takenSince } from './engine/choice.js'
+import { Forms } from './engine/forms.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './engine/infer-options.js'
 import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
-import type { EngineOptions, LaneOptions } from './engine/options.js'
+import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
 import { inOrder, isIterable } from './engine/stream.js'
 import { warmupInputs } from './engine/warmup.js'
@@ -27,10 +34,25 @@ interface Loaded {
   readonly backend: Backend
   readonly inputs: TensorInfos
   readonly outputs: TensorInfos
-  /** Of the outputs, in the model's order. */
-  readonly names: readonly string[]
+  /** In the model's order. */
+  readonly inputNames: readonly string[]
+  readonly outputNames: readonly string[]
+  readonly unsupported: readonly UnsupportedTensor[]
   readonly checker: InputChecker
   readonly forms: Forms
+}
+
+/** Makes the value of a call. */
+type Finish = (results: Results) => Tensor | TensorRecord
+
+type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
+
+export interface StreamOptions<O extends TensorTypes = TensorTypes> {
+  /** How many inferences are under way at once; as many as keep all lanes busy unless given. */
+  readonly inFlight?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  /** As {@link InferOptions.outputs}. */
+  readonly outputs?: readonly TensorName<O>[] | undefined
 }
 
 /**
@@ -43,7 +65,7 @@ interface Loaded {
  *
  * An engine that has nothing to do does not keep the process alive; loading and each {@link infer} under way do.
  */
-export class Engine implements AsyncDisposable {
+export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes> implements AsyncDisposable {
   /**
    * Fulfilled when the engine is loaded. Rejected when it cannot be, with the error that each {@link infer} then gives too; nobody has to handle it here.
    * Its codes: ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_CLOSED; for ONNX on the CPU ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE; for TensorRT those
@@ -62,8 +84,10 @@ export class Engine implements AsyncDisposable {
    * or made for another TensorRT, GPU or system is refused before TensorRT sees it, as far as its header and its sidecar tell.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
-  constructor(source: EngineSource, options?: EngineOptions)
-  constructor(source: EngineSource | Opener, options?: EngineOptions) {
+  constructor(source: EngineSource, ...options: UndeclaredOptions<I, O>)
+  /** With the data types of inputs and outputs, by name, which are checked when the model is loaded: ERR_TRT_DECLARATION where it has others. */
+  constructor(source: EngineSource, options: DeclaredOptions<I, O>)
+  constructor(source: EngineSource | Opener, options?: EngineOptions & Declaration) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
     this.#load = this.#open(opener)
     this.#load.catch(() => {})
@@ -78,8 +102,14 @@ export class Engine implements AsyncDisposable {
   }
 
   /** `new Engine(source, options)`, awaited until it is {@link ready}. */
-  static async load(source: EngineSource, options?: EngineOptions): Promise<Engine> {
-    const engine = new Engine(source, options)
+  static async load(source: EngineSource, options?: EngineOptions & Undeclared): Promise<Engine>
+  /** With the data types of inputs and outputs, by name, which are held against the model: ERR_TRT_DECLARATION where it has others. */
+  static async load<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes>(
+    source: EngineSource,
+    options: DeclaredOptions<I, O>,
+  ): Promise<Engine<I, O>>
+  static async load(source: EngineSource, options?: EngineOptions & Declaration): Promise<Engine> {
+    const engine = new Engine(source, options as EngineOptions)
     await engine.ready
     return engine
   }
@@ -88,7 +118,12 @@ export class Engine implements AsyncDisposable {
    * Lanes of one's own on an engine that {@link share} gave a token for: the weights are there once. It goes on when the others close.
    * @throws TensorRTError (as a rejection) ERR_TRT_TOKEN, and as {@link load}
    */
-  static async attach(token: EngineToken, options?: LaneOptions & { readonly signal?: AbortSignal | undefined }): Promise<Engine> {
+  static async attach(token: EngineToken, options?: AttachOptions & Undeclared): Promise<Engine>
+  static async attach<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes>(
+    token: EngineToken,
+    options: AttachOptions & DeclaredTypes<I, O>,
+  ): Promise<Engine<I, O>>
+  static async attach(token: EngineToken, options?: AttachOptions & Declaration): Promise<Engine> {
     const opener = attacherOf(token, options)
     const engine = new Engine(opener as unknown as EngineSource)
     await engine.ready
@@ -99,28 +134,50 @@ export class Engine implements AsyncDisposable {
     const { signal } = this.#loading
     const backend = await opener.open(signal)
     if (signal.aborted) return backend.close()
-    const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
-    const names = backend.outputs.map(({ name }) => name)
-    const checker = new InputChecker(
-      inputs,
-      backend.inputs.map(({ name }) => name),
-    )
-    this.#loaded = { backend, inputs, outputs, names, checker, forms: formsOf(names) }
+    try {
+      this.#loaded = loadedOf(backend, opener.declaration)
+    } catch (error) {
+      await backend.close()
+      throw error
+    }
   }
 
   /** What the model takes, by name; frozen. @throws TensorRTError ERR_TRT_NOT_READY before {@link ready}, and what `ready` was rejected with */
-  get inputs(): TensorInfos {
-    return this.#known().inputs
+  get inputs(): TensorInfos<I> {
+    return this.#known().inputs as TensorInfos<I>
   }
 
   /** What the model gives, by name; frozen. @throws TensorRTError as {@link inputs} */
-  get outputs(): TensorInfos {
-    return this.#known().outputs
+  get outputs(): TensorInfos<O> {
+    return this.#known().outputs as TensorInfos<O>
+  }
+
+  /** The names of the inputs, in the model's order, which {@link inputs} loses for names like "7". @throws TensorRTError as {@link inputs} */
+  get inputNames(): readonly TensorName<I>[] {
+    return this.#known().inputNames
+  }
+
+  /** The names of the outputs, in the model's order. @throws TensorRTError as {@link inputs} */
+  get outputNames(): readonly TensorName<O>[] {
+    return this.#known().outputNames
+  }
+
+  /** Inputs and outputs that no Tensor can hold, which are not among the others: a call that needs one is refused. @throws TensorRTError as {@link inputs} */
+  get unsupported(): readonly UnsupportedTensor[] {
+    return this.#known().unsupported
   }
 
   /** What runs the model. @throws TensorRTError as {@link inputs} */
   get backend(): Backend['kind'] {
     return this.#known().backend.kind
+  }
+
+  /**
+   * Why {@link EngineOptions.backend} `auto` took the CPU: what TensorRT lacks here, and what mends it ("No CUDA driver: … What to do: …"). Undefined where
+   * TensorRT runs the model, and where the CPU was asked for. @throws TensorRTError as {@link inputs}
+   */
+  get backendReason(): string | undefined {
+    return this.#known().backend.reason
   }
 
   /** A line for people: the library, its version, the device. @throws TensorRTError as {@link inputs} */
@@ -135,25 +192,33 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Runs the model: a record of Tensors in, a record of Tensors out, keyed by name. A model with one input takes the bare Tensor too, and then a model with one
-   * output gives a bare Tensor. The data is copied before this returns, so the caller may reuse its arrays at once; that of tensors made by {@link allocate} is
+   * Runs the model: a record of Tensors in, a record of Tensors out, keyed by name. A bare Tensor in gives a bare Tensor out: for a model with one input, and one
+   * output or one that `outputs` names. The data is copied before this returns, so the caller may reuse its arrays at once; that of tensors made by {@link allocate} is
    * not, and is to be left alone until the promise settles. Called before {@link ready} it waits.
    * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_MISSING_INPUT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED,
    * ERR_TRT_BUFFER_IN_USE, ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_execution_context.html enqueueV3
    */
-  infer(inputs: Readonly<Record<string, Tensor>>, options?: InferOptions): Promise<TensorRecord>
-  /** With a bare Tensor. For a model with several outputs: `engine.infer<TensorRecord>(tensor)`. */
-  infer<R extends Tensor | TensorRecord = Tensor>(input: Tensor, options?: InferOptions): Promise<R>
-  infer(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferOptions): Promise<Tensor | TensorRecord> {
+  infer<const W extends readonly TensorName<O>[] | undefined = undefined>(
+    inputs: InputRecord<I>,
+    options?: InferOptions<O> & { readonly outputs?: W },
+  ): Promise<SelectedOutputs<O, W>>
+  infer<N extends TensorName<O>>(input: BareInput<I>, options: InferOptions<O> & { readonly outputs: readonly [N] }): Promise<Tensor<O[N]>>
+  infer(input: BareInputForOne<I, O>, options?: InferOptions<O> & { readonly outputs?: undefined }): Promise<BareOutput<O>>
+  infer(input: BareInput<I> | InputRecord<I>, options?: InferOptions<O>): Promise<Tensor | TensorRecord>
+  infer(input: unknown, options?: unknown): Promise<never> {
     try {
       const given = readInferOptions(options, 'infer')
       const tensors = readInput(input)
       this.#refuseIfOver()
-      if (given === undefined && this.#loaded !== undefined) return this.#run(this.#loaded, tensors, given, undefined)
-      return within(given ?? {}, (signal) =>
-        this.#loaded ? this.#run(this.#loaded, tensors, given, signal) : this.#runWhenReady(tensors, given, signal),
-      )
+      const { signal, timeoutMs } = given ?? {}
+      const run =
+        given === undefined && this.#loaded !== undefined
+          ? this.#run(this.#loaded, tensors, given, undefined)
+          : within({ signal, timeoutMs }, (cut) =>
+              this.#loaded ? this.#run(this.#loaded, tensors, given, cut) : this.#runWhenReady(tensors, given, cut),
+            )
+      return run as Promise<never> // what it is of, the overloads say
     } catch (error) {
       return rejected(error)
     }
@@ -177,11 +242,11 @@ export class Engine implements AsyncDisposable {
     options: GivenOptions | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Tensor | TensorRecord> {
-    const { backend, checker, forms, outputs, names } = loaded
-    const finish = Tensor.is(input) ? forms.bare : forms.record
+    const { backend, checker, forms } = loaded
+    if (options === undefined) refuseUnusable(loaded)
     const inputs = checker.check(input)
-    const run =
-      options === undefined && signal === undefined ? undefined : { ...(options && runOptions(options, outputs, names, inputs)), signal }
+    const run = options === undefined && signal === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), signal }
+    const finish: Finish = Tensor.is(input) ? forms.bare(options?.outputs) : forms.record
     return backend.run(inputs, run, finish)
   }
 
@@ -189,37 +254,60 @@ export class Engine implements AsyncDisposable {
    * The same on the calling thread, which it blocks: for scripts, and for the lowest latency. It borrows a lane that is idle, or waits for one.
    * @throws TensorRTError as {@link infer}, ERR_TRT_NOT_READY before {@link ready}, and ERR_TRT_UNSUPPORTED on the CPU backend
    */
-  inferSync(inputs: Readonly<Record<string, Tensor>>, options?: InferSyncOptions): TensorRecord
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller's word for what the model gives, as with infer
-  inferSync<R extends Tensor | TensorRecord = Tensor>(input: Tensor, options?: InferSyncOptions): R
-  inferSync(input: Tensor | Readonly<Record<string, Tensor>>, options?: InferSyncOptions): Tensor | TensorRecord {
+  inferSync<const W extends readonly TensorName<O>[] | undefined = undefined>(
+    inputs: InputRecord<I>,
+    options?: InferSyncOptions<O> & { readonly outputs?: W },
+  ): SelectedOutputs<O, W>
+  inferSync<N extends TensorName<O>>(input: BareInput<I>, options: InferSyncOptions<O> & { readonly outputs: readonly [N] }): Tensor<O[N]>
+  inferSync(input: BareInputForOne<I, O>, options?: InferSyncOptions<O> & { readonly outputs?: undefined }): BareOutput<O>
+  inferSync(input: BareInput<I> | InputRecord<I>, options?: InferSyncOptions<O>): Tensor | TensorRecord
+  inferSync(input: unknown, options?: unknown): never {
+    return this.#inferSync(input, options) as never
+  }
+
+  #inferSync(input: unknown, options: unknown): Tensor | TensorRecord {
     const given = readInferOptions(options, 'inferSync')
     const tensors = readInput(input)
     this.#refuseIfOver()
-    const { backend, checker, forms, outputs, names } = this.#known()
-    if (backend.runSync === undefined) throw onlyOnGpu('inferSync()')
+    const loaded = this.#known()
+    const { backend, checker, forms } = loaded
+    if (backend.runSync === undefined) throw onlyOnGpu('inferSync()', backend)
+    if (given === undefined) refuseUnusable(loaded)
     const checked = checker.check(tensors)
-    const results = backend.runSync(checked, given && runOptions(given, outputs, names, checked))
-    return (Tensor.is(tensors) ? forms.bare : forms.record)(results)
+    const run = given === undefined ? forms.defaults : runOptions(given, loaded, checked)
+    const finish: Finish = Tensor.is(tensors) ? forms.bare(given?.outputs) : forms.record
+    return finish(backend.runSync(checked, run))
   }
 
   /**
    * Runs the model on what an iterable gives, and gives the results in the same order; `inFlight` of them are under way at once (by default as many as keep all
    * lanes busy). Ends with the first error.
    */
-  async *stream<I extends Tensor | Readonly<Record<string, Tensor>>>(
-    inputs: AsyncIterable<I> | Iterable<I>,
-    options?: { readonly inFlight?: number | undefined; readonly signal?: AbortSignal | undefined },
-  ): AsyncGenerator<I extends Tensor ? Tensor : TensorRecord, void, undefined> {
-    const { inFlight, signal } = readOptions(options, ['inFlight', 'signal'], 'stream')
+  stream<const W extends readonly TensorName<O>[] | undefined = undefined>(
+    inputs: AnyIterable<InputRecord<I>>,
+    options?: StreamOptions<O> & { readonly outputs?: W },
+  ): AsyncGenerator<SelectedOutputs<O, W>, void, undefined>
+  stream<N extends TensorName<O>>(
+    inputs: AnyIterable<BareInput<I>>,
+    options: StreamOptions<O> & { readonly outputs: readonly [N] },
+  ): AsyncGenerator<Tensor<O[N]>, void, undefined>
+  stream(
+    inputs: AnyIterable<BareInputForOne<I, O>>,
+    options?: StreamOptions<O> & { readonly outputs?: undefined },
+  ): AsyncGenerator<BareOutput<O>, void, undefined>
+  stream(inputs: AnyIterable<unknown>, options?: unknown): AsyncGenerator<never, void, undefined> {
+    return this.#stream(inputs, options) as AsyncGenerator<never, void, undefined>
+  }
+
+  async *#stream(inputs: AnyIterable<unknown>, options: unknown): AsyncGenerator<Tensor | TensorRecord, void, undefined> {
+    const { inFlight, signal, outputs } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
     if (inFlight !== undefined && !(Number.isInteger(inFlight) && (inFlight as number) > 0))
       throw expected('a number from 1', 'inFlight', inFlight)
     await this.ready
     const most = (inFlight as number | undefined) ?? this.#known().backend.concurrency ?? 2
-    const limits = signal === undefined ? undefined : { signal: checkedSignal(signal) }
-    type Result = I extends Tensor ? Tensor : TensorRecord
-    yield* inOrder<I, Result>(inputs, most, (input) => this.infer<Result>(input as Tensor, limits))
+    const each = { signal: checkedSignal(signal), outputs }
+    yield* inOrder(inputs, most, (input) => this.infer(input as InputRecord<I>, each as InferOptions<O>) as Promise<Tensor | TensorRecord>)
   }
 
   /**
@@ -236,7 +324,7 @@ export class Engine implements AsyncDisposable {
     for (const zeros of warmupInputs(inputs)) {
       // in rounds, so that no queue is too short for it
       for (let i = 0; i < (iterations as number); i++)
-        await Promise.all(Array.from({ length: backend.concurrency ?? 1 }, () => this.infer(zeros, limits)))
+        await Promise.all(Array.from({ length: backend.concurrency ?? 1 }, () => this.infer(zeros as InputRecord<I>, limits)))
     }
   }
 
@@ -245,6 +333,10 @@ export class Engine implements AsyncDisposable {
    * transferred to another thread. On the CPU backend it is ordinary memory.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY, ERR_TRT_CLOSED
    */
+  allocate<N extends TensorName<I> | TensorName<O>>(
+    name: N,
+    shape: readonly number[],
+  ): Tensor<N extends TensorName<I> ? I[N] : N extends TensorName<O> ? O[N] : never>
   allocate(name: string, shape: readonly number[]): Tensor {
     this.#refuseIfOver()
     const { backend, inputs, outputs } = this.#known()
@@ -257,29 +349,29 @@ export class Engine implements AsyncDisposable {
         'ERR_TRT_SHAPE',
         `Expected shape [${info.shape.join(', ')}] for ${JSON.stringify(name)} but received [${dims.join(', ')}]`,
       )
-    const bytes = byteSize(info.dtype, dims)
-    return Tensor.fromBytes(info.dtype, backend.allocate?.(bytes) ?? new ArrayBuffer(bytes), dims)
+    const pinned = backend.allocate?.(byteSize(info.dtype, dims))
+    return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)
   }
 
   /** A token by which {@link attach} finds this engine, in any thread of this process; good as long as somebody uses the engine. */
   share(): EngineToken {
     this.#refuseIfOver()
     const { backend } = this.#known()
-    if (backend.share === undefined) throw onlyOnGpu('share()')
+    if (backend.share === undefined) throw onlyOnGpu('share()', backend)
     return Object.freeze({ pid: process.pid, id: backend.share() })
   }
 
   /** What this engine has done, and how long it took. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU backend */
   get stats(): EngineStats {
     const { backend } = this.#known()
-    if (backend.stats === undefined) throw onlyOnGpu('stats')
+    if (backend.stats === undefined) throw onlyOnGpu('stats', backend)
     return backend.stats()
   }
 
   /** The memory that this engine takes. @throws TensorRTError as {@link stats} */
   get memory(): EngineMemory {
     const { backend } = this.#known()
-    if (backend.memory === undefined) throw onlyOnGpu('memory')
+    if (backend.memory === undefined) throw onlyOnGpu('memory', backend)
     return backend.memory()
   }
 
@@ -300,7 +392,7 @@ export class Engine implements AsyncDisposable {
       running?.throwIfAborted()
       this.#refuseIfOver()
       const { backend } = this.#known()
-      if (backend.audit === undefined) throw onlyOnGpu('audit()')
+      if (backend.audit === undefined) throw onlyOnGpu('audit()', backend)
       return engineAudit(
         await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running),
         checked,
@@ -330,6 +422,25 @@ export class Engine implements AsyncDisposable {
   }
 }
 
+/** @throws TensorRTError ERR_TRT_DECLARATION */
+function loadedOf(backend: Backend, declaration: Declaration): Loaded {
+  checkDeclaration(declaration, backend)
+  const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
+  const inputNames = Object.freeze(backend.inputs.map(({ name }) => name))
+  const outputNames = Object.freeze(backend.outputs.map(({ name }) => name))
+  const checker = new InputChecker(inputs, inputNames)
+  const declared = declaration.outputs && Object.keys(declaration.outputs)
+  const unsupported = Object.freeze((backend.unsupported ?? []).map((tensor) => Object.freeze(tensor)))
+  const total = outputNames.length + unsupported.filter(({ use }) => use === 'output').length
+  const forms = new Forms(outputNames, total, inputNames, declared)
+  return { backend, inputs, outputs, inputNames, outputNames, unsupported, checker, forms }
+}
+
+/** @throws TensorRTError ERR_TRT_DTYPE where a call without options needs what no Tensor can hold */
+function refuseUnusable({ unsupported, forms, outputNames }: Loaded): void {
+  if (unsupported.length > 0) refuseUnsupported(unsupported, forms.wanted, outputNames)
+}
+
 function closed(): TensorRTError {
   return new TensorRTError('ERR_TRT_CLOSED', 'The engine is closed')
 }
@@ -338,6 +449,6 @@ async function rejected(reason: unknown): Promise<never> {
   throw reason
 }
 
-function onlyOnGpu(what: string): TensorRTError {
-  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU`)
+function onlyOnGpu(what: string, { reason }: Backend): TensorRTError {
+  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU${takenSince(reason)}`)
 }

@@ -6,6 +6,7 @@ export const errorCodes = {
   ERR_TRT_DTYPE: 'a tensor has another data type than the model wants',
   ERR_TRT_SHAPE: 'a shape does not fit the tensor, the model or its optimization profiles',
   ERR_TRT_DETACHED: 'a buffer was transferred away or resized below its tensor',
+  ERR_TRT_DECLARATION: 'the inputs or outputs that were declared for an engine are not those of the model',
   ERR_TRT_SHAPES_REQUIRED: 'an input is dynamic and no min/opt/max shapes were given',
   ERR_TRT_NOT_READY: 'the engine has not finished loading',
   ERR_TRT_CLOSED: 'the engine or builder is closed',
@@ -31,7 +32,7 @@ export const errorCodes = {
   ERR_TRT_NO_DRIVER: 'no CUDA driver was found',
   ERR_TRT_NO_GPU: 'the CUDA driver sees no GPU',
   ERR_TRT_CUDA: 'a CUDA driver call failed',
-  ERR_TRT_OUT_OF_MEMORY: 'device or pinned memory ran out',
+  ERR_TRT_OUT_OF_MEMORY: 'device, pinned or ordinary memory ran out',
   ERR_TRT_DEVICE_LOST: 'the GPU reported an error after which nothing runs on it in this process',
   ERR_TRT_NO_ONNXRUNTIME: 'the CPU backend needs the package onnxruntime-node',
   ERR_TRT_IMAGE: 'a picture cannot be read',
@@ -61,6 +62,12 @@ export class TensorRTError extends Error {
     this.log = options.log ?? []
     this.details = options.details ?? {}
   }
+}
+
+/** The same error in other words: what was known where it came up, and what is known where it arrives. `details` are added to its own. */
+export function reworded(error: TensorRTError, message: string, details: Readonly<Record<string, unknown>> = {}): TensorRTError {
+  const { code, cause, log } = error
+  return new TensorRTError(code, message, { log, details: { ...error.details, ...details }, ...(cause !== undefined && { cause }) })
 }
 
 /** `value` for a message: its type, and the value itself where that is short. */

@@ -1,4 +1,4 @@
-export type { EngineMemory, EngineStats, Percentiles, ProfileShapes, TensorInfo } from './backend/backend.js'
+export type { EngineMemory, EngineStats, Percentiles, ProfileShapes, TensorInfo, UnsupportedTensor } from './backend/backend.js'
 export type { InferMessage } from './backend/completions.js'
 export { Builder, type BuildOptions } from './builder.js'
 export type { NetworkAudit } from './building/audit.js'
@@ -9,18 +9,40 @@ export { type CachedBuildOptions, type CachedPlan, type CacheMessage, EngineCach
 export type { CacheEntry } from './cache/entries.js'
 export type { EngineCacheOptions } from './cache/options.js'
 export { capabilities, type Capabilities, type CapabilitiesOptions, type Gpu, type Missing, type TensorRTLibrary } from './capabilities.js'
-export { Engine } from './engine.js'
+export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'
 export type { AuditedLayer, EngineAudit, EngineAuditOptions, PrecisionShare } from './engine/audit.js'
 export type { AuditPrecision, ExpectedPrecision } from './engine/layers.js'
-export type { BatchingOptions, EngineOptions, LaneOptions } from './engine/options.js'
+export type { AttachOptions, BatchingOptions, DeclaredOptions, EngineOptions, LaneOptions, Undeclared } from './engine/options.js'
 export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } from './errors.js'
 export type { EngineBuilderOptions } from './engine/opening.js'
-export type { TensorInfos, TensorRecord } from './engine/arguments.js'
+export type {
+  BareInput,
+  BareOutput,
+  Declaration,
+  InputRecord,
+  SelectedOutputs,
+  TensorInfos,
+  TensorName,
+  TensorRecord,
+  TensorTypes,
+} from './engine/declaration.js'
 export type { InferOptions, InferSyncOptions } from './engine/infer-options.js'
 export { type LogLevel, type LogLine, onLog } from './log.js'
 export type { ModelSource } from './base/source.js'
 export type { EngineSource } from './engine/source.js'
 export { type BuildInfo, Plan, type PlanInfo, type PlanReport } from './plan.js'
 export { type RefitOptions, Refitter, type RefitterOptions, type WeightsInfo } from './refitter.js'
-export { type DType, type DTypeArrays, dtypes, Tensor } from './tensor.js'
+export {
+  type DType,
+  type DTypeArrays,
+  type DTypeData,
+  type DTypeOf,
+  dtypes,
+  type FloatDType,
+  type HostTensor,
+  Tensor,
+  type TensorConstructor,
+  type TensorLike,
+  type TypedData,
+} from './tensor.js'

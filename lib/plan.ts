@@ -1,7 +1,8 @@
 import { isUint8Array } from 'node:util/types'
 import type { NativeBuildResult, NativeProfile } from './backend/native.js'
 import { type Abortable, checkedAbort } from './base/options.js'
-import { checkedPath } from './plan/files.js'
+import { isLfsPointer } from './base/lfs.js'
+import { checkedPath, pointed } from './plan/files.js'
 import { sha256Of } from './plan/hash.js'
 import { checkedHeader, noPlan } from './plan/header.js'
 import { type BuildInfo, buildInfo, headerInfo, type PlanInfo } from './plan/info.js'
@@ -46,7 +47,8 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
 
   /**
    * Writes the plan and its sidecar. At every moment, killed or not, the plan at the path is the old or the new one whole, and its sidecar fits; savers in other threads
-   * and processes wait for each other (by `.<name>.lock` beside it, which stays). Needs the native addon.
+   * and processes wait for each other (by `.<name>.lock` beside it, which stays). Needs the native addon. Where `<path>.json` is somebody else's file it is left
+   * alone, and nothing is saved.
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN when the bytes were changed, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
    */
   async save(path: string | URL, options?: Abortable): Promise<void> {
@@ -96,6 +98,6 @@ async function readChecked(path: unknown, options: ReadOptions): Promise<ReadPla
   const source = checkedPath(path)
   options.signal?.throwIfAborted()
   const read = await readPlan(source, options)
-  if (!isPlan(read)) throw noPlan(source, read.head)
+  if (!isPlan(read)) throw isLfsPointer(read.head) ? pointed(source) : noPlan(source, read.head)
   return read
 }

@@ -1,203 +1,151 @@
 import { isAnyArrayBuffer } from 'node:util/types'
-import { describe, expected, TensorRTError } from './errors.js'
+import { expected, TensorRTError } from './errors.js'
+import { type FloatDType, float32Of, floatDTypes, roundedTo } from './tensor/convert.js'
+import {
+  arrayOf,
+  byteSize,
+  checkedData,
+  checkedDType,
+  checkedShape,
+  type DType,
+  type DTypeArrays,
+  type DTypeData,
+  type DTypeOf,
+  dtypeOf,
+  elementCount,
+  type TypedData,
+} from './tensor/dtypes.js'
+import { readForeign, type TensorLike } from './tensor/foreign.js'
 
-/** What is known of a data type; the one place where element sizes and array types stand. */
-interface DTypeFacts {
-  /** Bits of one element: below 8, elements are packed, the first in the low bits. */
-  readonly bits: number
-  readonly array: TypedArrayConstructor
-}
-
-type TypedArrayConstructor =
-  | Float32ArrayConstructor
-  | Int32ArrayConstructor
-  | BigInt64ArrayConstructor
-  | Int8ArrayConstructor
-  | Uint8ArrayConstructor
-  | Uint16ArrayConstructor
-
-/** The array type that holds a tensor's elements, by data type. */
-export interface DTypeArrays {
-  float32: Float32Array
-  /** Raw bits; a `Float16Array` is accepted where the runtime has it. */
-  float16: Uint16Array
-  /** Raw bits: the upper half of a float32. */
-  bfloat16: Uint16Array
-  int32: Int32Array
-  int64: BigInt64Array
-  int8: Int8Array
-  uint8: Uint8Array
-  /** One byte each, 0 or 1. */
-  bool: Uint8Array
-  /** E4M3, raw bytes. */
-  fp8: Uint8Array
-  /** Two elements a byte. */
-  int4: Uint8Array
-  /** E2M1, two elements a byte. */
-  fp4: Uint8Array
-}
+export * from './tensor/dtypes.js'
+export type { FloatDType } from './tensor/convert.js'
+export { expectedTensor, isTensorLike, type TensorLike } from './tensor/foreign.js'
 
 /**
- * A data type, by the names of this package.
- * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html DataType
+ * Typed numbers with a shape: what goes into an engine and comes out of it. `Tensor` is the union of all data types, which `dtype` tells apart:
+ * `if (tensor.dtype === 'float32') tensor.data` is a Float32Array.
  */
-export type DType = keyof DTypeArrays
+export type Tensor<D extends DType = DType> = D extends DType ? HostTensor<D> : never
 
-const facts: { readonly [D in DType]: DTypeFacts } = {
-  float32: { bits: 32, array: Float32Array },
-  float16: { bits: 16, array: Uint16Array },
-  bfloat16: { bits: 16, array: Uint16Array },
-  int32: { bits: 32, array: Int32Array },
-  int64: { bits: 64, array: BigInt64Array },
-  int8: { bits: 8, array: Int8Array },
-  uint8: { bits: 8, array: Uint8Array },
-  bool: { bits: 8, array: Uint8Array },
-  fp8: { bits: 8, array: Uint8Array },
-  int4: { bits: 4, array: Uint8Array },
-  fp4: { bits: 4, array: Uint8Array },
-}
-
-/** All data types. */
-export const dtypes = Object.freeze(Object.keys(facts) as DType[])
-
-export function isDType(value: unknown): value is DType {
-  return typeof value === 'string' && Object.hasOwn(facts, value)
-}
-
-/** The number of elements of a shape; 1 for a scalar (`[]`). */
-export function elementCount(shape: readonly number[]): number {
-  let count = 1
-  for (const dim of shape) count *= dim
-  return count
-}
-
-/** The array type of a data type. */
-export function arrayOf(dtype: DType): TypedArrayConstructor {
-  return facts[dtype].array
-}
-
-/** The bytes that a tensor of this type and shape takes. */
-export function byteSize(dtype: DType, shape: readonly number[]): number {
-  return Math.ceil((elementCount(shape) * facts[dtype].bits) / 8)
-}
-
-/** Checks a shape as a user gave it and returns a frozen copy. @throws TensorRTError ERR_TRT_SHAPE */
-export function checkedShape(shape: unknown, name = 'shape'): readonly number[] {
-  if (!Array.isArray(shape)) throw expected('an array of non-negative integers', name, shape)
-  if (shape.length > 8) throw new TensorRTError('ERR_TRT_SHAPE', `Expected at most 8 dimensions for ${name} but received ${shape.length}`)
-  const copy = Array.from(shape as unknown[], (dim) => {
-    if (typeof dim !== 'number' || !Number.isSafeInteger(dim) || dim < 0) {
-      throw new TensorRTError(
-        'ERR_TRT_SHAPE',
-        `Expected non-negative integers for ${name} but received ${describe(dim)} in [${(shape as unknown[]).map(String).join(', ')}]`,
-      )
-    }
-    return dim
-  })
-  if (!Number.isSafeInteger(elementCount(copy)))
-    throw new TensorRTError('ERR_TRT_SHAPE', `${name} [${copy.join(', ')}] has more elements than a number can count`)
-  return Object.freeze(copy)
-}
-
-function isTypedArray(value: unknown): value is NodeJS.TypedArray {
-  return ArrayBuffer.isView(value) && !(value instanceof DataView)
-}
-
-/** By its tag: Node has the class only since version 24. */
-function isFloat16Array(data: unknown): boolean {
-  return isTypedArray(data) && (data[Symbol.toStringTag] as string) === 'Float16Array'
-}
-
-function arrayFits(dtype: DType, data: NodeJS.TypedArray): boolean {
-  if (data instanceof facts[dtype].array) return true
-  if (dtype === 'float16' && isFloat16Array(data)) return true
-  return data instanceof Uint8ClampedArray && facts[dtype].array === Uint8Array
+/** What makes and tells tensors: `new Tensor('float32', data, shape)`. */
+export interface TensorConstructor {
+  readonly prototype: Tensor
+  /**
+   * A tensor over `data`, which is not copied.
+   * @param shape row-major, the outermost dimension first; `[]` is a scalar
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE when the array type is not that of `dtype`, ERR_TRT_SHAPE when its length is not that of `shape`
+   */
+  new <D extends DType>(dtype: D, data: DTypeData<D>, shape: readonly number[]): Tensor<D>
+  /**
+   * A tensor whose data type follows from the array: `Float32Array` → float32, `BigInt64Array` → int64 and so on; `shape` defaults to one dimension. The data is not copied.
+   * @throws TensorRTError as the constructor
+   */
+  from<A extends TypedData>(data: A, shape?: readonly number[]): Tensor<DTypeOf<A>>
+  /**
+   * A tensor of what looks like one: of onnxruntime's, or of a Tensor that came through `postMessage` and lost its class there. The data is not copied.
+   * @throws TensorRTError as the constructor; ERR_TRT_DTYPE where this package lacks its data type
+   */
+  from(tensor: TensorLike): Tensor
+  /** A tensor of zeros, in memory of its own. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY */
+  zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>
+  /** A tensor over a whole ArrayBuffer. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE when its length is not that of `shape` */
+  fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer, shape: readonly number[]): Tensor<D>
+  /**
+   * Numbers rounded to a floating-point type, to the nearest, in memory of their own: the inverse of {@link HostTensor.toFloat32}. Beyond the largest number of float16
+   * and bfloat16 is infinity; fp8 (E4M3) has none, and takes its largest, 448.
+   * @throws TensorRTError as the constructor
+   * @see https://onnx.ai/onnx/technical/float8.html
+   */
+  fromFloat32<D extends FloatDType>(dtype: D, numbers: Float32Array | readonly number[], shape?: readonly number[]): Tensor<D>
+  /** Whether `value` is a Tensor. */
+  is(value: unknown): value is Tensor
+  [Symbol.hasInstance](value: unknown): value is Tensor
 }
 
 const checkedElsewhere = Symbol('checked elsewhere')
 
 /** For this package: a tensor of what a backend computed. `shape` is frozen, and it all fits together. */
 export function trustedTensor<D extends DType>(dtype: D, data: DTypeArrays[D], shape: readonly number[]): Tensor<D> {
-  return new (Tensor as unknown as new (...args: unknown[]) => Tensor<D>)(dtype, data, shape, checkedElsewhere)
+  return new HostTensor(dtype, data, shape, checkedElsewhere) as Tensor<D>
 }
 
-/** Typed numbers with a shape: what goes into an engine and comes out of it. The shape never changes; the data is not copied. */
-export class Tensor<D extends DType = DType> {
+/** A tensor in memory that JavaScript reaches. The shape never changes. */
+class HostTensor<D extends DType> {
   readonly dtype: D
   /** Row-major, the outermost dimension first; `[]` is a scalar. */
   readonly shape: readonly number[]
+  /** The elements, in the array type of {@link dtype}; of an array of another type that was given (`Uint8ClampedArray`, `Float16Array`) a view of the same memory. */
   readonly data: DTypeArrays[D]
   /** The bytes of the data, as the shape says. */
   readonly byteLength: number
   /** Tells a Tensor from what only looks like one: a proxy, or an object with this prototype, could answer differently each time it is asked. */
   readonly #genuine = true
 
-  /**
-   * A view on `data`, which is not copied.
-   * @throws TensorRTError ERR_TRT_DTYPE when the array type is not that of `dtype`, ERR_TRT_SHAPE when its length is not that of `shape`.
-   */
-  constructor(dtype: D, data: DTypeArrays[D], shape: readonly number[])
-  constructor(dtype: D, data: DTypeArrays[D], shape: readonly number[], mark?: symbol) {
+  constructor(dtype: D, data: unknown, shape: readonly number[], mark?: symbol) {
     this.dtype = dtype
-    this.data = data
     if (mark === checkedElsewhere) {
+      this.data = data as DTypeArrays[D]
       this.shape = shape
-      this.byteLength = data.byteLength
+      this.byteLength = this.data.byteLength
       Object.freeze(this)
       return
     }
-    if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
-    if (!isTypedArray(data)) throw expected(`a ${facts[dtype].array.name}`, 'data', data)
-    if (!arrayFits(dtype, data)) {
-      throw new TensorRTError(
-        'ERR_TRT_DTYPE',
-        `Expected a ${facts[dtype].array.name} for the data of a ${dtype} tensor but received ${describe(data)}`,
-      )
-    }
+    this.data = checkedData(checkedDType(dtype), data)
     this.shape = checkedShape(shape)
-    const wanted = byteSize(dtype, this.shape)
-    this.byteLength = wanted
-    if (data.byteLength !== wanted) {
+    this.byteLength = byteSize(dtype, this.shape)
+    if (this.data.byteLength !== this.byteLength) {
       throw new TensorRTError(
         'ERR_TRT_SHAPE',
-        `Expected ${wanted} bytes of data for a ${dtype} tensor of shape [${this.shape.join(', ')}] but received ${data.byteLength}`,
+        `Expected ${this.byteLength} bytes of data for a ${dtype} tensor of shape [${this.shape.join(', ')}] but received ${this.data.byteLength}`,
       )
     }
     Object.freeze(this)
   }
 
-  /** A tensor whose data type follows from the array: `Float32Array` → float32, `BigInt64Array` → int64 and so on; `shape` defaults to one dimension. */
-  static from<D extends DType = DType>(data: DTypeArrays[D], shape?: readonly number[]): Tensor<D> {
+  static from(data: unknown, shape?: readonly number[]): Tensor {
     const dtype = dtypeOf(data)
-    return new Tensor(dtype as D, data, shape ?? [data.length])
+    if (dtype !== undefined) return new HostTensor(dtype, data, shape ?? [(data as TypedData).length]) as Tensor
+    const foreign = readForeign(data)
+    return new HostTensor(foreign.dtype, foreign.data, foreign.shape) as Tensor
   }
 
-  /** A tensor of zeros, in memory of its own. */
-  static zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {
-    if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
-    return Tensor.fromBytes(dtype, new ArrayBuffer(byteSize(dtype, checkedShape(shape))), shape)
+  static zeros(dtype: DType, shape: readonly number[]): Tensor {
+    const array = arrayOf(checkedDType(dtype))
+    const dims = checkedShape(shape)
+    const bytes = byteSize(dtype, dims)
+    try {
+      return new HostTensor(dtype, new array(bytes / array.BYTES_PER_ELEMENT), dims) as Tensor
+    } catch (cause) {
+      if (!(cause instanceof RangeError)) throw cause
+      const message = `A ${dtype} tensor of shape [${dims.join(', ')}] has ${bytes} bytes, which is more than can be had`
+      throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', message, { cause, details: { bytes } })
+    }
   }
 
-  /**
-   * A tensor over a whole ArrayBuffer.
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE when its length is not that of `shape`.
-   */
-  static fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer, shape: readonly number[]): Tensor<D> {
-    if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, 'dtype', dtype)
+  static fromBytes(dtype: DType, buffer: ArrayBuffer, shape: readonly number[]): Tensor {
+    const array = arrayOf(checkedDType(dtype))
     if (!isAnyArrayBuffer(buffer)) throw expected('an ArrayBuffer', 'buffer', buffer)
-    const { array } = facts[dtype]
     if (buffer.byteLength % array.BYTES_PER_ELEMENT !== 0) {
       throw new TensorRTError(
         'ERR_TRT_SHAPE',
         `Expected a multiple of ${array.BYTES_PER_ELEMENT} bytes for a ${dtype} tensor but received ${buffer.byteLength}`,
       )
     }
-    return new Tensor(dtype, new array(buffer) as DTypeArrays[D], shape)
+    return new HostTensor(dtype, new array(buffer), shape) as Tensor
   }
 
-  /** Whether `value` was made by this class. */
+  static fromFloat32(dtype: FloatDType, numbers: Float32Array | readonly number[], shape?: readonly number[]): Tensor {
+    checkedDType(dtype, floatDTypes)
+    if (!(numbers instanceof Float32Array) && !Array.isArray(numbers)) throw expected('a Float32Array or an array', 'numbers', numbers)
+    return new HostTensor(dtype, roundedTo(dtype, numbers), shape ?? [numbers.length]) as Tensor
+  }
+
   static is(value: unknown): value is Tensor {
     return typeof value === 'object' && value !== null && #genuine in value
+  }
+
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return HostTensor.is(value)
   }
 
   /** The number of elements. */
@@ -205,34 +153,49 @@ export class Tensor<D extends DType = DType> {
     return elementCount(this.shape)
   }
 
+  /** Where the data is: in memory that JavaScript reaches. */
+  get location(): 'host' {
+    return 'host'
+  }
+
+  /** This tensor, known to be of a data type. @throws TensorRTError ERR_TRT_DTYPE when it is of another, ERR_TRT_INVALID_ARGUMENT when there is no such type */
+  as<E extends DType>(dtype: E): Tensor<E> {
+    if ((checkedDType(dtype) as DType) !== this.dtype)
+      throw new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of ${dtype} but this one is of ${this.dtype}`, {
+        details: { expected: dtype, received: this.dtype },
+      })
+    return this as unknown as Tensor<E>
+  }
+
+  /**
+   * The numbers as float32, whatever the data type: a tensor in memory of its own, or this one where it is float32 already. int64 beyond 2^24 is rounded, as int32 is.
+   * {@link TensorConstructor.fromFloat32} is the inverse for floating-point types.
+   */
+  toFloat32(): Tensor<'float32'> {
+    if (this.dtype === 'float32') return this as unknown as Tensor<'float32'>
+    return new HostTensor('float32', float32Of(this.dtype, this.data, this.shape), this.shape)
+  }
+
   /** The same data with another shape of as many elements. @throws TensorRTError ERR_TRT_SHAPE */
-  reshape(shape: readonly number[]): Tensor<D> {
-    return new Tensor(this.dtype, this.data, shape)
+  reshape(shape: readonly number[]): HostTensor<D> {
+    return new HostTensor(this.dtype, this.data, shape)
   }
 
   /** The same numbers in memory of their own. */
-  clone(): Tensor<D> {
-    return Tensor.fromBytes(this.dtype, copiedBytes(this.data), this.shape)
+  clone(): HostTensor<D> {
+    return HostTensor.fromBytes(this.dtype, copiedBytes(this.data), this.shape) as HostTensor<D>
   }
 }
+
+export type { HostTensor }
+
+Object.defineProperty(HostTensor, 'name', { value: 'Tensor' })
+
+export const Tensor = HostTensor as unknown as TensorConstructor
 
 /** The bytes of a typed array in a new ArrayBuffer. Not `data.slice()`, which of a Buffer is a view. */
 export function copiedBytes(data: NodeJS.TypedArray): ArrayBuffer {
   const copy = new ArrayBuffer(data.byteLength)
   if (data.byteLength > 0) new Uint8Array(copy).set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
   return copy
-}
-
-function dtypeOf(data: unknown): DType {
-  if (data instanceof Float32Array) return 'float32'
-  if (data instanceof Int32Array) return 'int32'
-  if (data instanceof BigInt64Array) return 'int64'
-  if (data instanceof Int8Array) return 'int8'
-  if (data instanceof Uint8Array || data instanceof Uint8ClampedArray) return 'uint8'
-  if (isFloat16Array(data)) return 'float16'
-  throw expected(
-    'a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array (other data types: new Tensor(dtype, data, shape))',
-    'data',
-    data,
-  )
 }

@@ -52,10 +52,15 @@ export const buildAddon = (sanitize) =>
     utimesSync(stamp, begun, begun)
   })
 
-/** CMake refuses a build folder that was made for another place, as a copied or moved checkout has it. */
-const forgetMovedBuild = (/** @type {string} */ folder) => {
+/**
+ * CMake refuses a build folder that was made for another place, as a copied or moved checkout has it.
+ *
+ * @param {string} folder
+ * @param {string} [source]
+ */
+export const forgetMovedBuild = (folder, source = root) => {
   const cache = join(folder, 'CMakeCache.txt')
-  if (existsSync(cache) && !readFileSync(cache, 'utf8').includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${root}\n`)) {
+  if (existsSync(cache) && !readFileSync(cache, 'utf8').includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${source}\n`)) {
     rmSync(cache)
     rmSync(join(folder, 'CMakeFiles'), { recursive: true, force: true })
   }
@@ -70,7 +75,7 @@ export const buildLib = () =>
     if (existsSync(libStamp) && readFileSync(libStamp, 'utf8') === listing && existsSync(join(root, 'dist', 'lib', 'index.js'))) return
     mkdirSync(dirname(libStamp), { recursive: true })
     removeOrphans()
-    await runQuietly(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', root], { what: 'compiling the TypeScript' })
+    await runQuietly(process.execPath, [bin('tsc'), '-p', root], { what: 'compiling the TypeScript' })
     copyAssets()
     writeFileSync(libStamp, listing)
   })

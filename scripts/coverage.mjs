@@ -1,7 +1,7 @@
 // @ts-check
-// The gate on the coverage of lib/, from the report that tap leaves: lines of code only (comments, blank lines and types can't run), and
-// files that no test loaded count as not covered at all.
-import { existsSync, readFileSync } from 'node:fs'
+// The gate on the coverage of lib/, from the reports that tap leaves: lines of code only (comments, blank lines and types can't run), and
+// files that no test loaded count as not covered at all. What a run covered is kept until the gate has looked at the runs together.
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 import { Failure, filesUnder, root } from './support.mjs'
@@ -17,19 +17,42 @@ const generated = ['lib/onnx/onnx_pb.ts']
  * @property {number[]} missed line numbers
  */
 
-/** @returns {FileCoverage[]} */
-export const measure = () => {
+/** @typedef {{ build: string, lines: Record<string, number[]> }} Kept what a run of one build covered: numbers of lines by file */
+
+const kept = (/** @type {string} */ tier) => join(root, '.tap', `covered-${tier}.json`)
+const build = () => readFileSync(join(root, 'build', 'lib.stamp'), 'utf8')
+
+export const forgetCoverage = () => ['fast', 'slow', 'all'].forEach((tier) => rmSync(kept(tier), { force: true }))
+
+/** Keeps what tap reports of the run that has just ended. */
+export const keepCoverage = (/** @type {string} */ tier) => {
   const path = join(root, '.tap/report/coverage-final.json')
   /** @type {Record<string, { statementMap: Record<string, { start: { line: number } }>, s: Record<string, number> }>} */
   const report = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
+  const lines = Object.entries(report).map(([file, { statementMap, s }]) => [
+    relative(root, file),
+    Object.keys(s).flatMap((key) => (s[key] ? [statementMap[key]?.start.line ?? 0] : [])),
+  ])
+  writeFileSync(kept(tier), JSON.stringify({ build: build(), lines: Object.fromEntries(lines) }))
+}
+
+/** @returns {Kept} */
+const readKept = (/** @type {string} */ tier) => {
+  /** @type {Kept | undefined} */
+  const found = existsSync(kept(tier)) ? JSON.parse(readFileSync(kept(tier), 'utf8')) : undefined
+  if (found?.build !== build())
+    throw new Failure(`coverage: that of the tier '${tier}' is not there, or of another build: run it with --coverage=keep`)
+  return found
+}
+
+/** @returns {FileCoverage[]} */
+const measure = (/** @type {string[]} */ tiers) => {
+  const runs = tiers.map(readKept)
   return filesUnder(join(root, 'lib'))
     .filter((source) => source.endsWith('.ts') && !source.endsWith('.d.ts') && !generated.includes(relative(root, source)))
     .sort()
     .map((source) => {
-      const entry = report[source]
-      const ran = new Set(
-        entry ? Object.keys(entry.s).flatMap((key) => (entry.s[key] ? [entry.statementMap[key]?.start.line ?? 0] : [])) : [],
-      )
+      const ran = new Set(runs.flatMap(({ lines }) => lines[relative(root, source)] ?? []))
       const code = codeLines(source)
       const missed = code.filter((line) => !ran.has(line))
       return { file: relative(root, source), lines: code.length, covered: code.length - missed.length, missed }
@@ -65,9 +88,9 @@ const onlyTypes = (/** @type {ts.Node} */ node) =>
   // An overload's or an abstract method's signature.
   ((ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isConstructorDeclaration(node)) && !node.body)
 
-/** Prints the table, and throws where the gate is missed or nothing was measured. */
-export const checkCoverage = () => {
-  const files = measure()
+/** Prints the table of these runs together, and throws where the gate is missed or nothing was measured. */
+export const checkCoverage = (/** @type {string[]} */ tiers) => {
+  const files = measure(tiers)
   const loaded = files.filter(({ covered }) => covered > 0)
   if (loaded.length === 0) throw new Failure('coverage: no file of lib/ was seen; nothing was measured')
   const width = Math.max(...files.map(({ file }) => file.length))

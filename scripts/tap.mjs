@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { Parser } from 'tap-parser'
 import { bin, Failure, root } from './support.mjs'
 
-/** @typedef {{ passed: number, failed: number, skipped: number }} Totals */
+/** @typedef {{ passed: number, failed: number, skipped: number, skips: { title: string, reason: string }[] }} Totals */
 
 /**
  * @param {string[]} files compiled test files
@@ -34,9 +34,9 @@ export const runTap = async (files, { timeoutSeconds, coverage, env = {} }) => {
     new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal))),
     new Promise((resolve) => parser.once('complete', resolve)),
   ])
-  const { passed, failed, skipped } = totals()
+  const counted = totals()
   // tap also fails for what is no assertion, such as a runner that could not start.
-  return { passed, failed: code === 0 ? failed : Math.max(failed, 1), skipped }
+  return { ...counted, failed: code === 0 ? counted.failed : Math.max(counted.failed, 1) }
 }
 
 /**
@@ -47,17 +47,20 @@ export const runTap = async (files, { timeoutSeconds, coverage, env = {} }) => {
 const follow = (/** @type {Parser} */ parser) => {
   /** @type {{ passed: number, failed: number, skipped: number } | undefined} */
   let totals
+  /** @type {Totals['skips']} */
+  const skips = []
   /** @type {Map<string, string[]>} */
   const notes = new Map()
   parser.on('child', (/** @type {Parser} */ child) => {
     /** @type {string[]} */
     const lines = []
     notes.set(child.name, lines)
-    collect(child, [], lines)
+    collect(child, [], lines, (title, reason) => void skips.push({ title: `${child.name}: ${title}`, reason }))
   })
   parser.on('assert', (/** @type {any} */ result) => {
     const lines = notes.get(result.name) ?? []
-    const skip = result.skip ? ` # SKIP ${result.skip === true ? '' : result.skip}` : ''
+    if (result.skip) skips.push({ title: result.name, reason: reasonOf(result.skip) })
+    const skip = result.skip ? ` # SKIP ${reasonOf(result.skip)}` : ''
     console.log(`${result.ok ? 'ok    ' : 'FAILED'} ${result.name}${result.time ? ` (${(result.time / 1000).toFixed(1)} s)` : ''}${skip}`)
     const shown = lines.filter((line) => !result.ok || !line.startsWith('| '))
     if (shown.length > 0) console.log(shown.join('\n').replace(/^/gm, '         '))
@@ -69,7 +72,7 @@ const follow = (/** @type {Parser} */ parser) => {
   })
   return () => {
     if (!totals) throw new Failure('tap ended without its totals; see .tap/all.tap')
-    return totals
+    return { ...totals, skips }
   }
 }
 
@@ -79,23 +82,28 @@ const follow = (/** @type {Parser} */ parser) => {
  * @param {Parser} parser
  * @param {string[]} path
  * @param {string[]} lines
+ * @param {(title: string, reason: string) => void} skipped
  */
-const collect = (parser, path, lines) => {
+const collect = (parser, path, lines, skipped) => {
   // A subtest's own line comes after what failed in it, and adds nothing.
   const subtests = new Set()
   parser.on('child', (/** @type {Parser} */ child) => {
     subtests.add(child.name)
-    collect(child, [...path, child.name], lines)
+    collect(child, [...path, child.name], lines, skipped)
   })
   parser.on('extra', (/** @type {string} */ text) => void (lines.length < 200 && lines.push(`| ${text.trimEnd()}`)))
   parser.on('assert', (/** @type {any} */ { ok, name, skip, todo, diag }) => {
     const title = [...path, name].join(' > ')
-    if (skip) lines.push(`skipped: ${title}${skip === true ? '' : ` (${skip})`}`)
-    else if (todo) lines.push(`to do: ${title}`)
+    if (skip) {
+      lines.push(`skipped: ${title} (${reasonOf(skip)})`)
+      skipped(title, reasonOf(skip))
+    } else if (todo) lines.push(`to do: ${title}`)
     else if (!ok && !(subtests.has(name) && lines.some((line) => line.startsWith(`failed: ${title} >`))))
       lines.push(`failed: ${title}`, ...describe(diag))
   })
 }
+
+const reasonOf = (/** @type {string | true} */ skip) => (skip === true ? 'no reason given' : skip)
 
 const describe = (/** @type {any} */ diag) => {
   if (!diag) return []

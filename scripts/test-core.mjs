@@ -7,23 +7,20 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { pathToFileURL } from 'node:url'
+import { buildFakes } from './fakes.mjs'
 import { Failure, main, root, say } from './support.mjs'
 
 /** What the thread sanitizer reports of glibc and is none: it hands the thread-local memory of a thread that ended to the next one. */
 export const glibcRaces = ['race:_dl_deallocate_tls']
 
 /** @param {'address' | 'thread'} sanitize */
-export function testCore(sanitize) {
+export async function testCore(sanitize) {
   if (process.platform !== 'linux') throw new Failure('the execution core is built on Linux only')
-  const fakes = join(root, 'build', `fake-${sanitize}`)
+  const fakes = await buildFakes(sanitize)
   const core = join(root, 'build', `core-${sanitize}`)
-  say(`building the core and the fakes (${sanitize} sanitizer)`)
-  const build = (/** @type {string} */ source, /** @type {string} */ folder) => {
-    run('cmake', ['-S', join(root, source), '-B', folder, `-DSANITIZE=${sanitize}`])
-    run('cmake', ['--build', folder, '--parallel', String(Math.min(availableParallelism(), 4))])
-  }
-  build('test/fake', fakes)
-  build('test/native/core', core)
+  say(`building the core (${sanitize} sanitizer)`)
+  run('cmake', ['-S', 'test/native/core', '-B', core, `-DSANITIZE=${sanitize}`])
+  run('cmake', ['--build', core, '--parallel', String(Math.min(availableParallelism(), 4))])
   const suppressions = join(core, 'suppressions')
   writeFileSync(suppressions, glibcRaces.join('\n'))
   for (const family of ['trt10', 'trt11']) {
@@ -46,12 +43,12 @@ export function testCore(sanitize) {
  * @param {string[]} args
  */
 function run(command, args) {
-  const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 1 << 26 })
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 26 })
   if (status !== 0) throw new Failure(`${command} ${args.join(' ')} failed\n${stdout}${stderr}`)
 }
 
 if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
   await main(async () => {
-    testCore(argv.includes('--sanitize=address') ? 'address' : 'thread')
+    await testCore(argv.includes('--sanitize=address') ? 'address' : 'thread')
   })
 }

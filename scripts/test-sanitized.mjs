@@ -5,6 +5,7 @@
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { addonPath, buildAddon, buildAll } from './build.mjs'
+import { buildFakes } from './fakes.mjs'
 import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
 import { testCore } from './test-core.mjs'
 import { runTap } from './tap.mjs'
@@ -18,7 +19,7 @@ const reports = join(root, 'build', 'asan', 'reports')
 
 await main(async () => {
   if (process.platform !== 'linux') throw new Failure('npm run test:asan works on Linux only')
-  testCore('address')
+  await testCore('address')
   await buildAll()
   await buildAddon('address')
   rmSync(reports, { recursive: true, force: true })
@@ -26,11 +27,11 @@ await main(async () => {
   const all = filesUnder(join(root, 'dist', 'test')).map((path) => relative(root, path))
   const files = all
     .filter((path) => path.endsWith('.test.js') && parts.some((part) => new RegExp(`^dist/test/${part}[/.]`).test(path)))
-    .filter((path) => !path.endsWith('lanes/memory.test.js')) // what is freed stays in quarantine, so memory grows
+    .filter((path) => !path.endsWith('lanes/memory.slow.test.js')) // what is freed stays in quarantine, so memory grows
   const totals = await runTap(files.sort(), {
     timeoutSeconds: 300,
     coverage: false,
-    env: environment(),
+    env: { ...environment(), NODE_TENSORRT_FAKES: await buildFakes() },
   })
   // Also those of processes whose death a test expects.
   const found = filesUnder(reports)

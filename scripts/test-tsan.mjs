@@ -25,7 +25,7 @@ const suppressions = [
 const reports = join(root, 'build', 'tsan', 'reports')
 
 await main(async () => {
-  testCore('thread')
+  await testCore('thread')
   await buildAll()
   await buildAddon('thread')
   rmSync(reports, { recursive: true, force: true })

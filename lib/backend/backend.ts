@@ -9,15 +9,28 @@ export interface ProfileShapes {
 }
 
 /** What a model says of one of its inputs or outputs. */
-export interface TensorInfo {
+export interface TensorInfo<D extends DType = DType> {
   readonly name: string
-  readonly dtype: DType
+  readonly dtype: D
   /** -1 where the size is known only at run time. */
   readonly shape: readonly number[]
+  /** The names of dynamic dimensions, where the model names them: `['batch', undefined, 'height', 'width']`; an entry for each dimension. */
+  readonly dimensionNames: readonly (string | undefined)[]
   /** One entry per optimization profile; empty for outputs, for static inputs and on the CPU backend. */
   readonly profiles: readonly ProfileShapes[]
   /** TensorRT's description of the memory layout, `linear` for row-major. */
   readonly format: string
+}
+
+/** The same as a backend tells it, which need not know names of dimensions. */
+export type ModelTensor = Omit<TensorInfo, 'dimensionNames'> & Partial<Pick<TensorInfo, 'dimensionNames'>>
+
+/** An input or output of a model that no Tensor can hold. */
+export interface UnsupportedTensor {
+  readonly name: string
+  readonly use: 'input' | 'output'
+  /** What it is, by the runtime's name, such as `string` or `float64`; `no tensor` for sequences and maps. */
+  readonly type: string
 }
 
 export interface RunOptions {
@@ -80,8 +93,12 @@ export interface Backend {
   readonly kind: 'tensorrt' | 'cpu'
   /** A line for people: the library and its version, and the device. */
   readonly description: string
-  readonly inputs: readonly TensorInfo[]
-  readonly outputs: readonly TensorInfo[]
+  /** Why it was taken, where `auto` chose what nobody had asked for. */
+  readonly reason?: string | undefined
+  readonly inputs: readonly ModelTensor[]
+  readonly outputs: readonly ModelTensor[]
+  /** Inputs and outputs of the model that are not among them, since no Tensor can hold them. */
+  readonly unsupported?: readonly UnsupportedTensor[]
   /** `finish` makes the promise's value. */
   run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R>
   /** Lets running work end, then frees everything. Twice without harm. */

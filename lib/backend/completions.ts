@@ -1,6 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
 import { arrayOf, type DType, type DTypeArrays, dtypes, type Tensor, trustedTensor } from '../tensor.js'
-import type { Results, TensorInfo } from './backend.js'
+import type { Results, ModelTensor } from './backend.js'
 import { fromNative, loadAddon } from './native.js'
 
 /**
@@ -26,7 +26,7 @@ const scratchViews = Object.fromEntries(dtypes.map((dtype) => [dtype, new (array
 
 /** An inference that was submitted and has not completed. */
 export interface Pending {
-  readonly outputs: readonly TensorInfo[]
+  readonly outputs: readonly ModelTensor[]
   readonly into: readonly (Tensor | undefined)[] | undefined
   readonly description: string
   readonly settle: (results: Results) => void
@@ -159,11 +159,11 @@ function skip(at: number): { end: number; objects: number } {
 }
 
 /** The completion that runSync left. */
-export function readSync(outputs: readonly TensorInfo[], into: Pending['into'], objects: unknown[]): Results {
+export function readSync(outputs: readonly ModelTensor[], into: Pending['into'], objects: unknown[]): Results {
   return readResults(outputs, into, 0, objects)
 }
 
-function readResults(outputs: readonly TensorInfo[], into: Pending['into'], start: number, objects: unknown[]): Results {
+function readResults(outputs: readonly ModelTensor[], into: Pending['into'], start: number, objects: unknown[]): Results {
   let at = start + 7
   const results: (Tensor | undefined)[] = []
   for (let i = 0; i < outputs.length; i++) {
@@ -178,7 +178,7 @@ function readResults(outputs: readonly TensorInfo[], into: Pending['into'], star
     const rank = meta[at + 3] ?? 0
     const shape = readShape(at + 4, rank, i)
     at += 4 + rank
-    const { dtype } = outputs[i] as TensorInfo
+    const { dtype } = outputs[i] as ModelTensor
     if (place === target) {
       results.push(into?.[i])
       continue

@@ -6,9 +6,10 @@ import { createRequire } from 'node:module'
 import { parentPort, workerData } from 'node:worker_threads'
 import type * as Runtime from 'onnxruntime-node'
 import { toWire, type WireError } from '../base/wire.js'
+import { lacking } from '../base/remedies.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, type DType, elementCount, isDType, Tensor } from '../tensor.js'
-import type { TensorInfo } from './backend.js'
+import type { ModelTensor, UnsupportedTensor } from './backend.js'
 import { enterNative, leaveNative, newGuard } from './native-guard.js'
 
 /** What the worker is started with. */
@@ -26,10 +27,18 @@ export interface WireTensor {
   readonly bytes: ArrayBuffer
 }
 
-export type Request = { readonly type: 'run'; readonly id: number; readonly inputs: readonly WireTensor[] } | { readonly type: 'close' }
+export type Request =
+  | { readonly type: 'run'; readonly id: number; readonly inputs: readonly WireTensor[]; readonly wanted: readonly string[] }
+  | { readonly type: 'close' }
 
 export type Reply =
-  | { readonly type: 'ready'; readonly description: string; readonly inputs: TensorInfo[]; readonly outputs: TensorInfo[] }
+  | {
+      readonly type: 'ready'
+      readonly description: string
+      readonly inputs: ModelTensor[]
+      readonly outputs: ModelTensor[]
+      readonly unsupported: UnsupportedTensor[]
+    }
   | { readonly type: 'failed'; readonly error: WireError }
   | { readonly type: 'result'; readonly id: number; readonly outputs: WireTensor[] }
   | { readonly type: 'error'; readonly id: number; readonly error: WireError }
@@ -52,7 +61,7 @@ function loadRuntime(path: string): OnnxRuntime {
     runtime.env.logLevel = 'fatal'
     return runtime
   } catch (error) {
-    throw new TensorRTError('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, {
+    throw lacking('ERR_TRT_NO_ONNXRUNTIME', `onnxruntime-node was found at ${path} but cannot be loaded: ${textOf(error)}`, {
       cause: error,
     })
   }
@@ -65,8 +74,7 @@ async function openSession(runtime: OnnxRuntime, model: Uint8Array | string): Pr
       ? runtime.InferenceSession.create(model, options)
       : runtime.InferenceSession.create(model, options))
   } catch (error) {
-    if (/^Unsupported data type/.test(textOf(error)))
-      throw unsupported('a tensor of a data type that onnxruntime-node does not have', error)
+    if (/^Unsupported data type/.test(textOf(error))) throw unsupported(await unknownTensor(model), error)
     throw new TensorRTError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, { cause: error })
   }
 }
@@ -75,13 +83,27 @@ function unsupported(what: string, cause?: unknown): TensorRTError {
   return new TensorRTError('ERR_TRT_DTYPE', `The CPU backend cannot run this model: it has ${what}`, cause === undefined ? {} : { cause })
 }
 
-function infoOf(metadata: Runtime.InferenceSession.ValueMetadata): TensorInfo {
+/** Which tensor onnxruntime-node has no data type for; it does not say. */
+async function unknownTensor(model: Uint8Array | string): Promise<string> {
+  const { modelInfo, readModel } = await import('../onnx/index.js')
+  const { inputs, outputs } = modelInfo(await readModel(model))
+  const found = [...inputs, ...outputs].find(({ dtype }) => !runtimeTypes.includes(dtype))
+  const which = found === undefined ? 'a tensor' : `${JSON.stringify(found.name)} of type ${found.dtype}`
+  return `${which}, which onnxruntime-node does not take or give; it does ${runtimeTypes.join(', ')}`
+}
+
+/** What this package and onnxruntime-node both have. */
+const runtimeTypes: readonly string[] = ['float32', 'float16', 'int32', 'int64', 'int8', 'uint8', 'bool']
+
+/** What is known of an input or output, or that no Tensor can hold it. */
+function infoOf(metadata: Runtime.InferenceSession.ValueMetadata, use: UnsupportedTensor['use']): ModelTensor | UnsupportedTensor {
   const { name } = metadata
-  if (!metadata.isTensor) throw unsupported(`${JSON.stringify(name)}, which is no tensor`)
+  if (!metadata.isTensor) return { name, use, type: 'no tensor' }
   const dtype: string = metadata.type
-  if (!isDType(dtype) || dtype === 'int4') throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
+  if (!isDType(dtype) || dtype === 'int4') return { name, use, type: dtype }
   const shape = metadata.shape.map((dim) => (typeof dim === 'number' ? dim : -1))
-  return { name, dtype, shape, profiles: [], format: 'linear' }
+  const dimensionNames = metadata.shape.map((dim) => (typeof dim === 'string' && dim !== '' ? dim : undefined))
+  return { name, dtype, shape, dimensionNames, profiles: [], format: 'linear' }
 }
 
 class Session {
@@ -100,21 +122,28 @@ class Session {
 
   describe(): Reply {
     const description = `onnxruntime-node ${this.#runtime.env.versions.node ?? ''} on the CPU`
+    const inputs = this.#session.inputMetadata.map((metadata) => infoOf(metadata, 'input'))
+    const outputs = this.#session.outputMetadata.map((metadata) => infoOf(metadata, 'output'))
+    const [known, other] = [
+      (info: object): info is ModelTensor => 'dtype' in info,
+      (info: object): info is UnsupportedTensor => 'use' in info,
+    ]
     return {
       type: 'ready',
       description,
-      inputs: this.#session.inputMetadata.map(infoOf),
-      outputs: this.#session.outputMetadata.map(infoOf),
+      inputs: inputs.filter(known),
+      outputs: outputs.filter(known),
+      unsupported: [...inputs, ...outputs].filter(other),
     }
   }
 
-  async run(inputs: readonly WireTensor[]): Promise<WireTensor[]> {
+  async run(inputs: readonly WireTensor[], wanted: readonly string[]): Promise<WireTensor[]> {
     const feeds = Object.create(null) as Record<string, Runtime.Tensor>
     for (const { name, dtype, shape, bytes } of inputs) {
       feeds[name] = new this.#runtime.Tensor(dtype as 'float32', Tensor.fromBytes(dtype, bytes, shape).data as Float32Array, shape)
     }
-    const results = await this.#session.run(feeds)
-    return this.#session.outputNames.map((name) => wireTensor(name, results[name]))
+    const results = await this.#session.run(feeds, wanted)
+    return wanted.map((name) => wireTensor(name, results[name]))
   }
 
   close(): Promise<void> {
@@ -150,7 +179,7 @@ async function serve(port: Port, start: Start, guard: Int32Array): Promise<void>
       return port.close()
     }
     try {
-      send({ type: 'result', id: request.id, outputs: await native(() => session.run(request.inputs)) })
+      send({ type: 'result', id: request.id, outputs: await native(() => session.run(request.inputs, request.wanted)) })
     } catch (error) {
       send({ type: 'error', id: request.id, error: failure(error) })
     }

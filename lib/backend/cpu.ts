@@ -1,9 +1,9 @@
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { findPeer } from '../base/peer.js'
+import { lacking } from '../base/remedies.js'
 import { fromWire } from '../base/wire.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
-import type { Backend, Results, RunOptions, TensorInfo } from './backend.js'
+import type { Backend, Results, RunOptions, ModelTensor, UnsupportedTensor } from './backend.js'
 import { type Carrier, startCarrier } from './cpu-carrier.js'
 import { placed } from './results.js'
 import type { Reply, Start, WireTensor } from './cpu-worker.js'
@@ -13,6 +13,8 @@ type Outputs = Record<string, Tensor>
 interface Job {
   readonly id: number
   readonly inputs: readonly WireTensor[]
+  /** Names of outputs. */
+  readonly wanted: readonly string[]
   readonly resolve: (outputs: Outputs) => void
   readonly reject: (error: Error) => void
 }
@@ -22,28 +24,19 @@ const posted = 2
 
 /**
  * Opens an ONNX model on onnxruntime-node, in a worker thread of its own. Bytes are transferred: `model` is empty afterwards.
- * A path is opened by onnxruntime itself, which finds weights in files beside it.
+ * A path is opened by onnxruntime itself, which finds weights in files beside it. `reason`: why the CPU was chosen, where it was not asked for.
  * @throws TensorRTError ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE
  */
-export async function openCpu(model: Uint8Array | string): Promise<Backend> {
+export async function openCpu(model: Uint8Array | string, reason?: string): Promise<Backend> {
   const session = new Session({ runtime: findRuntime(), model })
-  return new CpuBackend(session, await session.ready)
+  return new CpuBackend(session, await session.ready, reason)
 }
 
-/** From this package, else from the folder where the program runs: it is an optional peer, and a linked package does not see its user's modules. */
 function findRuntime(): string {
   try {
-    return createRequire(import.meta.url).resolve('onnxruntime-node')
+    return findPeer('onnxruntime-node')
   } catch (cause) {
-    try {
-      return createRequire(join(process.cwd(), 'package.json')).resolve('onnxruntime-node')
-    } catch {
-      throw new TensorRTError(
-        'ERR_TRT_NO_ONNXRUNTIME',
-        'The CPU backend needs onnxruntime-node. To install it: npm install onnxruntime-node',
-        { cause },
-      )
-    }
+    throw lacking('ERR_TRT_NO_ONNXRUNTIME', 'The CPU backend needs onnxruntime-node', { cause })
   }
 }
 
@@ -109,18 +102,18 @@ class Session {
       if (this.#running.size >= posted) break
       this.#waiting.delete(job.id)
       this.#running.set(job.id, job)
-      this.#carrier.post({ type: 'run', id: job.id, inputs: job.inputs })
+      this.#carrier.post({ type: 'run', id: job.id, inputs: job.inputs, wanted: job.wanted })
     }
     if (this.#running.size > 0) return this.#carrier.ref()
     if (!this.#closing) return this.#carrier.unref()
     this.#carrier.post({ type: 'close' })
   }
 
-  run(inputs: readonly WireTensor[], signal: AbortSignal | undefined): Promise<Outputs> {
+  run(inputs: readonly WireTensor[], wanted: readonly string[], signal: AbortSignal | undefined): Promise<Outputs> {
     if (this.#death) return Promise.reject(this.#death)
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId
-      this.#waiting.set(id, { id, inputs, resolve, reject })
+      this.#waiting.set(id, { id, inputs, wanted, resolve, reject })
       this.#next()
       signal?.addEventListener('abort', () => this.#drop(id, signal.reason as Error), { once: true })
     })
@@ -144,22 +137,27 @@ class Session {
 class CpuBackend implements Backend {
   readonly kind = 'cpu'
   readonly description: string
-  readonly inputs: readonly TensorInfo[]
-  readonly outputs: readonly TensorInfo[]
+  readonly inputs: readonly ModelTensor[]
+  readonly outputs: readonly ModelTensor[]
+  readonly unsupported: readonly UnsupportedTensor[]
+  readonly reason: string | undefined
   readonly #session: Session
 
-  constructor(session: Session, { description, inputs, outputs }: Ready) {
+  constructor(session: Session, { description, inputs, outputs, unsupported }: Ready, reason: string | undefined) {
+    this.reason = reason
     this.description = description
     this.inputs = inputs
     this.outputs = outputs
+    this.unsupported = unsupported
     this.#session = session
   }
 
   async run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
     const wire = inputs.map(({ dtype, shape, data }, i) => ({ name: this.inputs[i]?.name ?? '', dtype, shape, bytes: copiedBytes(data) }))
-    const outputs = await this.#session.run(wire, options?.signal)
     const { outputs: wanted, into } = options ?? {}
-    return finish(this.outputs.map(({ name }, i) => (wanted?.[i] === false ? undefined : placed(outputs[name], into?.[i]))))
+    const names = this.outputs.flatMap(({ name }, i) => (wanted?.[i] === false ? [] : [name]))
+    const outputs = await this.#session.run(wire, names, options?.signal)
+    return finish(this.outputs.map(({ name }, i) => placed(outputs[name], into?.[i])))
   }
 
   close(): Promise<void> {

@@ -3,9 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
+import { errorOf, lacking } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
 import type { DType } from '../tensor.js'
-import type { EngineMemory, EngineStats, ProfileShapes, TensorInfo } from './backend.js'
+import type { EngineMemory, EngineStats, ProfileShapes, ModelTensor } from './backend.js'
 
 /** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
 export type NativeProfile = readonly ({ readonly name: string } & ProfileShapes)[]
@@ -182,8 +183,8 @@ export interface NativeSessionOptions {
 }
 
 export interface NativeEngine {
-  readonly inputs: readonly TensorInfo[]
-  readonly outputs: readonly TensorInfo[]
+  readonly inputs: readonly ModelTensor[]
+  readonly outputs: readonly ModelTensor[]
   readonly library: string
   readonly device: number
   /**
@@ -253,7 +254,8 @@ export interface NativeAddon {
   methodTable(): { interface: string; method: string; parameters: string; slots: Slots<'index'> }[]
   enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
   inspectSystem(explicitPath: string): Promise<NativeSystemReport>
-  chooseBuilder(options: { readonly tensorrt: string; readonly device: number }): Promise<NativeBuilderChoice>
+  /** `toRun` 1: one that can also run here what it builds. */
+  chooseBuilder(options: { readonly tensorrt: string; readonly device: number; readonly toRun?: 0 | 1 }): Promise<NativeBuilderChoice>
   build(
     request: NativeBuildRequest,
     onProgress?: (phase: string, parent: string, step: number, steps: number) => void,
@@ -298,15 +300,11 @@ function openAddon(): NativeAddon {
     return (require('node-gyp-build') as (folder: string) => NativeAddon)(root)
   } catch (cause) {
     if (platform !== 'linux-x64' && platform !== 'linux-arm64') {
-      throw new TensorRTError(
-        'ERR_TRT_PLATFORM',
-        `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}. The CPU backend works here: { backend: 'cpu' }`,
-        { cause },
-      )
+      throw lacking('ERR_TRT_PLATFORM', `TensorRT is supported on Linux x64 and arm64 only; this is ${platform}`, { cause })
     }
-    throw new TensorRTError(
+    throw lacking(
       'ERR_TRT_NO_ADDON',
-      `The native addon of node-tensorrt for ${platform} cannot be loaded from ${root}: ${firstLine(cause)}. Install the package again (npm install node-tensorrt), or in a checkout: npm run build`,
+      `The native addon of node-tensorrt for ${platform} cannot be loaded from ${root}: ${firstLine(cause)}`,
       { cause },
     )
   }
@@ -339,7 +337,7 @@ export function fromNative(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof TensorRTError || !('code' in error)) return error
   const { code, details, log } = error as Error & { code: unknown; details?: Record<string, unknown>; log?: string[] }
   if (typeof code !== 'string' || !Object.hasOwn(errorCodes, code)) return error
-  return new TensorRTError(code as ErrorCode, error.message, { cause: error, details: details ?? {}, log: log ?? [] })
+  return errorOf(code as ErrorCode, error.message, { cause: error, details: details ?? {}, log: log ?? [] })
 }
 
 /** Awaits a native call; what it rejects with, or throws, is made a TensorRTError. */

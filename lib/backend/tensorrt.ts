@@ -1,5 +1,6 @@
-import { capabilities } from '../capabilities.js'
+import { isLack } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
+import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
@@ -65,10 +66,21 @@ async function open(
   })
 }
 
-/** Whether this machine can both build plans and run them. */
-export async function canRunTensorRT({ device, tensorrt }: TensorRTOptions): Promise<boolean> {
-  const found = await capabilities(tensorrt === undefined ? {} : { tensorrt })
-  return device < found.gpus.length && found.tensorrt.some((library) => library.canBuild && library.canRun)
+/**
+ * What keeps this machine from both building plans and running them: ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_NO_LIBRARY, with
+ * the remedy; nothing where it can. Nothing is built for that.
+ */
+export async function whyNoTensorRT({
+  device,
+  tensorrt,
+}: Pick<TensorRTOptions, 'device' | 'tensorrt'>): Promise<TensorRTError | undefined> {
+  try {
+    await native(async () => loadAddon().chooseBuilder({ tensorrt: tensorrtPath(tensorrt), device, toRun: 1 }))
+    return undefined
+  } catch (error) {
+    if (error instanceof TensorRTError && isLack(error.code)) return error
+    throw error
+  }
 }
 
 class TensorRTBackend implements Backend {

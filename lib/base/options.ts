@@ -1,5 +1,6 @@
 import { checkedObject, checkedSignal, isWhole } from './checks.js'
 import { expected, TensorRTError } from '../errors.js'
+import { localPath } from './source.js'
 
 /**
  * The options that a user gave, each read once (a getter runs once, and what was checked is what is used).
@@ -67,7 +68,13 @@ export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; dev
   readonly tensorrt: string | undefined
   readonly device: number
 } {
-  if (tensorrt !== undefined && (typeof tensorrt !== 'string' || tensorrt === '')) throw expected('a path', 'tensorrt', tensorrt)
   if (!isWhole(device, 0, 1023)) throw expected('the number of a GPU', 'device', device)
-  return { tensorrt, device }
+  return { tensorrt: checkedLibraryPath(tensorrt), device }
+}
+
+/** The path of a TensorRT library, or of its folder; text that is a `file:` URL too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedLibraryPath(tensorrt: unknown): string | undefined {
+  if (tensorrt === undefined) return undefined
+  if (typeof tensorrt !== 'string' || tensorrt === '') throw expected('a path', 'tensorrt', tensorrt)
+  return localPath(tensorrt, 'tensorrt')
 }

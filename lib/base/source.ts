@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
-import { expected } from '../errors.js'
+import { expected, reworded } from '../errors.js'
 
 /** Where a model comes from: the path or `file:` URL of a file, or the bytes of one. */
 export type ModelSource = string | URL | Uint8Array | ArrayBuffer
@@ -11,9 +11,7 @@ export type OnnxSource = { readonly model: Uint8Array } | { readonly path: strin
 
 /** A path made absolute (a later chdir changes nothing), or a copy of the bytes (the caller may reuse its own). @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedSource(source: unknown, name = 'source'): string | Uint8Array {
-  if (typeof source === 'string' && source !== '') return resolve(source)
-  if (source instanceof URL && source.protocol === 'file:') return fileURLToPath(source)
-  if (source instanceof URL) throw expected('a file: URL', name, source.href)
+  if ((typeof source === 'string' && source !== '') || source instanceof URL) return resolve(localPath(source, name))
   if (isUint8Array(source)) return new Uint8Array(source)
   if (isAnyArrayBuffer(source)) return new Uint8Array(new Uint8Array(source))
   throw expected('a path, a file: URL, a Uint8Array or an ArrayBuffer', name, source)
@@ -23,4 +21,24 @@ export function checkedSource(source: unknown, name = 'source'): string | Uint8A
 export function onnxSource(source: unknown, name: string): OnnxSource {
   const checked = checkedSource(source, name)
   return typeof checked === 'string' ? { path: checked } : { model: checked }
+}
+
+/** The path that text (a path, or a `file:` URL written out) or a URL names, as it stands. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is not on this machine */
+export function localPath(value: string | URL, name: string): string {
+  const text = value instanceof URL ? value.href : value
+  // "file:x" is the name of a file; with two letters and more before "://", no path of any system is meant
+  const isFile = value instanceof URL ? value.protocol === 'file:' : /^file:\//i.test(value)
+  if (isFile) return pathOfUrl(text, name)
+  if (!(value instanceof URL) && !/^[a-z][a-z0-9+.-]+:\/\//i.test(value)) return value
+  const refused = expected('a path or a file: URL', name, text)
+  throw reworded(refused, `${refused.message}: it is no file of this machine, download it first`)
+}
+
+function pathOfUrl(text: string, name: string): string {
+  try {
+    return fileURLToPath(text)
+  } catch (error) {
+    const refused = expected('a file: URL of this machine', name, text)
+    throw reworded(refused, `${refused.message}: ${(error as Error).message}`)
+  }
 }

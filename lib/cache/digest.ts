@@ -1,8 +1,9 @@
-import { stat } from 'node:fs/promises'
+import { type FileHandle, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { loadAddon, native } from '../backend/native.js'
+import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
-import { onFile, openFile } from '../plan/files.js'
+import { onFile, openFile, pointed } from '../plan/files.js'
 import { chunksOfBytes, chunksOfFile, hashOf } from './hash.js'
 
 /** What a model is made of, and what its files were when that was found out. */
@@ -62,11 +63,20 @@ async function hashFile(path: string, signal: AbortSignal | undefined): Promise<
     const file = await openFile(path)
     try {
       const facts = await file.stat({ bigint: true })
-      return { path, state: describeState(facts), hash: await hashOf(chunksOfFile(file), signal) }
+      return { path, state: describeState(facts), hash: await hashOf(chunksOf(file, path), signal) }
     } finally {
       await file.close()
     }
   })
+}
+
+async function* chunksOf(file: FileHandle, path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  let isFirst = true
+  for await (const chunk of chunksOfFile(file)) {
+    if (isFirst && isLfsPointer(chunk)) throw pointed(path)
+    isFirst = false
+    yield chunk
+  }
 }
 
 async function stateOf(path: string): Promise<string> {

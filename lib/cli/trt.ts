@@ -1,12 +1,16 @@
 #!/usr/bin/env node
+import { basename } from 'node:path'
+import { argv } from 'node:process'
 import { Command } from 'commander'
 import { packageVersion } from '../backend/native.js'
 import { TensorRTError } from '../errors.js'
 import { doctor } from './doctor.js'
 
-/** The command line: each command in a file of its own. */
+const name = basename(argv[1] ?? 'trt', '.js')
+
+/** The command line: each command in a file of its own. Its name is the one it was called by, `trt` or `node-tensorrt`. */
 function program(): Command {
-  const trt = new Command('trt').description('NVIDIA TensorRT from Node.js').version(packageVersion())
+  const trt = new Command(name).description('NVIDIA TensorRT from Node.js').version(packageVersion())
   trt
     .command('doctor')
     .description('say what this machine has, what it can do, and what mends what is missing')
@@ -20,6 +24,6 @@ program()
   .parseAsync()
   .catch((error: unknown) => {
     if (!(error instanceof TensorRTError)) throw error
-    process.stderr.write(`trt: ${error.message} (${error.code})\n`)
+    process.stderr.write(`${name}: ${error.message} (${error.code})\n`)
     process.exitCode = 1
   })

@@ -1,22 +1,20 @@
-import type { ProfileShapes, TensorInfo } from '../backend/backend.js'
+import { isMap } from 'node:util/types'
+import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { expected, TensorRTError } from '../errors.js'
-import { byteSize, Tensor } from '../tensor.js'
-
-/** Tensors by name. Records of this package have no prototype, so that every name is just a name. */
-export type TensorRecord = Record<string, Tensor>
-
-/** What is known of a model's inputs or outputs, by name. */
-export type TensorInfos = Readonly<Record<string, TensorInfo>>
+import { byteSize, dtypes, expectedTensor, isTensorLike, Tensor } from '../tensor.js'
+import type { TensorInfos } from './declaration.js'
 
 /** A frozen copy, keyed by name. Its order need not be the model's: JavaScript puts names like "7" first. */
-export function infosByName(infos: readonly TensorInfo[]): TensorInfos {
+export function infosByName(infos: readonly ModelTensor[]): TensorInfos {
   const record = Object.create(null) as Record<string, TensorInfo>
   for (const info of infos) {
     const profiles = info.profiles.map(({ min, opt, max }) =>
       Object.freeze({ min: Object.freeze([...min]), opt: Object.freeze([...opt]), max: Object.freeze([...max]) }),
     )
-    record[info.name] = Object.freeze({ ...info, shape: Object.freeze([...info.shape]), profiles: Object.freeze(profiles) })
+    const shape = Object.freeze([...info.shape])
+    const dimensionNames = Object.freeze(shape.map((_, i) => info.dimensionNames?.[i]))
+    record[info.name] = Object.freeze({ ...info, shape, dimensionNames, profiles: Object.freeze(profiles) })
   }
   return Object.freeze(record)
 }
@@ -27,15 +25,19 @@ export type GivenInput = Tensor | ReadonlyMap<string, Tensor>
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function readInput(input: unknown): GivenInput {
   if (Tensor.is(input)) return input
-  if (typeof input !== 'object' || input === null || Array.isArray(input) || ArrayBuffer.isView(input)) {
-    throw expected('a Tensor or a record of Tensors', 'the input of infer', input)
+  if (typeof input !== 'object' || input === null || Array.isArray(input) || ArrayBuffer.isView(input) || isTensorLike(input)) {
+    throw expectedTensor('a Tensor or a record of Tensors', 'the input of infer', input)
+  }
+  if (isMap(input)) {
+    const { message } = expected('a Tensor or a record of Tensors', 'the input of infer', input)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${message}: Object.fromEntries(map) makes a record of it`)
   }
   const values = Object.keys(input).map((name) => [name, (input as Record<string, unknown>)[name]] as const)
   return new Map(values.map(([name, value]) => [name, checkedTensor(value, `input ${JSON.stringify(name)}`)]))
 }
 
 function checkedTensor(value: unknown, label: string): Tensor {
-  if (!Tensor.is(value)) throw expected('a Tensor', label, value)
+  if (!Tensor.is(value)) throw expectedTensor('a Tensor', label, value)
   return value
 }
 
@@ -49,7 +51,7 @@ function checkAttached(tensor: Tensor, label: string): void {
 
 /** The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED */
 export function copyInput(given: GivenInput): GivenInput {
-  if (given instanceof Tensor) return copyTensor(given, 'the input')
+  if (Tensor.is(given)) return copyTensor(given, 'the input')
   return new Map(Array.from(given, ([name, tensor]) => [name, copyTensor(tensor, `input ${JSON.stringify(name)}`)]))
 }
 
@@ -173,4 +175,25 @@ function wrongShape(tensor: Tensor | undefined, info: TensorInfo, wanted: string
   return new TensorRTError('ERR_TRT_SHAPE', message, {
     details: { name: info.name, received: shape, expected: info.shape, profiles: info.profiles },
   })
+}
+
+/**
+ * Refuses a call that would need what no Tensor can hold; `outputs` are those that were asked for, by name.
+ * @throws TensorRTError ERR_TRT_DTYPE
+ */
+export function refuseUnsupported(
+  unsupported: readonly UnsupportedTensor[],
+  outputs: readonly string[] | undefined,
+  known: readonly string[],
+): void {
+  const needed = unsupported.find(({ name, use }) => use === 'input' || outputs === undefined || outputs.includes(name))
+  if (needed === undefined) return
+  const { name, use, type } = needed
+  const way =
+    use === 'output' && known.length > 0
+      ? `. Name the outputs that you want: outputs: [${known.map((other) => JSON.stringify(other)).join(', ')}]`
+      : ''
+  const what = type === 'no tensor' ? 'no tensor' : `of type ${type}`
+  const message = `The ${use} ${JSON.stringify(name)} of the model is ${what}; a Tensor is one of ${dtypes.join(', ')}${way}`
+  throw new TensorRTError('ERR_TRT_DTYPE', message, { details: { [use]: name, type } })
 }

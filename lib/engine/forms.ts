@@ -1,22 +1,57 @@
-import type { Results } from '../backend/backend.js'
+import type { Results, RunOptions } from '../backend/backend.js'
+import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
-import type { TensorRecord } from './arguments.js'
+import type { TensorRecord } from './declaration.js'
 
-/** What results look like: always a record, or for a bare input and one output a bare Tensor. */
-export interface Forms {
-  readonly record: (results: Results) => TensorRecord
-  readonly bare: (results: Results) => Tensor | TensorRecord
-}
+/** What results look like: for a record of inputs a record, for a bare tensor a bare tensor. */
+export class Forms {
+  /** What a run without options is told: the outputs that were declared, where these are not all. */
+  readonly defaults: RunOptions | undefined
+  /** The outputs that a run gives without the option of that name. */
+  readonly wanted: readonly string[] | undefined
+  readonly #names: readonly string[]
+  readonly #input: string
+  /** By position of the output. */
+  readonly #bare: readonly ((results: Results) => Tensor)[]
+  /** Of a run without options, where it has one output. */
+  readonly #only: ((results: Results) => Tensor) | undefined
 
-/** `names` of the outputs, in the model's order. */
-export function formsOf(names: readonly string[]): Forms {
-  const record = (results: Results): TensorRecord => {
+  /**
+   * @param names of the outputs, in the model's order
+   * @param total how many the model has, those that no Tensor can hold too
+   * @param declared those that were declared
+   */
+  constructor(names: readonly string[], total: number, inputs: readonly string[], declared?: readonly string[]) {
+    this.#names = names
+    this.#input = inputs[0] ?? ''
+    const wanted = declared ?? names
+    this.wanted = wanted.length < total ? declared : undefined
+    this.defaults = this.wanted && { outputs: names.map((name) => wanted.includes(name)) }
+    this.#bare = names.map((_, i) => (results) => results[i] as Tensor)
+    this.#only = wanted.length === 1 ? this.#bare[names.indexOf(wanted[0] ?? '')] : undefined
+  }
+
+  record = (results: Results): TensorRecord => {
     const outputs = Object.create(null) as TensorRecord
-    names.forEach((name, i) => {
+    this.#names.forEach((name, i) => {
       const result = results[i]
       if (result !== undefined) outputs[name] = result
     })
     return outputs
   }
-  return { record, bare: names.length === 1 ? (results) => results[0] ?? record(results) : record }
+
+  /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when there is not one output that is meant */
+  bare(outputs: readonly string[] | undefined): (results: Results) => Tensor {
+    const form = outputs === undefined ? this.#only : outputs.length === 1 ? this.#bare[this.#names.indexOf(outputs[0] ?? '')] : undefined
+    if (form !== undefined) return form
+    const several = outputs ?? this.wanted ?? this.#names
+    const list = several.map((name) => JSON.stringify(name)).join(', ')
+    const key = JSON.stringify(this.#input)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      `A bare Tensor gives one output, and here are ${several.length === 0 ? 'none' : list}: infer({ ${key}: tensor }) gives a record` +
+        (several.length === 0 ? '' : ` of them, infer(tensor, { outputs: [${JSON.stringify(several[0])}] }) one`),
+      { details: { outputs: several } },
+    )
+  }
 }

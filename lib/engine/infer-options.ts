@@ -1,20 +1,21 @@
-import type { RunOptions } from '../backend/backend.js'
+import type { RunOptions, UnsupportedTensor } from '../backend/backend.js'
 import { checkedTimeout } from '../base/deadline.js'
 import { expected, TensorRTError } from '../errors.js'
-import type { TensorInfos } from './arguments.js'
 import { checkedSignal } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { readOptions } from '../base/options.js'
-import { Tensor } from '../tensor.js'
+import { expectedTensor, Tensor } from '../tensor.js'
+import { refuseUnsupported } from './arguments.js'
+import type { InputRecord, TensorInfos, TensorName, TensorTypes } from './declaration.js'
 
-export interface InferSyncOptions {
-  /** The outputs that are wanted, by name: the others are not copied back. All unless given. */
-  readonly outputs?: readonly string[] | undefined
+export interface InferSyncOptions<O extends TensorTypes = TensorTypes> {
+  /** The outputs that are wanted, by name: the others are not copied back. Unless given those that the engine was declared with, else all. */
+  readonly outputs?: readonly TensorName<O>[] | undefined
   /** Tensors that outputs are written to, by name; none may share memory with another, or with an input. One made by {@link Engine.allocate} is written by the GPU itself. */
-  readonly into?: Readonly<Record<string, Tensor>> | undefined
+  readonly into?: Partial<InputRecord<O>> | undefined
 }
 
-export interface InferOptions extends InferSyncOptions {
+export interface InferOptions<O extends TensorTypes = TensorTypes> extends InferSyncOptions<O> {
   /** Rejects the call with the signal's reason, at once: waiting work leaves the queue, the result of running work is dropped. */
   readonly signal?: AbortSignal | undefined
   /** After so many milliseconds the call is rejected with ERR_TRT_TIMEOUT. It counts from the call, so waiting for {@link Engine.ready} is in it. */
@@ -52,33 +53,46 @@ function checkedNames(outputs: unknown): readonly string[] | undefined {
 
 function checkedTargets(into: unknown): ReadonlyMap<string, Tensor> | undefined {
   if (into === undefined) return undefined
-  if (typeof into !== 'object' || into === null || Tensor.is(into)) throw expected('a record of Tensors', 'into', into)
+  if (typeof into !== 'object' || into === null || Tensor.is(into)) throw expectedTensor('a record of Tensors', 'into', into)
   const entries = Object.keys(into).map((name) => [name, (into as Record<string, unknown>)[name]] as const)
-  for (const [name, tensor] of entries) if (!Tensor.is(tensor)) throw expected('a Tensor', `into ${JSON.stringify(name)}`, tensor)
+  for (const [name, tensor] of entries) if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', `into ${JSON.stringify(name)}`, tensor)
   return new Map(entries as [string, Tensor][])
 }
 
+/** What of a loaded model decides about its options. */
+interface RunnableModel {
+  readonly outputs: TensorInfos
+  /** In the model's order. */
+  readonly outputNames: readonly string[]
+  readonly unsupported: readonly UnsupportedTensor[]
+  readonly forms: { readonly wanted: readonly string[] | undefined }
+}
+
 /**
- * The options by position, for a model with these outputs (`names` in the model's order) and a call with these inputs.
+ * The options by position, for a model and a call with these inputs.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
  */
 export function runOptions(
-  { outputs, into }: GivenOptions,
-  infos: TensorInfos,
-  names: readonly string[],
+  { outputs, into }: Partial<GivenOptions> = {},
+  { outputs: infos, outputNames: names, unsupported, forms }: RunnableModel,
   inputs: readonly Tensor[],
 ): RunOptions {
-  if (outputs !== undefined && names.length > 53)
+  const wanted = outputs ?? forms.wanted
+  if (unsupported.length > 0) refuseUnsupported(unsupported, wanted, names)
+  if (wanted !== undefined && names.length > 53)
     throw new TensorRTError('ERR_TRT_UNSUPPORTED', 'The option outputs is for models of up to 53 outputs')
   for (const name of [...(outputs ?? []), ...(into?.keys() ?? [])]) {
     if (infos[name] === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'an output', name)
   }
+  const unwanted = outputs && [...(into?.keys() ?? [])].find((name) => !outputs.includes(name))
+  if (unwanted !== undefined)
+    throw expected(`one of the outputs that are wanted (${outputs?.join(', ') ?? ''})`, 'a name in into', unwanted)
   into?.forEach((tensor, name) => {
     checkTarget(tensor, name, infos)
   })
   if (into !== undefined) checkApart(into, inputs)
   return {
-    ...(outputs !== undefined && { outputs: names.map((name) => outputs.includes(name)) }),
+    ...(wanted !== undefined && { outputs: names.map((name) => wanted.includes(name)) }),
     ...(into !== undefined && { into: names.map((name) => into.get(name)) }),
   }
 }

@@ -1,5 +1,6 @@
 import type { Backend } from '../backend/backend.js'
 import { expected, TensorRTError } from '../errors.js'
+import type { Declaration } from './declaration.js'
 import { openBackend } from './opening.js'
 import { checkedAttachOptions, checkedEngineOptions, type EngineOptions } from './options.js'
 import { checkedEngineSource, type EngineSource, openModel } from './source.js'
@@ -13,19 +14,21 @@ export interface EngineToken {
 /** How an engine comes to its backend. */
 export class Opener {
   readonly signal: AbortSignal | undefined
+  readonly declaration: Declaration
   readonly open: (signal: AbortSignal) => Promise<Backend>
 
-  constructor(signal: AbortSignal | undefined, open: (signal: AbortSignal) => Promise<Backend>) {
+  constructor(signal: AbortSignal | undefined, declaration: Declaration, open: (signal: AbortSignal) => Promise<Backend>) {
     this.signal = signal
+    this.declaration = declaration
     this.open = open
   }
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function openerOf(source: EngineSource, options: EngineOptions | undefined): Opener {
-  const { signal, ...open } = checkedEngineOptions(options)
+  const { signal, declaration, ...open } = checkedEngineOptions(options)
   const checked = checkedEngineSource(source)
-  return new Opener(signal, async (loading) => {
+  return new Opener(signal, declaration, async (loading) => {
     const model = await openModel(checked, loading)
     loading.throwIfAborted()
     return openBackend(model, open, loading)
@@ -35,8 +38,8 @@ export function openerOf(source: EngineSource, options: EngineOptions | undefine
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN */
 export function attacherOf(token: unknown, options: unknown): Opener {
   const id = checkedToken(token)
-  const { lanes, signal } = checkedAttachOptions(options)
-  return new Opener(signal, async () => (await import('../backend/tensorrt.js')).attachTensorRT(id, lanes))
+  const { lanes, signal, declaration } = checkedAttachOptions(options)
+  return new Opener(signal, declaration, async () => (await import('../backend/tensorrt.js')).attachTensorRT(id, lanes))
 }
 
 function checkedToken(token: unknown): string {

@@ -3,7 +3,8 @@ import type { NativeSessionOptions } from '../backend/native.js'
 import type { BuildOptions } from '../builder.js'
 import type { BuilderOptions } from '../building/options.js'
 import type { CachePlace } from '../cache/options.js'
-import { TensorRTError } from '../errors.js'
+import { reworded, TensorRTError } from '../errors.js'
+import { reasonForCpu, refuseOnCpu, takenSince, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
 import type { Model, PlanToOpen } from './source.js'
 import type { Plan } from '../plan.js'
@@ -11,6 +12,9 @@ import { checkedOrigin, precisionsOf } from '../plan/origin.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
+  /** The names of options that ask for TensorRT, and of those that the CPU backend does not do yet. */
+  readonly wishes: readonly string[]
+  readonly notYetOnCpu: readonly string[]
   readonly device: number
   readonly lanes: NativeSessionOptions
   readonly tensorrt?: string
@@ -36,9 +40,9 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
   }
   if (options.weights !== undefined)
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${model.label} is ONNX and has its own weights: the option weights is for a plan`)
-  const backend = options.backend === 'auto' ? await chooseBackend(options) : options.backend
+  const choice = await chooseBackend(options)
   signal.throwIfAborted()
-  if (backend === 'cpu') return (await import('../backend/cpu.js')).openCpu(model.data)
+  if (choice.backend === 'cpu') return openOnCpu(model.data, options, choice.reason)
   const { bytes, info } = await buildForEngine(model.data, options, signal)
   // what was built without weights takes them from where it was built from
   const weights = options.builder?.stripWeights === true ? { weights: onnxSource(model.data, 'model') } : {}
@@ -52,15 +56,41 @@ function refuseForPlan(label: string, { backend, shapes, builder }: OpenOptions)
   if (builder !== undefined) throw refuse('it is built already. Leave out the option builder')
 }
 
-async function chooseBackend({ device, tensorrt }: OpenOptions): Promise<'tensorrt' | 'cpu'> {
-  const { canRunTensorRT } = await import('../backend/tensorrt.js')
-  return (await canRunTensorRT({ device, ...(tensorrt !== undefined && { tensorrt }) })) ? 'tensorrt' : 'cpu'
+interface Choice {
+  readonly backend: 'tensorrt' | 'cpu'
+  /** Why the CPU, where nobody asked for it. */
+  readonly reason?: string
+}
+
+/** For ONNX. The driver is asked before anything is built. @throws TensorRTError where TensorRT is wished for, and cannot build and run here */
+async function chooseBackend({ backend, device, tensorrt, wishes }: OpenOptions): Promise<Choice> {
+  if (backend === 'cpu') return { backend }
+  const { whyNoTensorRT } = await import('../backend/tensorrt.js')
+  const why = await whyNoTensorRT({ device, tensorrt })
+  if (why === undefined) return { backend: 'tensorrt' }
+  if (backend === 'tensorrt') throw why
+  return { backend: 'cpu', reason: reasonForCpu(why, wishes) }
+}
+
+async function openOnCpu(model: Uint8Array | string, { notYetOnCpu }: OpenOptions, reason: string | undefined): Promise<Backend> {
+  refuseOnCpu(notYetOnCpu, reason)
+  const { openCpu } = await import('../backend/cpu.js')
+  try {
+    return await openCpu(model, reason)
+  } catch (error) {
+    throw error instanceof TensorRTError && reason !== undefined
+      ? reworded(error, `${error.message} (on the CPU backend${takenSince(reason)})`)
+      : error
+  }
 }
 
 async function openPlan(plan: PlanToOpen, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
   const origin = checkedOrigin(plan)
   const { openTensorRT } = await import('../backend/tensorrt.js')
-  const backend = await openTensorRT(plan.bytes, { ...options, origin, precisions: precisionsOf(plan.info) }, options.lanes)
+  const opened = openTensorRT(plan.bytes, { ...options, origin, precisions: precisionsOf(plan.info) }, options.lanes)
+  const backend = await opened.catch((error: unknown) => {
+    throw withOnnxRemedy(error)
+  })
   if (!signal.aborted) return backend
   await backend.close()
   throw signal.reason

@@ -4,6 +4,8 @@ import { type BuilderOptions, checkedBuilderOptions } from '../building/options.
 import type { Shapes } from '../building/shapes.js'
 import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
 import { expected } from '../errors.js'
+import { notYetOnCpu, wishesFor } from './choice.js'
+import { checkedDeclaration, type Declaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
 import type { EngineBuilderOptions, OpenOptions } from './opening.js'
 import { checkedChoice, checkedListener, checkedNumber, checkedSignal, checkedWhole, isWhole } from '../base/checks.js'
 import { checkedPlace, plainCopy, readOptions } from '../base/options.js'
@@ -21,7 +23,7 @@ export interface BatchingOptions {
   readonly pad?: boolean | readonly number[] | undefined
 }
 
-/** How an engine works on a GPU; the CPU backend refuses them. */
+/** How an engine works. `profile`, `priority` and `cudaGraph` are TensorRT's, and but for their defaults wishes for it: see {@link EngineOptions.backend}. */
 export interface LaneOptions {
   /** How many inferences may compute at once: execution contexts, each with a thread and streams; 1 unless given. They share the weights. */
   readonly lanes?: number | undefined
@@ -39,14 +41,17 @@ export interface LaneOptions {
 export interface EngineOptions extends LaneOptions {
   /**
    * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime-node, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
-   * machine can build and run with it, else the CPU, and {@link Engine.backend} says which.
+   * machine can build and run with it, else the CPU; {@link Engine.backend} says which, {@link Engine.backendReason} why.
+   *
+   * `tensorrt`, `device`, `builder` and `weights`, and `profile`, `priority` and `cudaGraph` with any value but the default, ask for TensorRT: where it cannot build
+   * and run here, `auto` is then an error that says why, and so is a $TENSORRT_PATH where nothing can be loaded. Beside `cpu` they are always an error.
    */
   readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
   /** The number of the GPU; 0 unless given. */
   readonly device?: number | undefined
-  /** The path of a TensorRT library, or of the folder that has it. */
+  /** The path of a TensorRT library, or of the folder that has it; else $TENSORRT_PATH, else the first that is found. */
   readonly tensorrt?: string | undefined
-  /** For ONNX with dynamic inputs on TensorRT: the shapes to build for, by input. A plan has its own. */
+  /** For ONNX with dynamic inputs on TensorRT: the shapes to build for, by input. A plan has its own; the CPU needs none. */
   readonly shapes?: Shapes | readonly Shapes[] | undefined
   /** For ONNX on TensorRT: how to build it; `device` and `tensorrt` are those of the engine. With `stripWeights` the weights come from the model when the plan is opened. */
   readonly builder?: EngineBuilderOptions | undefined
@@ -67,25 +72,62 @@ export interface EngineOptions extends LaneOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** The options of an engine of which nothing is declared. */
+export interface Undeclared {
+  readonly inputs?: undefined
+  readonly outputs?: undefined
+}
+
+/** The same for `new Engine`, where type arguments without a declaration are refused: nobody would check them. */
+export type UndeclaredOptions<I extends TensorTypes, O extends TensorTypes> = string extends keyof I & keyof O
+  ? [options?: EngineOptions & Undeclared]
+  : [options: never]
+
+export type DeclaredOptions<I extends TensorTypes, O extends TensorTypes> = EngineOptions & DeclaredTypes<I, O>
+
+/** How an engine that was shared is attached to. */
+export interface AttachOptions extends LaneOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
 const backends = ['auto', 'tensorrt', 'cpu'] as const
 const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'] as const
-const gpuNames = ['builder', 'cache', 'onProgress', 'weights'] as const
+const ownNames = [
+  'backend',
+  'device',
+  'tensorrt',
+  'shapes',
+  'inputs',
+  'outputs',
+  'builder',
+  'cache',
+  'onProgress',
+  'weights',
+  'signal',
+] as const
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedEngineOptions(options: unknown): OpenOptions & { readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['backend', 'device', 'tensorrt', 'shapes', 'signal', ...gpuNames, ...laneNames], 'Engine')
+export function checkedEngineOptions(
+  options: unknown,
+): OpenOptions & { readonly signal: AbortSignal | undefined; readonly declaration: Declaration } {
+  const known = [...ownNames, ...laneNames] as const
+  const given = readOptions(options, known, 'Engine')
   const { shapes, weights } = given
   const backend = checkedChoice(given.backend === undefined ? 'auto' : given.backend, 'backend', backends)
   const { tensorrt, device } = checkedPlace(given)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
-  const named = [...gpuNames, ...laneNames].find((name) => given[name] !== undefined)
-  if (backend === 'cpu' && named !== undefined) throw expected('no option of a GPU', "backend 'cpu'", named)
+  const lanes = checkedLanes(given)
+  const wishes = wishesFor(given)
+  if (backend === 'cpu' && wishes.length > 0) throw expected('no option that asks for TensorRT', "backend 'cpu'", wishes[0])
   return {
     backend,
+    wishes,
+    notYetOnCpu: notYetOnCpu(given),
     device,
-    lanes: checkedLanes(given),
+    lanes,
     signal: checkedSignal(given.signal),
+    declaration: checkedDeclaration(given),
     cache: checkedCache(given.cache),
     ...checkedBuild(given),
     ...(tensorrt !== undefined && { tensorrt }),
@@ -112,9 +154,13 @@ function checkedBuilder(builder: unknown): EngineBuilderOptions {
 }
 
 /** The options of attach(), which has an engine already. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedAttachOptions(options: unknown): { readonly lanes: NativeSessionOptions; readonly signal: AbortSignal | undefined } {
-  const given = readOptions(options, ['signal', ...laneNames], 'Engine.attach')
-  return { lanes: checkedLanes(given), signal: checkedSignal(given.signal) }
+export function checkedAttachOptions(options: unknown): {
+  readonly lanes: NativeSessionOptions
+  readonly signal: AbortSignal | undefined
+  readonly declaration: Declaration
+} {
+  const given = readOptions(options, ['signal', 'inputs', 'outputs', ...laneNames], 'Engine.attach')
+  return { lanes: checkedLanes(given), signal: checkedSignal(given.signal), declaration: checkedDeclaration(given) }
 }
 
 function checkedLanes({

@@ -1,7 +1,9 @@
 import { checkedSource, type ModelSource } from '../base/source.js'
+import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import { looksLikeOnnx } from '../onnx/sniff.js'
 import { Plan, type PlanInfo } from '../plan.js'
+import { pointed } from '../plan/files.js'
 import { readPlanHeader } from '../plan/header.js'
 import { headerInfo } from '../plan/info.js'
 import { isPlan, readPlan } from '../plan/read.js'
@@ -43,12 +45,17 @@ export async function openModel(source: string | Uint8Array | Plan, signal?: Abo
 async function openFile(path: string, signal: AbortSignal | undefined): Promise<Model> {
   const read = await readPlan(path, { keep: true, hash: false, signal })
   if (isPlan(read)) return { kind: 'plan', label: path, plan: { name: path, bytes: read.bytes, info: read.info } }
+  if (isLfsPointer(read.head)) throw pointed(path)
   refuseUnlessOnnx(read.head, path)
   return { kind: 'onnx', label: path, data: path }
 }
 
 function refuseUnlessOnnx(head: Uint8Array, label: string): void {
   if (looksLikeOnnx(head)) return
-  const found = head.length === 0 ? 'nothing' : `the bytes ${Buffer.from(head.subarray(0, 8)).toString('hex')}`
-  throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected ONNX or a TensorRT plan in ${label} but found ${found} at its beginning`)
+  const found = isLfsPointer(head)
+    ? lfsPointer
+    : head.length === 0
+      ? 'nothing'
+      : `the bytes ${Buffer.from(head.subarray(0, 8)).toString('hex')} at its beginning`
+  throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected ONNX or a TensorRT plan in ${label} but found ${found}`)
 }

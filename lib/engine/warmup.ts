@@ -1,6 +1,6 @@
 import { describe, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
-import type { TensorInfos, TensorRecord } from './arguments.js'
+import type { TensorInfos, TensorRecord } from './declaration.js'
 
 /** Zeros in the best shape of each profile. */
 export function* warmupInputs(inputs: TensorInfos): Generator<TensorRecord> {

@@ -1,11 +1,10 @@
 import { create } from '@bufbuild/protobuf'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedArray, checkedChoice, checkedText, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
 import { dtypes, Tensor } from '../tensor.js'
-import type { DType } from '../tensor.js'
 import { attributeToProto } from './attributes.js'
 import type { Attributes, Operator } from './attributes.js'
-import { elementTypeNumber } from './element-type.js'
+import { type ElementType, elementTypeNumber, isElementType } from './element-type.js'
 import type { ModelProto, NodeProto, TensorProto, ValueInfoProto } from './onnx_pb.js'
 import { ModelProtoSchema, NodeProtoSchema, ValueInfoProtoSchema } from './onnx_pb.js'
 import { tensorToProto } from './tensors.js'
@@ -83,7 +82,7 @@ export class GraphBuilder {
   }
 
   /** Adds an input of the graph; a string in `shape` makes that dimension dynamic. */
-  input(name: string, dtype: DType, shape: readonly Dim[]): Value {
+  input(name: string, dtype: ElementType, shape: readonly Dim[]): Value {
     const info = valueInfo(name, dtype, shape)
     this.#define([name])
     this.#inputs.push(info)
@@ -136,7 +135,7 @@ export class GraphBuilder {
   }
 
   /** Makes a value an output of the graph, under its own name. */
-  output(value: Value, dtype: DType, shape: readonly Dim[]): void {
+  output(value: Value, dtype: ElementType, shape: readonly Dim[]): void {
     this.#checkKnown(value, 'output of the graph')
     if (this.#outputs.some(({ name }) => name === value)) throw misuse(`${JSON.stringify(value)} is an output of the graph already`)
     this.#outputs.push(valueInfo(value, dtype, shape))
@@ -210,8 +209,8 @@ function numbered(stem: string, taken: ReadonlySet<string>, start: number): stri
   return `${stem}_${number}`
 }
 
-function valueInfo(name: string, dtype: DType, shape: readonly Dim[]): ValueInfoProto {
-  checkedChoice(dtype, `dtype of ${name}`, dtypes)
+function valueInfo(name: string, dtype: ElementType, shape: readonly Dim[]): ValueInfoProto {
+  if (!isElementType(dtype)) throw expected(`one of ${dtypes.join(', ')}, or another element type of ONNX`, `dtype of ${name}`, dtype)
   const sizes = checkedArray(shape, `shape of ${name}`, 'an array of sizes and names')
   const dim = sizes.map((size) => ({ value: dimension(size, name) }))
   return create(ValueInfoProtoSchema, {

@@ -41,7 +41,12 @@ export function elementTypeName(number: number): ElementType {
   return elementTypes[number] ?? 'undefined'
 }
 
-/** ONNX's number of a data type, which is also the value of the attribute `to` of a Cast. */
-export function elementTypeNumber(dtype: DType): number {
+/** Whether `value` is the name of an element type that a tensor can have. */
+export function isElementType(value: unknown): value is ElementType {
+  return value !== 'undefined' && (elementTypes as readonly unknown[]).includes(value)
+}
+
+/** ONNX's number of an element type, which is also the value of the attribute `to` of a Cast. */
+export function elementTypeNumber(dtype: ElementType): number {
   return elementTypes.indexOf(dtype)
 }

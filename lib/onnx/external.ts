@@ -1,6 +1,7 @@
 import { open, realpath } from 'node:fs/promises'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { clearField } from '@bufbuild/protobuf'
+import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { TensorProtoSchema } from './onnx_pb.js'
@@ -63,6 +64,10 @@ async function readRange(path: string, offset: number, length: number | undefine
   await using file = await open(path).catch((cause: unknown) => unreadable(path, tensor, cause))
   const { size } = await file.stat()
   const wanted = length ?? size - offset
+  const head = new Uint8Array(Math.min(size, 64))
+  await file.read(head, 0, head.length, 0)
+  if (isLfsPointer(head))
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: it is ${lfsPointer}`)
   if (wanted < 0 || offset + wanted > size) {
     throw new TensorRTError('ERR_TRT_FILE', `${path} has ${size} bytes, too few for tensor ${JSON.stringify(tensor.name)} at ${offset}`)
   }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import { isLfsPointer, lfsPointer } from '../base/lfs.js'
+import { localPath } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import type { ModelProto } from './onnx_pb.js'
 import { ModelProtoSchema } from './onnx_pb.js'
@@ -25,14 +26,16 @@ export function parseModel(bytes: Uint8Array | ArrayBuffer, name = 'the model'):
 
 /**
  * Reads a model from a file (path or file URL) or, as {@link parseModel}, from its bytes.
- * @throws TensorRTError ERR_TRT_FILE when the file cannot be read, ERR_TRT_ONNX_PARSE when it is no model.
+ * @throws TensorRTError ERR_TRT_FILE when the file cannot be read, ERR_TRT_ONNX_PARSE when it is no model, ERR_TRT_INVALID_ARGUMENT for an address of elsewhere.
  */
 export async function readModel(source: string | URL | Uint8Array | ArrayBuffer): Promise<ModelProto> {
   if (typeof source !== 'string' && !(source instanceof URL)) return parseModel(source)
-  const path = typeof source === 'string' ? source : fileURLToPath(source)
+  const path = localPath(source, 'source')
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${(cause as Error).message}`, { cause })
   })
+  if (isLfsPointer(bytes))
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: it is ${lfsPointer}`, { details: { path } })
   return parseModel(bytes, path)
 }
 
@@ -56,6 +59,7 @@ function toBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
 
 function decode(bytes: Uint8Array, name: string): ModelProto {
   if (bytes.length === 0) throw notOnnx(name, 'it is empty')
+  if (isLfsPointer(bytes)) throw notOnnx(name, `it is ${lfsPointer}`)
   try {
     return fromBinary(ModelProtoSchema, bytes)
   } catch (cause) {

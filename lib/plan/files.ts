@@ -1,14 +1,14 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { lfsPointer } from '../base/lfs.js'
+import { localPath } from '../base/source.js'
 import { expected, TensorRTError } from '../errors.js'
 
 /** An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedPath(path: unknown): string {
-  if (typeof path === 'string' && path !== '' && !path.includes('\0')) return resolve(path)
-  if (path instanceof URL && path.protocol === 'file:') return fileURLToPath(path)
-  throw expected('a path or a file: URL', 'path', path instanceof URL ? path.href : path)
+  if ((typeof path === 'string' && path !== '' && !path.includes('\0')) || path instanceof URL) return resolve(localPath(path, 'path'))
+  throw expected('a path or a file: URL', 'path', path)
 }
 
 /** Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they are. */
@@ -31,6 +31,11 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 
 export function isMissing(error: unknown): boolean {
   return isSystemError(error) && error.code === 'ENOENT'
+}
+
+/** A file that Git LFS has not fetched. */
+export function pointed(path: string): TensorRTError {
+  return new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: it is ${lfsPointer}`, { details: { path } })
 }
 
 function notAFile(path: string, found: Stats): TensorRTError {

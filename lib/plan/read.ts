@@ -1,11 +1,12 @@
 import type { BigIntStats } from 'node:fs'
 import { type FileHandle, realpath, stat } from 'node:fs/promises'
+import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import { isMissing, onFile, openFile } from './files.js'
 import { chunkSize, newHash } from './hash.js'
 import { headerSize, type PlanHeader, readPlanHeader, refuseShort } from './header.js'
 import { headerInfo, type PlanInfo } from './info.js'
-import { format, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
+import { isSidecar, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
 
 export interface ReadOptions {
   /** Whether the bytes are wanted; else they are only looked at. */
@@ -56,9 +57,10 @@ async function readOnce(path: string, options: ReadOptions): Promise<ReadPlan | 
   try {
     const facts = await file.stat({ bigint: true })
     const head = await readHead(file)
+    if (isLfsPointer(head)) return { head }
     const header = readPlanHeader(head)
     // after the plan was opened: whatever stands at the path is listed at any moment, see write.ts
-    const sidecar = await readSidecar(path, header === undefined)
+    const sidecar = await readSidecar(path)
     if (sidecar === undefined)
       return header === undefined ? { head } : await readBare(path, { file, size: Number(facts.size), header }, options)
     const content = await readContent(file, Number(facts.size), { ...options, hash: true })
@@ -121,32 +123,44 @@ interface FoundSidecar {
   readonly plans: Sidecar
 }
 
-/**
- * The sidecar beside a plan, or beside the file that a link leads to. `doubtful`: the file does not look like a plan, so that what stands beside it is a
- * sidecar only if it says so; beside a plan it has to be one.
- */
-async function readSidecar(plan: string, doubtful: boolean): Promise<FoundSidecar | undefined> {
+/** The sidecar beside a plan, or beside the file that a link leads to. What else has its name is none, and no obstacle. */
+async function readSidecar(plan: string): Promise<FoundSidecar | undefined> {
   for (const beside of new Set([plan, await realpath(plan)])) {
     const path = sidecarPath(beside)
-    const text = await readText(path)
-    if (text !== undefined && (!doubtful || text.includes(format))) return { path, plans: parseSidecar(text, path) }
+    const text = await readSidecarText(path)
+    if (typeof text === 'string') return { path, plans: parseSidecar(text, path) }
   }
   return undefined
 }
 
-/** Nothing where there is no such file. */
-export async function readText(path: string): Promise<string | undefined> {
+/** A sidecar's text; `foreign` where something else stands there; nothing where nothing does. */
+export async function readSidecarText(path: string): Promise<string | typeof foreign | undefined> {
   try {
     const file = await openFile(path)
     try {
+      // somebody's data may be gigabytes: the beginning tells
+      const head = Buffer.alloc(256)
+      const { bytesRead } = await file.read(head, 0, head.length, 0)
+      if (!isSidecar(head.toString('utf8', 0, bytesRead))) return foreign
       return await file.readFile('utf8')
     } finally {
       await file.close()
     }
   } catch (error) {
     if (isMissing(error)) return undefined
+    if (isNoFile(error)) return foreign
     throw error
   }
+}
+
+/** What stands in a sidecar's place and is none. */
+export const foreign = Symbol('foreign')
+
+/** A folder, a pipe, a link that leads nowhere, a file of somebody else's, a name that is too long for one: none that this package can have written. */
+function isNoFile(error: unknown): boolean {
+  if (error instanceof TensorRTError) return error.code === 'ERR_TRT_FILE'
+  const codes = ['EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ENXIO', 'ENODEV']
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 
 /** Which of the ways to spoil a plan it looks like. */

@@ -19,8 +19,20 @@ export type Sidecar = ReadonlyMap<string, PlanEntry>
  * A sidecar is JSON: `{ "format": "node-tensorrt plan", "version": 1, "plans": { "<SHA-256>": { size, savedAt, savedBy, info } } }`. One entry is the rule; while a
  * plan replaces another there are both, so that whichever is there is listed. A change that older readers would misread raises the version.
  */
-export const format = 'node-tensorrt plan'
+const format = 'node-tensorrt plan'
 const formatVersion = 1
+
+/** What {@link formatSidecar} begins with, whoever formatted it anew. */
+const beginning = /^\s*\{\s*"format"\s*:\s*"node-tensorrt plan"/
+const written = `{\n  "format": "${format}"`
+
+/**
+ * Whether a text beside a plan is a sidecar of this package, if a damaged one: any other file may have that name. One that was cut short within its first line
+ * (or is empty, as a copy on a full disk is) counts as ours.
+ */
+export function isSidecar(text: string): boolean {
+  return beginning.test(text) || written.startsWith(text)
+}
 
 export function sidecarPath(plan: string): string {
   return `${plan}.json`
@@ -34,14 +46,11 @@ export function formatSidecar(plans: Sidecar): string {
   return `${JSON.stringify({ format, version: formatVersion, plans: Object.fromEntries(plans) }, null, 2)}\n`
 }
 
-/** @throws TensorRTError ERR_TRT_PLAN when it is damaged, of a newer format, or no sidecar of this package */
+/** Of a text that {@link isSidecar}. @throws TensorRTError ERR_TRT_PLAN when it is damaged, or of a newer format */
 export function parseSidecar(text: string, path: string): Sidecar {
   const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_PLAN', `${path} ${why}`, { details: { sidecar: path } })
   const content = parsed(text, refuse)
-  if (!isRecord(content) || content['format'] !== format)
-    throw refuse(
-      `is not what this package writes beside a plan: expected "format": "${format}". Move it away, or save the plan again elsewhere`,
-    )
+  if (!isRecord(content) || content['format'] !== format) throw refuse(`is damaged: expected "format": "${format}"`)
   const { version, plans } = content
   if (!isWhole(version) || version < 1) throw refuse(`is damaged: expected a number for version but found ${describe(version)}`)
   if (version > formatVersion)

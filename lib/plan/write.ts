@@ -6,8 +6,8 @@ import { withFileLock } from '../base/file-lock.js'
 import { isMissing, onFile, syncFolder, writeTarget } from './files.js'
 import { chunkSize, newHash } from './hash.js'
 import type { PlanInfo } from './info.js'
-import { isPlan, readPlan, readText } from './read.js'
-import { format, formatSidecar, newEntry, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
+import { foreign, isPlan, readPlan, readSidecarText } from './read.js'
+import { formatSidecar, newEntry, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
 
 interface PlanToWrite {
   readonly bytes: Uint8Array
@@ -72,11 +72,11 @@ interface Before {
 
 async function readBefore(target: string, signal: AbortSignal | undefined): Promise<Before> {
   const path = sidecarPath(target)
-  const text = await readText(path)
-  if (text !== undefined && !text.includes(format))
-    throw new TensorRTError('ERR_TRT_FILE', `${path} is where the plan's sidecar goes, and it is something else: move it away first`, {
-      details: { path },
-    })
+  const text = await readSidecarText(path)
+  if (text === foreign) {
+    const message = `${path} is where the plan's sidecar goes, and it is something else: move it away, or save the plan under another name`
+    throw new TensorRTError('ERR_TRT_FILE', message, { details: { path } })
+  }
   const size = await sizeOf(target)
   if (size === undefined) return { text, plans: new Map() }
   if (text === undefined) return { text, plans: await bareEntry(target, signal) }

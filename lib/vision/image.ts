@@ -1,8 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { checkedChoice, checkedNumber, checkedText } from '../base/checks.js'
+import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { checkedAbort, readOptions } from '../base/options.js'
-import { describe, expected, TensorRTError } from '../errors.js'
+import { localPath } from '../base/source.js'
+import { expected } from '../errors.js'
+import { onFile, pointed } from '../plan/files.js'
 import { checkedImage } from './checks.js'
 import { imageFailure, loadSharp, openImage, toImage } from './sharp.js'
 import type { Image } from './types.js'
@@ -34,26 +37,34 @@ const formats: readonly ImageFormat[] = [...new Set(Object.values(formatOfExtens
 /**
  * Decodes a picture in any format that sharp reads: upright (its EXIF orientation is applied), in sRGB, 8 bit, three channels; alpha is dropped,
  * of an animation the first picture is taken.
- * @param source a path, or the bytes of a file
- * @throws TensorRTError ERR_TRT_IMAGE when the file is missing, no picture, damaged or truncated, or when sharp is not installed
+ * @param source a path or `file:` URL, or the bytes of a file
+ * @throws TensorRTError ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it is no picture, damaged or truncated, or when sharp is not
+ * installed; ERR_TRT_INVALID_ARGUMENT
  */
-export async function readImage(source: string | Uint8Array, options?: ReadImageOptions): Promise<Image> {
-  if (typeof source !== 'string' && !(source instanceof Uint8Array)) throw expected('a path or a Uint8Array', 'source', source)
+export async function readImage(source: string | URL | Uint8Array, options?: ReadImageOptions): Promise<Image> {
+  const from = checkedPicture(source)
   const signal = checkedAbort(options, 'readImage')
   signal?.throwIfAborted()
-  const name = typeof source === 'string' ? source : `picture of ${source.length} bytes`
+  const name = typeof from === 'string' ? from : `picture of ${from.length} bytes`
   try {
-    return await unlessAborted(decode(source, name, signal), signal)
+    return await unlessAborted(decode(from, name, signal), signal)
   } catch (error) {
     signal?.throwIfAborted()
     throw imageFailure(error, `read ${name}`)
   }
 }
 
+function checkedPicture(source: unknown): string | Uint8Array {
+  if ((typeof source === 'string' && source !== '') || source instanceof URL) return localPath(source, 'source')
+  if (source instanceof Uint8Array) return source
+  throw expected('a path, a file: URL or a Uint8Array', 'source', source)
+}
+
 async function decode(source: string | Uint8Array, name: string, signal: AbortSignal | undefined): Promise<Image> {
   const sharp = await loadSharp(`read ${name}`)
-  const bytes = typeof source === 'string' ? await readFile(source, { signal }) : source
+  const bytes = typeof source === 'string' ? await onFile('read', source, () => readFile(source, { signal })) : source
   if (bytes.length === 0) throw new Error('it is empty')
+  if (isLfsPointer(bytes)) throw typeof source === 'string' ? pointed(source) : new Error(`it is ${lfsPointer}`)
   // 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble.
   return toImage(sharp(bytes, { failOn: 'error' }).autoOrient())
 }
@@ -92,12 +103,9 @@ export async function encodeImage(image: Image, format: ImageFormat, options?: E
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for another extension, ERR_TRT_FILE when the file cannot be written
  */
 export async function writeImage(image: Image, path: string, options?: EncodeOptions): Promise<void> {
-  const format = formatOfExtension[extname(checkedText(path, 'path', 'a path')).toLowerCase()]
+  const target = localPath(checkedText(path, 'path', 'a path'), 'path')
+  const format = formatOfExtension[extname(path).toLowerCase()]
   if (format === undefined) throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, 'path', path)
   const bytes = await encodeImage(image, format, options)
-  try {
-    await writeFile(path, bytes)
-  } catch (cause) {
-    throw new TensorRTError('ERR_TRT_FILE', `Cannot write ${path}: ${cause instanceof Error ? cause.message : describe(cause)}`, { cause })
-  }
+  await onFile('write', target, () => writeFile(target, bytes))
 }

@@ -1,18 +1,27 @@
+import { pathToFileURL } from 'node:url'
 import type { Sharp, SharpOptions } from 'sharp'
+import { findPeer } from '../base/peer.js'
 import { TensorRTError } from '../errors.js'
 import type { Image } from './types.js'
 
 type SharpFactory = typeof import('sharp').default
 
-/** sharp, loaded on first use, so that those who read no pictures do not need it. @throws TensorRTError ERR_TRT_IMAGE */
+/** sharp, an optional peer, loaded on first use: who reads no pictures does not need it. @throws TensorRTError ERR_TRT_IMAGE */
 export async function loadSharp(purpose: string): Promise<SharpFactory> {
+  const path = findSharp(purpose)
   try {
-    return (await import('sharp')).default
+    return ((await import(pathToFileURL(path).href)) as typeof import('sharp')).default
   } catch (cause) {
     const reason = (cause as Error).message
-    throw new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: the package sharp cannot be loaded (npm install sharp): ${reason}`, {
-      cause,
-    })
+    throw new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: sharp was found at ${path} but cannot be loaded: ${reason}`, { cause })
+  }
+}
+
+function findSharp(purpose: string): string {
+  try {
+    return findPeer('sharp')
+  } catch (cause) {
+    throw new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: pictures need sharp. To install it: npm install sharp`, { cause })
   }
 }
 

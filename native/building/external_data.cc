@@ -1,8 +1,10 @@
 #include "external_data.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "../base/error.h"
+#include "../base/lfs.h"
 
 namespace nt::building {
 namespace {
@@ -37,7 +39,13 @@ void checkExternalFile(const std::string& file, const std::string& modelPath) {
   checkExternalName(file, modelPath);
   std::error_code ignored;
   const fs::path folder = fs::path(modelPath).parent_path();
-  checkInside(fs::weakly_canonical(folder / file, ignored), fs::weakly_canonical(folder, ignored), file);
+  const fs::path target = fs::weakly_canonical(folder / file, ignored);
+  checkInside(target, fs::weakly_canonical(folder, ignored), file);
+  char head[kLfsStart.size()] = {};
+  if (fs::is_regular_file(target, ignored)) std::ifstream(target, std::ios::binary).read(head, sizeof head);
+  if (std::string_view(head, sizeof head) == kLfsStart)
+    throw Error("ERR_TRT_FILE", "The ONNX model keeps weights in " + target.string() + ", which is " + kLfsPointer,
+                {{"path", target.string()}});
 }
 
 }  // namespace nt::building

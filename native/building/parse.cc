@@ -56,7 +56,7 @@ void parseModel(tensorrt::Parser& parser, const tensorrt::NetworkDefinition& net
   // an empty model parses as a network without layers
   if (model.empty()) throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model" + from + " is empty (0 bytes)");
   ModelBytes bytes(model.data(), model.size());
-  for (const std::string& file : checkModel(bytes).named) checkExternalFile(file, path);
+  for (const std::string& file : checkModel(bytes, path).named) checkExternalFile(file, path);
   if (!parser.parse(model.data(), model.size(), path.empty() ? nullptr : path.c_str())) {
     throwParserErrors(parser, parser.library().name());
   }

@@ -82,8 +82,11 @@ const Driver& Driver::withDevice(int device) {
   const Driver& driver = get();
   if (driver.devices_ == 0) throw Error("ERR_TRT_NO_GPU", "The CUDA driver " + driver.path_ + " sees no GPU");
   if (device < 0 || device >= driver.devices_) {
-    throw Error("ERR_TRT_NO_GPU", "Expected a device below " + std::to_string(driver.devices_) + " but received " +
-                                      std::to_string(device));
+    const std::string seen = std::to_string(driver.devices_);
+    throw Error("ERR_TRT_NO_GPU",
+                "Expected the number of a GPU below " + seen + " for device but received " + std::to_string(device) +
+                    ": the CUDA driver " + driver.path_ + " sees " + seen,
+                {{"gpus", seen}});
   }
   return driver;
 }

@@ -146,14 +146,16 @@ Napi::Value choiceValue(Napi::Env env, const tensorrt::Library& library, const s
   return value;
 }
 
-// chooseBuilder({ tensorrt, device }): Promise<choice>: who would build, as build() chooses.
+// chooseBuilder({ tensorrt, device, toRun? }): Promise<choice>: who would build, as build() chooses; toRun: and can run
+// it.
 Napi::Value chooseBuilder(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Object options = objectArgument(info, 0, "options");
     const std::string path = stringOf(options, "tensorrt");
     const int device = static_cast<int>(integerOf(options, "device", 0));
-    return Environment::of(info.Env())->run(info.Env(), [path, device]() -> Environment::Finish {
-      const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device);
+    const bool toRun = integerOf(options, "toRun", 0) != 0;
+    return Environment::of(info.Env())->run(info.Env(), [path, device, toRun]() -> Environment::Finish {
+      const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device, toRun);
       return [&library, gpu = gpuFor(library, device)](Napi::Env env) { return choiceValue(env, library, gpu); };
     });
   });

@@ -6,43 +6,52 @@
 namespace nt::tensorrt {
 namespace {
 
-constexpr const char* kRtxHint = "TensorRT-RTX builds without a GPU: pip install tensorrt-rtx-cu13-libs==1.7.1.116";
-
 std::string listed(const std::vector<std::string>& reasons) {
   std::string text;
   for (const std::string& reason : reasons) text += (text.empty() ? "" : "; ") + reason;
   return text;
 }
 
-[[noreturn]] void throwNoneFound(const std::string& what, const std::vector<std::string>& reasons) {
-  throw Error("ERR_TRT_NO_LIBRARY", what + (reasons.empty() ? "" : " (" + listed(reasons) + ")") + ". " + kRtxHint +
-                                        ", or set TENSORRT_PATH to the folder that holds libnvinfer");
+// `details`: what lib/base/remedies.ts finds the remedy by.
+[[noreturn]] void throwNoneFound(const std::string& what, const std::vector<std::string>& reasons,
+                                 const std::string& explicitPath, Error::Details details = {}) {
+  if (!explicitPath.empty()) details.emplace_back("path", explicitPath);
+  throw Error("ERR_TRT_NO_LIBRARY", what + (reasons.empty() ? "" : " (" + listed(reasons) + ")"), std::move(details));
 }
 
 }  // namespace
 
-const Library& chooseForBuilding(const std::string& explicitPath, int device) {
+const Library& chooseForBuilding(const std::string& explicitPath, int device, bool toRun) {
+  // what a path names is looked at first, since it may be wrong whatever the machine has; else the driver is
+  if (toRun && explicitPath.empty()) cuda::Driver::withDevice(device);
   std::vector<std::string> reasons;
+  std::string loaded;
   std::optional<Error> noGpu;
   for (const Found& found : findLibraries(explicitPath)) {
     try {
       const Library& library = Library::open(found.path);
+      loaded += (loaded.empty() ? "" : ", ") + library.name();
       if (!library.hasBuilder()) {
         reasons.push_back("the " + library.name() + " at " + library.path() + " only runs plans");
         continue;
       }
-      if (!library.buildsWithoutGpu()) cuda::Driver::withDevice(device);
+      if (toRun || !library.buildsWithoutGpu()) cuda::Driver::withDevice(device);
+      library.parser();
       return library;
     } catch (const Error& error) {
       reasons.push_back(error.what());
       if (error.code() == "ERR_TRT_NO_DRIVER" || error.code() == "ERR_TRT_NO_GPU") noGpu = error;
     }
   }
+  if (noGpu && toRun) throw *noGpu;
   if (noGpu) {
-    throw Error(noGpu->code(), "Building with the TensorRT that was found needs a GPU: " + std::string(noGpu->what()) +
-                                   ". " + kRtxHint);
+    Error::Details details = noGpu->details();
+    details.emplace_back("need", "building");
+    throw Error(noGpu->code(), "Building with the TensorRT that was found needs a GPU: " + std::string(noGpu->what()),
+                std::move(details));
   }
-  throwNoneFound("No TensorRT that can build was found", reasons);
+  throwNoneFound("No TensorRT that can build was found", reasons, explicitPath,
+                 loaded.empty() ? Error::Details{} : Error::Details{{"loaded", loaded}});
 }
 
 const Library& chooseForPlan(const std::string& explicitPath, const void* bytes, std::size_t size,
@@ -66,7 +75,7 @@ const Library& chooseForPlan(const std::string& explicitPath, const void* bytes,
     throw Error("ERR_TRT_PLAN", origin.text(plan) + ", but this machine has only " + others,
                 {{"plan", plan.name()}, {"found", others}});
   }
-  throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons);
+  throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons, explicitPath);
 }
 
 }  // namespace nt::tensorrt

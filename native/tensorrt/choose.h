@@ -9,8 +9,9 @@
 
 namespace nt::tensorrt {
 
-// The first library that can build on this machine. Throws ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU.
-const Library& chooseForBuilding(const std::string& explicitPath, int device);
+// The first library that can build on this machine; `toRun`: and run there what it built, for which TensorRT-RTX needs
+// a GPU too. Throws ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU.
+const Library& chooseForBuilding(const std::string& explicitPath, int device, bool toRun = false);
 
 // The library for a plan. Throws ERR_TRT_NO_LIBRARY, ERR_TRT_PLAN.
 const Library& chooseForPlan(const std::string& explicitPath, const void* plan, std::size_t size,

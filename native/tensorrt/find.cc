@@ -97,7 +97,8 @@ std::vector<Found> explicitly(const std::string& path) {
     throw Error("ERR_TRT_NO_LIBRARY",
                 exists ? "The folder " + path +
                              " holds no TensorRT library (libnvinfer.so.10, libnvinfer.so.11, libtensorrt_rtx.so.1 …)"
-                       : "There is no TensorRT library at " + path + ": no such file or folder");
+                       : "There is no TensorRT library at " + path + ": no such file or folder",
+                {{"path", path}});
   }
   return found;
 }

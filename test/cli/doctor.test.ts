@@ -17,7 +17,7 @@ t.test('a machine without TensorRT: what is missing, and what mends it', async (
   t.match(stdout, /driver +No CUDA driver/)
   t.match(stdout, /GPUs +none/)
   t.match(stdout, /No TensorRT library was found/)
-  t.match(stdout, /install the NVIDIA driver/)
+  t.match(stdout, /NVIDIA driver|NVIDIA Container Toolkit|GPU but not its driver/)
   t.match(stdout, /no such file or folder/)
 })
 
@@ -46,6 +46,8 @@ t.test('capabilities() in this process says the same', async (t) => {
   t.equal(found.addon.loaded, true)
   t.equal(found.cpu.available, true)
   t.same(found.tensorrt, [])
+  for (const tensorrt of [5, null, '', {}])
+    await t.rejects(capabilities({ tensorrt } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected a path for tensorrt/ })
   await t.rejects(capabilities({ tensort: 1 } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /did you mean tensorrt/ })
 })
 

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
-import { type DType, Engine, Tensor, type TensorRecord } from '../../lib/index.js'
+import { type DType, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { failureOf } from '../support/errors.js'
 import { expand, identity, pattern, realModels, twoInTwoOut } from './models.js'
 
 const cpu = { backend: 'cpu' } as const
@@ -118,7 +119,14 @@ t.test('bare in and bare out, record in and record out', async (t) => {
   g.output(g.node('Neg', [input], {}, { output: 'minus' }), 'float32', [1])
   g.output(g.node('Abs', [input], {}, { output: 'abs' }), 'float32', [1])
   await using two = await Engine.load(writeModel(g.toModel()), cpu)
-  t.same((await two.infer<TensorRecord>(x)).minus?.data, Float32Array.of(-1))
+  t.same((await two.infer(x, { outputs: ['minus'] })).data, Float32Array.of(-1))
+  t.match(await failureOf(() => two.infer(x)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message:
+      'A bare Tensor gives one output, and here are "minus", "abs": infer({ "x": tensor }) gives a record of them, infer(tensor, { outputs: ["minus"] }) one',
+    details: { outputs: ['minus', 'abs'] },
+  })
+  t.match(await failureOf(() => two.infer(x, { outputs: ['abs', 'minus'] })), { details: { outputs: ['abs', 'minus'] } })
 })
 
 t.test('names that mean something to JavaScript', async (t) => {
@@ -187,7 +195,7 @@ t.test('metadata', async (t) => {
   await engine.ready
   t.equal(engine.backend, 'cpu')
   t.match(engine.description, /^onnxruntime-node \d+\.\d+\.\d+ on the CPU$/)
-  t.same(engine.inputs.x, { name: 'x', dtype: 'float32', shape: [-1, 3], profiles: [], format: 'linear' })
+  t.same(engine.inputs.x, { name: 'x', dtype: 'float32', shape: [-1, 3], dimensionNames: ['N', undefined], profiles: [], format: 'linear' })
   t.same(Object.keys(engine.outputs), ['y'])
   t.ok(Object.isFrozen(engine.inputs) && Object.isFrozen(engine.inputs.x) && Object.isFrozen(engine.inputs.x?.shape))
   await engine.close()

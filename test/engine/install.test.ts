@@ -35,7 +35,7 @@ async function prints(name: string, program: string, cwd = folder): Promise<stri
 }
 
 t.test('import and require work with neither onnxruntime-node nor the addon', async (t) => {
-  const wanted = 'ERR_TRT_NO_ONNXRUNTIME The CPU backend needs onnxruntime-node. To install it: npm install onnxruntime-node\n'
+  const wanted = 'ERR_TRT_NO_ONNXRUNTIME The CPU backend needs onnxruntime-node. What to do: npm install onnxruntime-node\n'
   t.equal(await prints('import.mjs', esm + load + report), wanted)
   t.equal(await prints('require.cjs', cjs + load + report), wanted)
 })
@@ -47,7 +47,7 @@ t.test('a linked package finds onnxruntime-node from where the program runs', as
 /** Modules in place of onnxruntime-node, for what the real one does on bad days only. */
 const session = (run: string): string => `
   const input = { name: 'x', isTensor: true, type: 'float32', shape: ['N', 3, 48, 192] }
-  const session = { inputMetadata: [input], outputMetadata: [], inputNames: ['x'], outputNames: ['y'], run: async () => { ${run} } }
+  const session = { inputMetadata: [input], outputMetadata: [{ ...input, name: 'y' }], inputNames: ['x'], outputNames: ['y'], run: async () => { ${run} } }
   module.exports = { env: { versions: {} }, Tensor: class {}, InferenceSession: { create: async () => session } }`
 const rows: [what: string, runtime: string, message: RegExp][] = [
   ['cannot be loaded', "throw new Error('no such GLIBC')", /^ERR_TRT_NO_ONNXRUNTIME onnxruntime-node was found .* but cannot be loaded: no such GLIBC/],

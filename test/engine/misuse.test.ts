@@ -20,7 +20,19 @@ t.test('sources and options', (t) => {
     ['no source', undefined, cpu, /Expected a path, a file: URL, a Uint8Array or an ArrayBuffer for source but received undefined/],
     ['a number', 42, cpu, /source but received number 42/],
     ['an empty path', '', cpu, /source but received string ""/],
-    ['a web address', new URL('https://example.com/a.onnx'), cpu, /Expected a file: URL for source but received string "https/],
+    [
+      'a web address',
+      new URL('https://example.com/a.onnx'),
+      cpu,
+      /Expected a path or a file: URL for source but received string "https.*download it first/,
+    ],
+    ['a web address as text', 'https://example.com/a.onnx', cpu, /received string "https:\/\/example.*download it first/],
+    ['a bucket', 's3://models/a.onnx', cpu, /received string "s3:.*download it first/],
+    ['another data URL', new URL('data:text/plain,x'), cpu, /no file of this machine/],
+    ['a file: URL of another machine', new URL('file://elsewhere/a.onnx'), cpu, /Expected a file: URL of this machine .*host/i],
+    ['the same as text', 'file://elsewhere/a.onnx', cpu, /Expected a file: URL of this machine .*host/i],
+    ['a file: URL with a slash in a name', 'file:///a%2Fb.onnx', cpu, /Expected a file: URL of this machine .*encoded/i],
+    ['a malformed file: URL', 'file:///%', cpu, /Expected a file: URL of this machine .*URI/i],
     ['other numbers', new Float32Array(2), cpu, /source but received Float32Array/],
     ['null options', source, null, /Expected an object for the options of Engine but received null/],
     ['a string as options', source, 'cpu', /Expected an object for the options of Engine but received string "cpu"/],
@@ -67,6 +79,7 @@ t.test('inputs and options of infer', async (t) => {
     ['null', null, argument, /received null/],
     ['a number', 1, argument, /received number 1/],
     ['an array', [a, a], argument, /received array of 2/],
+    ['a Map', new Map([['a', a]]), argument, /received Map: Object\.fromEntries\(map\) makes a record of it/],
     ['bare numbers', new Float32Array(6), argument, /received Float32Array/],
     [
       'a bare Tensor for two inputs',
@@ -74,7 +87,12 @@ t.test('inputs and options of infer', async (t) => {
       argument,
       /Expected a record of Tensors but received one Tensor: the model has the inputs "a", "b"/,
     ],
-    ['a proxy of a Tensor', { a: hostile, b: a }, argument, /Expected a Tensor for input "a" but received Tensor/],
+    [
+      'a proxy of a Tensor',
+      { a: hostile, b: a },
+      argument,
+      /Expected a Tensor for input "a" but received an object with the fields of a Tensor/,
+    ],
     ['a forged Tensor', { a: forged, b: a }, argument, /Expected a Tensor for input "a"/],
     ['numbers in a record', { a: new Float32Array(6), b: a }, argument, /Expected a Tensor for input "a" but received Float32Array/],
     ['an input undefined', { a, b: undefined }, argument, /Expected a Tensor for input "b" but received undefined/],
@@ -130,8 +148,8 @@ t.test('inputs and options of infer', async (t) => {
 t.test('shared and resizable memory, Buffers and clamped bytes are taken', async (t) => {
   await using engine = await Engine.load(identity('uint8', ['N']), cpu)
   const shared = new Uint8Array(new SharedArrayBuffer(2)).fill(3)
-  for (const data of [Buffer.from([3, 3]), shared, new Uint8ClampedArray([3, 3]) as unknown as Uint8Array]) {
-    t.same((await engine.infer<Tensor<'uint8'>>(new Tensor('uint8', data, [2]))).data, Uint8Array.of(3, 3))
+  for (const data of [Buffer.from([3, 3]), shared, new Uint8ClampedArray([3, 3])]) {
+    t.same((await engine.infer(new Tensor('uint8', data, [2]))).as('uint8').data, Uint8Array.of(3, 3))
   }
 })
 

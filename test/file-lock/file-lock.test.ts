@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { kill } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { withFileLock } from '../../lib/base/file-lock.js'
@@ -9,16 +10,18 @@ import { ended, holding, increments, said, scratchFile, startNode, startPython, 
 
 const nothing = (): Promise<void> => Promise.resolve()
 
-/** Whether nobody has the lock, found out by asking for it. */
-async function isFree(file: string): Promise<boolean> {
+/** Whether nobody has the lock, found out by asking for it: a free one is there at once, unless the machine is busy. */
+async function isFree(file: string, timeoutMs = 60_000): Promise<boolean> {
   try {
-    await withFileLock(file, { timeoutMs: 100 }, nothing)
+    await withFileLock(file, { timeoutMs }, nothing)
     return true
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ERR_TRT_TIMEOUT') return false
     throw error
   }
 }
+
+const isHeld = async (file: string): Promise<boolean> => !(await isFree(file, 100))
 
 t.test('callers in one thread take turns', async (t) => {
   const file = await scratchFile(t)
@@ -53,22 +56,17 @@ t.test('processes and threads take turns', async (t) => {
   t.equal(await readFile(file, 'utf8'), '80', 'no increment was lost')
 })
 
-t.test('the lock of a killed process is free at once, whatever it had started', async (t) => {
+t.test('the lock of a killed process is free, though what it had started lives on', async (t) => {
   const file = await scratchFile(t)
-  const holder = startNode(
-    holding("(await import('node:child_process')).spawn('sleep', ['2'], { detached: true, stdio: 'ignore' }).unref()"),
-    file,
-  )
-  await said(holder)
-  t.notOk(await isFree(file))
-  let killed = Infinity
-  const next = withFileLock(file, {}, () => Promise.resolve(performance.now()))
-  setTimeout(() => {
-    killed = performance.now()
-    holder.kill('SIGKILL')
-  }, 50)
-  const waited = (await next) - killed
-  t.ok(waited > 0 && waited < 500, `${waited.toFixed(1)} ms after the kill`)
+  const sleeper = "(await import('node:child_process')).spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).pid"
+  const holder = startNode(holding(sleeper), file)
+  const [, pid] = (await said(holder)).split(' ').map(Number)
+  if (pid === undefined) throw new Error('no process was started')
+  t.teardown(() => kill(pid))
+  t.ok(await isHeld(file))
+  const next = withFileLock(file, {}, () => Promise.resolve(kill(pid, 0)))
+  holder.kill('SIGKILL')
+  t.ok(await next, 'it has not ended')
 })
 
 t.test('a worker that ends frees its lock, held or waited for', async (t) => {
@@ -77,7 +75,7 @@ t.test('a worker that ends frees its lock, held or waited for', async (t) => {
   await said(holder)
   const waiting = startWorker(`process.stdout.write('waits\\n'); ${increments(1)}`, file)
   await said(waiting)
-  t.notOk(await isFree(file))
+  t.ok(await isHeld(file))
   await waiting.terminate()
   await holder.terminate()
   t.ok(await isFree(file))
@@ -91,7 +89,7 @@ t.test('a lock that nobody can release any more is freed with the garbage', asyn
      await loadAddon().lockFile(file).promise
      const held = await withFileLock(file, { timeoutMs: 100 }, async () => 'free').catch((e) => e.code)
      await sleep(1); gc(); await sleep(1); gc()
-     console.log(held, await withFileLock(file, { timeoutMs: 2000 }, async () => 'free').catch((e) => e.code))`,
+     console.log(held, await withFileLock(file, { timeoutMs: 60_000 }, async () => 'free').catch((e) => e.code))`,
     file,
     ['--expose-gc'],
   )
@@ -106,10 +104,8 @@ t.test('who waits can be told to stop', async (t) => {
   const abort = new AbortController()
   const waiting = withFileLock(file, { signal: abort.signal }, () => Promise.resolve(t.fail('it ran')))
   await sleep(30)
-  const at = performance.now()
   abort.abort(new Error('enough'))
-  await t.rejects(waiting, { message: 'enough' })
-  t.ok(performance.now() - at < 50, 'at once')
+  await t.rejects(waiting, { message: 'enough' }, 'while the other still has it')
   t.match(await failureOf(() => withFileLock(file, { timeoutMs: 30 }, nothing)), { code: 'ERR_TRT_TIMEOUT' })
   await t.rejects(withFileLock(file, { signal: AbortSignal.abort(new Error('before')) }, nothing), { message: 'before' })
   letGo()
@@ -123,7 +119,7 @@ t.test('an abort at any moment leaves no lock behind', async (t) => {
     const abort = new AbortController()
     const attempt = withFileLock(file, { signal: abort.signal }, nothing).catch(() => {})
     if (i % 3 === 0) await new Promise(setImmediate)
-    else if (i % 3 === 1) await sleep(Math.random() * 2)
+    else if (i % 3 === 1) await sleep((i % 20) / 10)
     abort.abort()
     await attempt
   }
@@ -135,12 +131,12 @@ t.test('a lock file that was removed under those who wait', async (t) => {
   let letGo: () => void = () => {}
   const first = withFileLock(file, {}, () => new Promise<void>((resolve) => (letGo = resolve)))
   await sleep(30)
-  const second = withFileLock(file, {}, () => isFree(file))
+  const second = withFileLock(file, {}, () => isHeld(file))
   await sleep(50)
   await rm(`${file}.lock`)
   letGo()
   await first
-  t.equal(await second, false, 'they have the lock of the file that is there now')
+  t.ok(await second, 'they have the lock of the file that is there now')
 })
 
 const skipPython = spawnSync('python3', ['-c', 'import fcntl']).status === 0 ? false : 'no python3'
@@ -155,12 +151,13 @@ t.test('lockf(), which trtexec uses, is excluded and excludes', { skip: skipPyth
     t.equal(await said(python), 'refused')
   })
   const python = startPython(
-    'fcntl.lockf(fd, fcntl.LOCK_EX)\nprint("held", flush=True)\ntime.sleep(0.4)\nfcntl.lockf(fd, fcntl.LOCK_UN)\ntime.sleep(5)',
+    'fcntl.lockf(fd, fcntl.LOCK_EX)\nprint("held", flush=True)\nsys.stdin.readline()\nfcntl.lockf(fd, fcntl.LOCK_UN)\nsys.stdin.readline()',
     file,
   )
   t.equal(await said(python), 'held')
-  t.notOk(await isFree(file))
-  t.ok(await withFileLock(file, { timeoutMs: 2000 }, () => Promise.resolve(true)), 'once it was unlocked')
+  t.ok(await isHeld(file))
+  python.stdin?.write('unlock\n')
+  t.ok(await isFree(file), 'once it was unlocked')
   python.kill()
 })
 

@@ -24,12 +24,11 @@ export const increments = (times: number): string => `
   })
 `
 
-/** Takes the lock, runs `also`, says so, and keeps it. */
-export const holding = (also = ''): string => `
+/** Takes the lock, says so with what `also` gives, and keeps it. */
+export const holding = (also = "''"): string => `
   await withFileLock(file, {}, async () => {
-    ${also}
-    process.stdout.write('held\\n')
-    await sleep(60_000)
+    process.stdout.write(\`held \${${also}}\\n\`)
+    await sleep(600_000)
   })
 `
 
@@ -39,10 +38,10 @@ export const startWorker = (program: string, file: string): Worker =>
 export const startNode = (program: string, file: string, flags: readonly string[] = []): ChildProcess =>
   spawn(process.execPath, [...flags, '--input-type=module', '-e', prelude(file) + program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
 
-/** python3 with `fd` open on the lock's own file. */
+/** python3 with `fd` open on the lock's own file; a line on its stdin ends its `sys.stdin.readline()`. */
 export const startPython = (program: string, file: string): ChildProcess =>
   spawn('python3', ['-c', `import fcntl, sys, time\nfd = open(sys.argv[1] + '.lock', 'w+')\n${program}`, file], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
 
 /** The first text that it prints. */

@@ -172,7 +172,12 @@ for (const family of families) {
         a: rows(i, 1 + (i % 2), 2),
         b: Tensor.from(Int32Array.from({ length: 1 + (i % 2) }, () => i)),
       }))
-      const results = await Promise.all(calls.map((inputs) => engine.infer(inputs, { outputs: inputs.b.size === 2 ? ['z'] : ['y', 'z'] })))
+      const results = await Promise.all(
+        calls.map((inputs) => {
+          const outputs: string[] = inputs.b.size === 2 ? ['z'] : ['y', 'z']
+          return engine.infer(inputs, { outputs })
+        }),
+      )
       results.forEach(({ y, z }, i) => {
         t.same(z?.data, calls[i]?.b.data)
         if (i % 2) t.equal(y, undefined)

@@ -136,8 +136,8 @@ for (const family of families) {
         [{ y0: pinned, y1: pinned }, 'ERR_TRT_INVALID_ARGUMENT'],
       ]
       for (const [into, code] of wrong) {
-        t.equal((await failureOf(() => engine.infer({ x }, { into: into as Record<string, Tensor> }))).code, code)
-        t.equal((await failureOf(() => engine.inferSync({ x }, { into: into as Record<string, Tensor> }))).code, code)
+        t.equal((await failureOf(() => engine.infer({ x }, { into }))).code, code)
+        t.equal((await failureOf(() => engine.inferSync({ x }, { into }))).code, code)
       }
       pinned.data.fill(-1)
       const after = await engine.infer({ x })

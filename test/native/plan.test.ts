@@ -237,6 +237,6 @@ await t.test('capabilities() with a driver and a GPU', async (t) => {
   t.match(found.tensorrt, [{ kind: 'full', version: '10.15.1', canBuild: true, canRun: true }])
   t.match(await failureOf(() => Engine.load(fakePlan({ ...twoProfiles }), { tensorrt: fakes.trt10, device: 7 })), {
     code: 'ERR_TRT_NO_GPU',
-    message: /below 1 but received 7/,
+    message: /Expected the number of a GPU below 1 for device but received 7: the CUDA driver .* sees 1/,
   })
 })

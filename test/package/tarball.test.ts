@@ -1,109 +1,97 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+// The tarball without its binary: what a stranger imports, requires, compiles and bundles. prebuilt.slow.test.ts has the binary.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { build } from 'esbuild'
 import t from 'tap'
+import { stranger } from './stranger.js'
 import { root, run } from './support.js'
 
-// A whole compilation on two cores.
-t.setTimeout(540_000)
+const { folder, installed, paths, program } = await stranger(t, { ignoreScripts: true })
 
-const supported = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch)
-const target = `${process.platform}-${process.arch}`
-const prebuilt = join(root, 'prebuilds', target, 'node-tensorrt.node')
+const use = `
+  const tensor = new Tensor('float32', new Float32Array(4), [2, 2])
+  capabilities().then((found) => console.log(JSON.stringify({ shape: tensor.shape, found: typeof found })), (error) => { throw error })`
+const used = '{"shape":[2,2],"found":"object"}\n'
 
-t.test('npm run prebuilds', { skip: !supported && `no addon on ${target}` }, async (t) => {
-  await run(process.execPath, ['scripts/prebuilds.mjs'], root)
+t.test('what is in it', async (t) => {
+  t.ok(paths.includes('dist/lib/index.d.ts'), 'the types are')
+  t.same(
+    paths.filter((path) => !/^(dist\/lib\/|prebuilds\/|package\.json$|README\.md$|CHANGELOG\.md$|LICENSE$|NOTICE$)/.test(path)),
+    [],
+    'nothing else is',
+  )
+  const modules = readdirSync(join(folder, 'node_modules'))
+  for (const peer of ['onnxruntime-node', 'sharp']) t.notOk(modules.includes(peer), `the optional peer ${peer} is not installed`)
+})
 
-  t.test('node-gyp compiles the list without a warning', async (t) => {
-    t.notMatch(readFileSync(join(root, 'build', 'prebuild', 'prebuild.log'), 'utf8'), /warning:/i)
-  })
-
-  t.test('the binary needs no newer glibc than 2.34, no libstdc++ and nothing of NVIDIA', async (t) => {
-    const versions = [...(await run('objdump', ['-T', prebuilt], root)).matchAll(/GLIBC_(\d+)\.(\d+)/g)].map(
-      ([, major, minor]) => Number(major) * 1000 + Number(minor),
-    )
-    t.ok(versions.length > 0, 'it uses glibc')
-    t.ok(Math.max(...versions) <= 2034, `highest: ${String(Math.max(...versions))}`)
-    const needed = [...(await run('readelf', ['-d', '-W', prebuilt], root)).matchAll(/\(NEEDED\).*\[(.*)\]/g)].map(
-      ([, library]) => library ?? '',
-    )
-    t.ok(needed.includes('libc.so.6'))
-    t.same(
-      needed.filter((library) => !/^(libc|libm|libdl|libpthread|libgcc_s|ld-linux-\S+)\.so/.test(library)),
-      [],
-    )
-    const exported = (await run('nm', ['-D', '--defined-only', prebuilt], root)).match(/ [TWVBDR] (\S+)/g) ?? []
-    t.ok(exported.length < 10, `it exports hardly more than its entry point: ${exported.join()}`)
-  })
-
-  t.test('the tarball, installed without scripts, works both ways', async (t) => {
-    // Outside the project, or what it lacks would be found in the project's own node_modules.
-    const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-stranger-'))
-    t.teardown(() => {
-      rmSync(folder, { recursive: true, force: true })
-    })
-    writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "version": "1.0.0", "private": true }')
-    const packed = JSON.parse(await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], root)) as {
-      filename: string
-      files: { path: string }[]
-    }[]
-    const [{ filename, files }] = packed as [(typeof packed)[0]]
-    const paths = files.map(({ path }) => path)
-    t.ok(paths.includes(`prebuilds/${target}/node-tensorrt.node`), 'the binary is in it')
-    t.ok(paths.includes('dist/lib/index.d.ts'), 'the types are in it')
-    t.same(
-      paths.filter((path) => !/^(dist\/lib\/|prebuilds\/|package\.json$|README\.md$|CHANGELOG\.md$|LICENSE$|NOTICE$)/.test(path)),
-      [],
-      'nothing else is',
-    )
-
-    await run(
-      'npm',
-      ['install', `./${filename}`, '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'],
-      folder,
-    )
-    const installed = join(folder, 'node_modules', 'node-tensorrt')
-    t.ok(existsSync(join(installed, 'package.json')))
-    t.notOk(readdirSync(join(folder, 'node_modules')).includes('onnxruntime-node'), 'the optional peer is not installed')
-
-    const use = `
-      const tensor = new Tensor('float32', new Float32Array(4), [2, 2])
-      capabilities().then((found) => console.log(JSON.stringify({ shape: tensor.shape, found: typeof found })), (error) => { throw error })`
-    writeFileSync(join(folder, 'imports.mjs'), `import { capabilities, Tensor } from 'node-tensorrt'\n${use}`)
-    writeFileSync(join(folder, 'requires.cjs'), `const { capabilities, Tensor } = require('node-tensorrt')\n${use}`)
-    for (const file of ['imports.mjs', 'requires.cjs']) {
-      t.same(JSON.parse(await run(process.execPath, ['--no-warnings', file], folder)), { shape: [2, 2], found: 'object' }, file)
+t.test('what each file says of its source map is there, with the sources in it', async (t) => {
+  const files = paths.filter((path) => path.endsWith('.js')).map((path) => join(installed, path))
+  t.ok(files.length > 50)
+  for (const file of files) {
+    const [, map = ''] = /^\/\/# sourceMappingURL=(\S+)$/m.exec(readFileSync(file, 'utf8')) ?? []
+    const path = join(dirname(file), map)
+    if (map === '' || !existsSync(path)) {
+      t.fail(`${file} has no source map`)
+      continue
     }
-    for (const name of ['onnx', 'vision']) {
-      t.equal(
-        await run(process.execPath, ['-e', `import('node-tensorrt/${name}').then((m) => console.log(Object.keys(m).length > 0))`], folder),
-        'true\n',
-        name,
-      )
-    }
-    await t.test('its types are complete', async () => {
-      writeFileSync(
-        join(folder, 'typed.mts'),
-        `import { Tensor } from 'node-tensorrt'\nimport 'node-tensorrt/onnx'\nimport 'node-tensorrt/vision'\nconst tensor = new Tensor('float32', new Float32Array(4), [2, 2])\nexport const data: Float32Array = tensor.data\n`,
-      )
-      const options = [
-        '--noEmit',
-        '--strict',
-        '--module',
-        'nodenext',
-        '--target',
-        'es2022',
-        '--lib',
-        'es2023,esnext.disposable',
-        '--types',
-        'node',
-      ]
-      const types = ['--typeRoots', join(root, 'node_modules', '@types')]
-      await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...options, ...types, 'typed.mts'], folder)
-    })
-    const load = `require('node:module').createRequire(${JSON.stringify(join(installed, 'package.json'))})('node-gyp-build')`
-    const path = await run(process.execPath, ['-p', `${load}.path(${JSON.stringify(installed)})`], folder)
-    t.equal(path.trim(), join(installed, 'prebuilds', target, 'node-tensorrt.node'), 'the binary of the tarball is the one that is loaded')
-    t.ok(await run(process.execPath, ['-p', `Object.keys(${load}(${JSON.stringify(installed)})).length > 0`], folder))
-  })
+    const { sources, sourcesContent = [] } = JSON.parse(readFileSync(path, 'utf8')) as { sources: string[]; sourcesContent?: string[] }
+    if (sources.length === 0 || sources.length !== sourcesContent.length) t.fail(`${path} lacks its sources`)
+  }
+})
+
+t.test('import and require', async (t) => {
+  t.equal(await program('imports.mjs', `import { capabilities, Tensor } from 'node-tensorrt'\n${use}`), used)
+  t.equal(await program('requires.cjs', `const { capabilities, Tensor } = require('node-tensorrt')\n${use}`), used)
+  for (const name of ['onnx', 'vision'])
+    t.equal(
+      await program(`${name}.mjs`, `import * as all from 'node-tensorrt/${name}'\nconsole.log(Object.keys(all).length > 0)`),
+      'true\n',
+    )
+})
+
+t.test('the command line has two names: the package has one of them, for npx', async (t) => {
+  for (const name of ['trt', 'node-tensorrt']) {
+    const command = join(folder, 'node_modules', '.bin', name)
+    t.match(await run(command, ['--help'], folder), `Usage: ${name} [options] [command]`)
+    t.match(JSON.parse(await run(command, ['doctor', '--json'], folder)), { cpu: { available: false } })
+  }
+})
+
+t.test('without sharp, the error says how to install it', async (t) => {
+  const text = `import { readImage } from 'node-tensorrt/vision'\nawait readImage('photo.jpg').catch(({ code, message }) => console.log(code, message))`
+  t.equal(
+    await program('picture.mjs', text),
+    'ERR_TRT_IMAGE Cannot read photo.jpg: pictures need sharp. To install it: npm install sharp\n',
+  )
+})
+
+t.test('its types are complete', async () => {
+  writeFileSync(
+    join(folder, 'typed.mts'),
+    `import { Tensor } from 'node-tensorrt'\nimport 'node-tensorrt/onnx'\nimport 'node-tensorrt/vision'\nconst tensor = new Tensor('float32', new Float32Array(4), [2, 2])\nexport const data: Float32Array = tensor.data\n`,
+  )
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,esnext.disposable']
+  const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')]
+  await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...options, ...types, 'typed.mts'], folder)
+})
+
+t.test('an app that esbuild bundled, with the package left outside of the bundle', async (t) => {
+  writeFileSync(join(folder, 'words.ts'), `export const words = (shape: readonly number[]): string => shape.join(' x ')`)
+  const app = `
+    import { capabilities, Tensor } from 'node-tensorrt'
+    import { GraphBuilder, writeModel } from 'node-tensorrt/onnx'
+    import { words } from './words.js'
+    const graph = new GraphBuilder({ name: 'one' })
+    graph.output(graph.node('Relu', [graph.input('x', 'float32', [2])]), 'float32', [2])
+    const bytes: Uint8Array = writeModel(graph.toModel())
+    capabilities().then(({ platform }) => console.log(words(Tensor.zeros('int8', [2, 3]).shape), bytes.length > 0, platform.node))`
+  writeFileSync(join(folder, 'app.ts'), app)
+  for (const [format, outfile] of [
+    ['esm', 'app.mjs'],
+    ['cjs', 'app.cjs'],
+  ] as const) {
+    const entryPoints = [join(folder, 'app.ts')]
+    await build({ entryPoints, outfile: join(folder, outfile), bundle: true, platform: 'node', format, external: ['node-tensorrt'] })
+    t.equal(await run(process.execPath, ['--no-warnings', outfile], folder), `2 x 3 true ${process.versions.node}\n`, format)
+  }
 })

@@ -1,8 +1,10 @@
 // Saving, loading and inspecting on real plans of TensorRT-RTX.
 import { createHash } from 'node:crypto'
-import { chmod, readdir, readFile, realpath, rename, stat, symlink, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, lstat, mkdir, readdir, realpath, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { Builder, Engine, Plan } from '../../lib/index.js'
 import { oneNode, realModels } from '../builder/models.js'
@@ -116,9 +118,8 @@ t.test('a sidecar that cannot be used is an error, not a plan without one', { sk
   const cases: [string, string, RegExp][] = [
     ['cut short', JSON.stringify(whole).slice(0, 100), /model\.plan\.json is damaged/],
     ['empty', '', /model\.plan\.json is damaged/],
-    ['something else', '{"some":"file"}', /is not what this package writes/],
-    ['an array', '[]', /is not what this package writes/],
-    ['null', 'null', /is not what this package writes/],
+    ['cut in its first line', '{\n  "form', /model\.plan\.json is damaged/],
+    ['formatted anew, and cut', '{ "format" : "node-tensorrt plan", "vers', /model\.plan\.json is damaged/],
     ['newer', JSON.stringify({ ...whole, version: 2 }), /has format 2, and node-tensorrt \S+ reads up to 1: update/],
     ['no version', JSON.stringify({ ...whole, version: 'x' }), /expected a number for version but found string "x"/],
     ['no plans', JSON.stringify({ ...whole, plans: [] }), /expected an object for plans but found array/],
@@ -146,10 +147,57 @@ t.test('a sidecar that cannot be used is an error, not a plan without one', { sk
   await writeFile(`${path}.json`, JSON.stringify({ ...whole, version: 2 }))
   await plan.save(path)
   t.same((await readSidecar(path)).version, 1, 'a newer one of ours is replaced with its plan')
-  await writeFile(`${path}.json`, '{"labels":[1,2,3]}')
-  t.match(await failureOf(() => plan.save(path)), { code: 'ERR_TRT_FILE', message: /is something else: move it away/ })
-  t.equal(await readFile(`${path}.json`, 'utf8'), '{"labels":[1,2,3]}', "somebody else's file stays")
-  t.same((await readdir(dirname(path))).sort(), ['.model.plan.lock', 'model.plan', 'model.plan.json'])
+  await writeFile(`${path}.json`, '')
+  await plan.save(path)
+  t.same((await Plan.inspect(path)).source, 'sidecar', 'and so is an empty one')
+})
+
+t.test("somebody else's file of that name is no sidecar and no obstacle, and stays", { skip: skipWithoutRtx }, async (t) => {
+  const path = inFolder(t)
+  const json = `${path}.json`
+  const plan = await smallPlan()
+  const text = (content: string) => () => writeFile(json, content)
+  const cases: [string, () => Promise<unknown>][] = [
+    ['other JSON', text('{"labels":[1,2,3]}')],
+    ['an empty object', text('{}')],
+    ['an array', text('[]')],
+    ['null', text('null')],
+    ['JSON that names us elsewhere', text('{"notes":"a node-tensorrt plan","format":"node-tensorrt plan"}')],
+    ['another format', text('{"format":"node-tensorrt planner"}')],
+    ['no JSON', text('labels: cat, dog\n')],
+    ['bytes', () => writeFile(json, Buffer.of(0xff, 0xfe, 0, 0x80, 0xc3))],
+    ['a huge file', async () => (await writeFile(json, 'x'), await truncate(json, 2 ** 40))],
+    ['a folder', () => mkdir(json)],
+    ['a link to itself', () => symlink('model.plan.json', json)],
+    ['a pipe', () => promisify(execFile)('mkfifo', [json])],
+  ]
+  if (process.getuid?.() !== 0)
+    cases.push([
+      'a file that may not be read',
+      async () => {
+        await writeFile(json, 'x')
+        await chmod(json, 0)
+      },
+    ])
+  for (const [name, put] of cases) {
+    await rm(json, { recursive: true, force: true })
+    await writeFile(path, plan.bytes)
+    await put()
+    const before = await lstat(json)
+    t.equal((await Plan.load(path)).sha256, plan.sha256, name)
+    t.match(await Plan.inspect(path), { source: 'header', info: { library: 'TensorRT-RTX 1.7.1' } }, name)
+    const failure = await failureOf(() => Engine.load(path))
+    t.not(failure.code, 'ERR_TRT_FILE', `${name}: what an engine fails for is the machine`)
+    t.notMatch(failure.message, /\.json/)
+    t.match(await failureOf(() => plan.save(path)), { code: 'ERR_TRT_FILE', message: /model\.plan\.json .*is something else/ }, name)
+    const after = await lstat(json)
+    t.same([after.ino, after.size, after.mtimeMs], [before.ino, before.size, before.mtimeMs], `${name}: stays as it was`)
+    t.same((await readdir(dirname(path))).sort(), ['.model.plan.lock', 'model.plan', 'model.plan.json'])
+  }
+  // 255 bytes are a name's most: this one has no room for a sidecar
+  const long = join(dirname(path), `${'x'.repeat(248)}.plan`)
+  await writeFile(long, plan.bytes)
+  t.equal((await Plan.inspect(long)).source, 'header')
 })
 
 t.test('a plan of another system is refused before anything is looked for', { skip: skipWithoutRtx }, async (t) => {

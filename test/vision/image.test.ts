@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import sharp, { type Sharp } from 'sharp'
 import t, { type Test } from 'tap'
@@ -13,6 +13,7 @@ import { noise, pixel, plain } from './helpers.js'
 
 const require = createRequire(import.meta.url)
 const photograph = join(dirname(require.resolve('@vladmandic/face-api/package.json')), 'demo/sample2.jpg')
+const lfsPointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 12345\n`
 const unreadable = (message: RegExp) => failure('ERR_TRT_IMAGE', message)
 
 /** 6 x 4: left half red, right half blue, the uppermost row white. */
@@ -102,9 +103,17 @@ t.test('paths and bytes give the same', async (t) => {
 })
 
 t.test('what cannot be read is named, with the reason', async (t) => {
-  const folder = t.testdir({ 'empty.jpg': '', 'text.png': 'no picture' })
-  await t.rejects(readImage(join(folder, 'missing.jpg')), unreadable(/^Cannot read .*missing\.jpg: ENOENT/))
-  await t.rejects(readImage(folder), unreadable(/EISDIR/))
+  const folder = t.testdir({ 'empty.jpg': '', 'text.png': 'no picture', 'lfs.png': lfsPointer })
+  const noFile = (message: RegExp) => failure('ERR_TRT_FILE', message)
+  await t.rejects(readImage(join(folder, 'missing.jpg')), noFile(/^Cannot read .*missing\.jpg: ENOENT/))
+  await t.rejects(readImage(pathToFileURL(join(folder, 'missing.jpg'))), noFile(/missing\.jpg: ENOENT/))
+  await t.rejects(readImage(pathToFileURL(join(folder, 'missing.jpg')).href), noFile(/^Cannot read \/.*missing\.jpg: ENOENT/))
+  await t.rejects(readImage(folder), noFile(/EISDIR/))
+  await t.rejects(readImage(join(folder, 'lfs.png')), noFile(/lfs\.png: it is a Git LFS pointer.*git lfs pull/))
+  await t.rejects(readImage(Buffer.from(lfsPointer)), unreadable(/it is a Git LFS pointer.*git lfs pull/))
+  const elsewhere = failure('ERR_TRT_INVALID_ARGUMENT', /path or a file: URL for source but received string "https.*download it first/)
+  await t.rejects(readImage('https://example.com/a.jpg'), elsewhere)
+  await t.rejects(readImage(new URL('https://example.com/a.jpg')), elsewhere)
   await t.rejects(readImage(join(folder, 'empty.jpg')), unreadable(/empty\.jpg: it is empty/))
   await t.rejects(readImage(join(folder, 'text.png')), unreadable(/text\.png: .*unsupported image format/))
   await t.rejects(readImage(new Uint8Array(100)), unreadable(/^Cannot read picture of 100 bytes: .*unsupported/))
@@ -156,7 +165,7 @@ t.test('writing', async (t) => {
 t.test('misuse', async (t) => {
   const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
   const image = plain(2, 2, [1, 2, 3])
-  await t.rejects(readImage(3 as never), invalid(/a path or a Uint8Array for source but received number 3/))
+  await t.rejects(readImage(3 as never), invalid(/a path, a file: URL or a Uint8Array for source but received number 3/))
   await t.rejects(readImage(photograph, null as never), invalid(/an object for the options of /))
   await t.rejects(readImage(photograph, { signal: 'now' as never }), invalid(/an AbortSignal for signal/))
   await t.rejects(writeImage(image, 'a.bmp'), invalid(/a path that ends in \.jpg, .* for path but received string "a\.bmp"/))
@@ -166,7 +175,7 @@ t.test('misuse', async (t) => {
   await t.rejects(encodeImage({ ...image, height: 3 }, 'jpeg'), invalid(/18 bytes/))
 })
 
-t.test('without sharp, the error says what to do', async (t) => {
+t.test('sharp: where there is none the error says what to do, and a linked package finds it from where the program runs', async (t) => {
   // Outside the project's folder, so that its node_modules are not found.
   const folder = await mkdtemp(join(tmpdir(), 'no-sharp-'))
   t.teardown(() => rm(folder, { recursive: true }))
@@ -175,8 +184,10 @@ t.test('without sharp, the error says what to do', async (t) => {
   await writeFile(
     join(folder, 'main.mjs'),
     `import { readImage } from ${JSON.stringify(pathToFileURL(join(folder, 'vision/index.js')).href)}
-     await readImage('photo.jpg').catch((error) => console.log(error.code, error.message))`,
+     await readImage(${JSON.stringify(photograph)}).then(({ width }) => console.log(width), ({ code, message }) => console.log(code, message))`,
   )
-  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], { cwd: folder })
-  t.match(stdout, /^ERR_TRT_IMAGE Cannot read photo\.jpg: .*npm install sharp/)
+  const printed = async (cwd: string): Promise<string> =>
+    (await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], { cwd })).stdout
+  t.equal(await printed(folder), `ERR_TRT_IMAGE Cannot read ${photograph}: pictures need sharp. To install it: npm install sharp\n`)
+  t.equal(await printed(fileURLToPath(new URL('../../..', import.meta.url))), `${(await sharp(photograph).metadata()).width}\n`)
 })

@@ -1,0 +1,84 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { type ErrorCode, TensorRTError, type TensorRTErrorOptions } from '../errors.js'
+
+/**
+ * What mends it where a machine lacks what a job needs. The one place of these words: `trt doctor` and {@link capabilities} print them, and every error
+ * about such a thing ends with them.
+ */
+const remedies = {
+  ERR_TRT_PLATFORM: () => "give ONNX to run on the CPU: { backend: 'cpu' }",
+  ERR_TRT_NO_ADDON: () => 'install the package again (npm install node-tensorrt), or in a checkout: npm run build',
+  ERR_TRT_NO_DRIVER: ({ need }) => driverRemedy(surroundings()) + (need === 'building' ? `; or build without a GPU: ${rtx}` : ''),
+  ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + (need === 'building' ? `; or build without a GPU: ${rtx}` : ''),
+  ERR_TRT_NO_LIBRARY: ({ path }) => (path === undefined ? install : pathRemedy(path)),
+  ERR_TRT_NO_ONNXRUNTIME: () => 'npm install onnxruntime-node',
+} satisfies Partial<Record<ErrorCode, (details: Details) => string>>
+
+type Details = Readonly<Record<string, unknown>>
+
+/** The codes of errors about what a machine lacks. */
+export type LackCode = keyof typeof remedies
+
+const rtx = 'pip install tensorrt-rtx-cu13-libs==1.7.1.116'
+const install = `pip install tensorrt-cu13, or for building without a GPU: ${rtx}; elsewhere installed: set TENSORRT_PATH to its folder`
+
+export function isLack(code: ErrorCode): code is LackCode {
+  return Object.hasOwn(remedies, code)
+}
+
+/** `details`: those of the error, which may say more closely what is missing. */
+export function remedyOf(code: LackCode, details: Details = {}): string {
+  return remedies[code](details)
+}
+
+/** An error about what this machine lacks: its message ends with the remedy, which `details.remedy` is too. */
+export function lacking(code: LackCode, message: string, options: TensorRTErrorOptions = {}): TensorRTError {
+  const remedy = remedyOf(code, options.details)
+  return new TensorRTError(code, `${message}. What to do: ${remedy}`, { ...options, details: { ...options.details, remedy } })
+}
+
+/** An error of any code that came from elsewhere (native code, another thread): what is lacking gets its remedy. */
+export function errorOf(code: ErrorCode, message: string, options: TensorRTErrorOptions): TensorRTError {
+  return isLack(code) ? lacking(code, message, options) : new TensorRTError(code, message, options)
+}
+
+/** What says why a machine has no CUDA driver. */
+export interface Surroundings {
+  readonly inContainer: boolean
+  /** Whether there are a GPU's device files. */
+  readonly hasDevices: boolean
+}
+
+export function driverRemedy({ inContainer, hasDevices }: Surroundings): string {
+  if (inContainer && hasDevices)
+    return "this container has a GPU but not its driver's library: NVIDIA_DRIVER_CAPABILITIES has to name compute (docker run --gpus all)"
+  if (inContainer) return 'this container was started without GPUs: docker run --gpus all, with the NVIDIA Container Toolkit on the host'
+  if (hasDevices) return "there is a GPU but not its driver's library: install libcuda.so.1, or put its folder on LD_LIBRARY_PATH"
+  return 'install the NVIDIA driver; in a container: docker run --gpus all'
+}
+
+function gpuRemedy(gpus: unknown): string {
+  const hidden = process.env['CUDA_VISIBLE_DEVICES']
+  const shown = hidden === undefined ? '' : ` (CUDA_VISIBLE_DEVICES is ${JSON.stringify(hidden)})`
+  if (gpus !== undefined) return `see trt doctor for the GPUs that are there${shown}`
+  return `check nvidia-smi${shown}; in a container: docker run --gpus all`
+}
+
+function pathRemedy(path: unknown): string {
+  const name = path === process.env['TENSORRT_PATH'] ? 'TENSORRT_PATH' : 'the option tensorrt'
+  return `${name} names the folder of libnvinfer.so or libtensorrt_rtx.so, or the library itself; without it, TensorRT is looked for in the usual places`
+}
+
+function surroundings(): Surroundings {
+  return { inContainer: isContainer(), hasDevices: ['/dev/nvidiactl', '/dev/nvidia0', '/dev/dxg', '/dev/nvhost-gpu'].some(existsSync) }
+}
+
+/** Docker and Podman leave a file; Kubernetes a variable; with cgroups of version 1 the name stands in /proc too. */
+function isContainer(): boolean {
+  if (['/.dockerenv', '/run/.containerenv'].some(existsSync) || process.env['KUBERNETES_SERVICE_HOST'] !== undefined) return true
+  try {
+    return /docker|containerd|kubepods|libpod|lxc/.test(readFileSync('/proc/1/cgroup', 'utf8'))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,75 @@
+import { isLack } from '../base/remedies.js'
+import { reworded, TensorRTError } from '../errors.js'
+
+// Which options are wishes for a backend, and what becomes of a wish that cannot be fulfilled: an error, under `auto` too. What every runtime can mean (`shapes`,
+// `cache`, `onProgress`, `signal`, `lanes`, `batching`, `maxQueue`) is no wish for TensorRT.
+
+type Given = Readonly<Partial<Record<string, unknown>>>
+
+/** Wishes for TensorRT by being given at all. */
+const always = ['tensorrt', 'device', 'builder', 'weights'] as const
+/** Wishes for TensorRT with any value but the default. */
+const unlessDefault = { profile: 'auto', priority: 'normal', cudaGraph: 'auto' } as const
+
+/** The names of the options that ask for TensorRT. */
+export function wishesFor(given: Given): readonly string[] {
+  const chosen = Object.entries(unlessDefault).filter(([name, value]) => given[name] !== undefined && given[name] !== value)
+  return [...always.filter((name) => given[name] !== undefined), ...chosen.map(([name]) => name)]
+}
+
+/** The names of the options that the CPU backend does not do yet: until it does, they are refused there and not ignored. */
+export function notYetOnCpu(given: Given): readonly string[] {
+  const { lanes = 1, batching, maxQueue } = given
+  return [
+    ...(lanes === 1 ? [] : ['lanes']),
+    ...(batching === undefined ? [] : ['batching']),
+    ...(maxQueue === undefined ? [] : ['maxQueue']),
+  ]
+}
+
+/** `reason`: why `auto` took the CPU. @throws TensorRTError ERR_TRT_UNSUPPORTED */
+export function refuseOnCpu(names: readonly string[], reason: string | undefined): void {
+  if (names.length === 0) return
+  throw new TensorRTError('ERR_TRT_UNSUPPORTED', `The CPU backend does not do the ${optionsText(names)} yet${takenSince(reason)}`, {
+    details: { options: names },
+  })
+}
+
+/** For the end of a message about what the CPU backend lacks. */
+export function takenSince(reason: string | undefined): string {
+  return reason === undefined ? '' : `, which 'auto' took since TensorRT cannot run here: ${reason}`
+}
+
+/**
+ * What `auto` does where TensorRT cannot build and run: the reason for taking the CPU, or an error where something asks for TensorRT. That is an option, or
+ * $TENSORRT_PATH where nothing can be loaded from it: then it is a mistake, and not a matter of the machine.
+ * @throws TensorRTError the same as `why`
+ */
+export function reasonForCpu(why: TensorRTError, wishes: readonly string[]): string {
+  if (wishes.length > 0) throw unfulfilled(why, wishes, `The ${optionsText(wishes)}`)
+  if (isUnloadable(why)) throw unfulfilled(why, ['TENSORRT_PATH'], 'The variable TENSORRT_PATH')
+  return why.message
+}
+
+function unfulfilled(why: TensorRTError, wishes: readonly string[], subject: string): TensorRTError {
+  const ask = wishes.length === 1 ? 'asks' : 'ask'
+  return reworded(why, `${subject} ${ask} for TensorRT, which cannot run here: ${why.message}`, { wishes })
+}
+
+/** Without options, a path can only be that of the variable. */
+function isUnloadable({ code, details }: TensorRTError): boolean {
+  if (!process.env['TENSORRT_PATH']) return false
+  if (code === 'ERR_TRT_NO_ADDON' || code === 'ERR_TRT_PLATFORM') return true
+  return code === 'ERR_TRT_NO_LIBRARY' && details['loaded'] === undefined
+}
+
+function optionsText(names: readonly string[]): string {
+  return `option${names.length === 1 ? '' : 's'} ${names.join(', ')}`
+}
+
+/** An error about a plan where TensorRT cannot run: ONNX could. */
+export function withOnnxRemedy(error: unknown): unknown {
+  if (!(error instanceof TensorRTError) || !isLack(error.code) || error.code === 'ERR_TRT_PLATFORM') return error
+  const more = "or give the ONNX model that the plan was built from, which runs on the CPU too: { backend: 'cpu' }"
+  return reworded(error, `${error.message}; ${more}`, { remedy: `${String(error.details['remedy'])}; ${more}` })
+}

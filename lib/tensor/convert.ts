@@ -1,0 +1,115 @@
+import { type DType, type DTypeArrays, elementCount } from './dtypes.js'
+
+/** The data types that stand for real numbers, and that float32 numbers can be rounded to. */
+export const floatDTypes = ['float32', 'float16', 'bfloat16', 'fp8'] as const
+
+export type FloatDType = (typeof floatDTypes)[number]
+
+/** A floating-point format of up to 16 bits with a sign, laid out as IEEE 754 has it. */
+interface Format {
+  readonly exponentBits: number
+  readonly mantissaBits: number
+  /** Whether the largest exponent is of infinities and NaN; else all of it is of numbers but its last code, which is NaN. */
+  readonly infinities: boolean
+}
+
+const formats = {
+  float16: { exponentBits: 5, mantissaBits: 10, infinities: true },
+  bfloat16: { exponentBits: 8, mantissaBits: 7, infinities: true },
+  fp8: { exponentBits: 4, mantissaBits: 3, infinities: false },
+} as const satisfies Partial<Record<DType, Format>>
+
+/** The value of each code of E2M1, without the sign. */
+const e2m1 = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+
+/** The value of each code; made at the first use. */
+const tables = new Map<keyof typeof formats, Float32Array>()
+
+function tableOf(dtype: keyof typeof formats): Float32Array {
+  let table = tables.get(dtype)
+  if (table === undefined) tables.set(dtype, (table = newTable(formats[dtype])))
+  return table
+}
+
+function newTable({ exponentBits, mantissaBits, infinities }: Format): Float32Array {
+  const half = 2 ** (exponentBits + mantissaBits)
+  const bias = 2 ** (exponentBits - 1) - 1
+  const table = new Float32Array(2 * half)
+  for (let code = 0; code < half; code++) {
+    const exponent = code >> mantissaBits
+    const mantissa = code & (2 ** mantissaBits - 1)
+    const lowest = exponent === 0 // subnormal numbers, and zero
+    let value = (mantissa / 2 ** mantissaBits + (lowest ? 0 : 1)) * 2 ** ((lowest ? 1 : exponent) - bias)
+    if (infinities && exponent === 2 ** exponentBits - 1) value = mantissa === 0 ? Infinity : NaN
+    if (!infinities && code === half - 1) value = NaN
+    table[code] = value
+    table[code + half] = -value
+  }
+  return table
+}
+
+/** The numbers of a tensor's data, in memory of their own; float32's as they are, without a copy. int64 is rounded. */
+export function float32Of<D extends DType>(dtype: D, data: DTypeArrays[D], shape: readonly number[]): Float32Array {
+  if (data instanceof Float32Array) return data
+  if (data instanceof BigInt64Array) return Float32Array.from(data, Number)
+  if (dtype === 'float16' || dtype === 'bfloat16' || dtype === 'fp8') return looked(data as Uint16Array | Uint8Array, tableOf(dtype))
+  if (dtype === 'int4') return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? code : code - 16))
+  if (dtype === 'fp4') return unpacked(data as Uint8Array, elementCount(shape), (code) => (code < 8 ? 1 : -1) * (e2m1[code & 7] as number))
+  return new Float32Array(data as Uint8Array)
+}
+
+function looked(codes: Uint16Array | Uint8Array, table: Float32Array): Float32Array {
+  const numbers = new Float32Array(codes.length)
+  for (let i = 0; i < codes.length; i++) numbers[i] = table[codes[i]!]!
+  return numbers
+}
+
+function unpacked(bytes: Uint8Array, count: number, valueOf: (code: number) => number): Float32Array {
+  return Float32Array.from({ length: count }, (_, i) => valueOf((bytes[i >> 1]! >> (4 * (i & 1))) & 15))
+}
+
+const bits = new Uint32Array(1)
+const number = new Float32Array(bits.buffer)
+
+/**
+ * Numbers rounded to a data type, to the nearest, of two that are as near to the even one, in memory of their own. What is beyond a float16's or bfloat16's largest
+ * number becomes infinite; fp8 has no infinities, and takes its largest number (448), as ONNX's Cast and the GPU do.
+ */
+export function roundedTo<D extends FloatDType>(dtype: D, numbers: ArrayLike<number>): DTypeArrays[D] {
+  if (dtype === 'float32') return Float32Array.from(numbers) as DTypeArrays[D]
+  const format = formats[dtype as Exclude<D, 'float32'>]
+  const codes = new (dtype === 'fp8' ? Uint8Array : Uint16Array)(numbers.length)
+  const encode = encoderOf(format)
+  for (let i = 0; i < codes.length; i++) {
+    number[0] = numbers[i]!
+    codes[i] = encode(bits[0]!)
+  }
+  return codes as DTypeArrays[D]
+}
+
+/** From the bits of a float32 to those of a format. */
+function encoderOf({ exponentBits, mantissaBits, infinities }: Format): (bits: number) => number {
+  const dropped = 23 - mantissaBits
+  const bias = 2 ** (exponentBits - 1) - 1
+  const sign = 2 ** (exponentBits + mantissaBits)
+  const rebias = (127 - bias) * 2 ** mantissaBits
+  const largest = infinities ? (2 ** exponentBits - 1) * 2 ** mantissaBits : sign - 2
+  const nan = infinities ? largest + 2 ** (mantissaBits - 1) : sign - 1
+  const smallestNormal = (128 - bias) * 2 ** 23
+  const subnormal = 2 ** (bias - 1 + mantissaBits)
+  return (given) => {
+    const negative = given >= 2 ** 31 ? sign : 0
+    const magnitude = given & 0x7fffffff
+    if (magnitude > 0x7f800000) return negative + nan
+    if (magnitude < smallestNormal && bias < 127) return negative + roundedToEven(Math.abs(number[0]!) * subnormal)
+    const code = ((magnitude + 2 ** (dropped - 1) - 1 + ((magnitude >>> dropped) & 1)) >>> dropped) - rebias
+    return negative + Math.min(code, largest)
+  }
+}
+
+/** Of a number that is not negative. */
+function roundedToEven(value: number): number {
+  const below = Math.floor(value)
+  const rest = value - below
+  return rest > 0.5 || (rest === 0.5 && below % 2 === 1) ? below + 1 : below
+}

@@ -1,0 +1,161 @@
+import { describe, expected, TensorRTError } from '../errors.js'
+
+/** What is known of a data type; the one place where element sizes and array types stand. */
+interface DTypeFacts {
+  /** Bits of one element: below 8, elements are packed, the first in the low bits. */
+  readonly bits: number
+  readonly array: TypedArrayConstructor
+}
+
+type TypedArrayConstructor =
+  | Float32ArrayConstructor
+  | Int32ArrayConstructor
+  | BigInt64ArrayConstructor
+  | Int8ArrayConstructor
+  | Uint8ArrayConstructor
+  | Uint16ArrayConstructor
+
+/** The array type of a tensor's data, by data type. */
+export interface DTypeArrays {
+  float32: Float32Array
+  /** Raw bits; `toFloat32()` gives the numbers. */
+  float16: Uint16Array
+  /** Raw bits: the upper half of a float32. */
+  bfloat16: Uint16Array
+  int32: Int32Array
+  int64: BigInt64Array
+  int8: Int8Array
+  uint8: Uint8Array
+  /** One byte each, 0 or 1. */
+  bool: Uint8Array
+  /** E4M3, raw bytes. */
+  fp8: Uint8Array
+  /** Two elements a byte, the first in the low bits. */
+  int4: Uint8Array
+  /** E2M1, two elements a byte, the first in the low bits. */
+  fp4: Uint8Array
+}
+
+/**
+ * A data type, by the names of this package.
+ * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html DataType
+ */
+export type DType = keyof DTypeArrays
+
+/** `Float16Array` where the program's own TypeScript library has it; Node has it since version 24. */
+export type Float16ArrayIfAny = typeof globalThis extends { Float16Array: { readonly prototype: infer A } } ? A : never
+
+/** The arrays that a tensor of a data type takes as its data. */
+export type DTypeData<D extends DType> =
+  DTypeArrays[D] | (D extends 'float16' ? Float16ArrayIfAny : never) | (Uint8Array extends DTypeArrays[D] ? Uint8ClampedArray : never)
+
+/** The data type that follows from an array alone. Of a `Uint16Array`, and of bytes that are no uint8, it has to be said. */
+export type DTypeOf<A> = A extends Float32Array
+  ? 'float32'
+  : A extends Int32Array
+    ? 'int32'
+    : A extends BigInt64Array
+      ? 'int64'
+      : A extends Int8Array
+        ? 'int8'
+        : A extends Uint8Array | Uint8ClampedArray
+          ? 'uint8'
+          : A extends Float16ArrayIfAny
+            ? 'float16'
+            : never
+
+/** The arrays whose data type follows from them alone. */
+export type TypedData = Float32Array | Int32Array | BigInt64Array | Int8Array | Uint8Array | Uint8ClampedArray | Float16ArrayIfAny
+
+const facts: { readonly [D in DType]: DTypeFacts } = {
+  float32: { bits: 32, array: Float32Array },
+  float16: { bits: 16, array: Uint16Array },
+  bfloat16: { bits: 16, array: Uint16Array },
+  int32: { bits: 32, array: Int32Array },
+  int64: { bits: 64, array: BigInt64Array },
+  int8: { bits: 8, array: Int8Array },
+  uint8: { bits: 8, array: Uint8Array },
+  bool: { bits: 8, array: Uint8Array },
+  fp8: { bits: 8, array: Uint8Array },
+  int4: { bits: 4, array: Uint8Array },
+  fp4: { bits: 4, array: Uint8Array },
+}
+
+/** All data types. */
+export const dtypes = Object.freeze(Object.keys(facts) as DType[])
+
+export function isDType(value: unknown): value is DType {
+  return typeof value === 'string' && Object.hasOwn(facts, value)
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedDType<D extends DType>(dtype: D, among: readonly DType[] = dtypes): D {
+  if (!isDType(dtype) || !among.includes(dtype)) throw expected(`one of ${among.join(', ')}`, 'dtype', dtype)
+  return dtype
+}
+
+/** The number of elements of a shape; 1 for a scalar (`[]`). */
+export function elementCount(shape: readonly number[]): number {
+  let count = 1
+  for (const dim of shape) count *= dim
+  return count
+}
+
+/** The array type of a data type. */
+export function arrayOf(dtype: DType): TypedArrayConstructor {
+  return facts[dtype].array
+}
+
+/** The bytes that a tensor of this type and shape takes. */
+export function byteSize(dtype: DType, shape: readonly number[]): number {
+  return Math.ceil((elementCount(shape) * facts[dtype].bits) / 8)
+}
+
+/** Checks a shape as a user gave it and returns a frozen copy. @throws TensorRTError ERR_TRT_SHAPE */
+export function checkedShape(shape: unknown, name = 'shape'): readonly number[] {
+  if (!Array.isArray(shape)) throw expected('an array of non-negative integers', name, shape)
+  if (shape.length > 8) throw new TensorRTError('ERR_TRT_SHAPE', `Expected at most 8 dimensions for ${name} but received ${shape.length}`)
+  const copy = Array.from(shape as unknown[], (dim) => {
+    if (typeof dim !== 'number' || !Number.isSafeInteger(dim) || dim < 0) {
+      throw new TensorRTError(
+        'ERR_TRT_SHAPE',
+        `Expected non-negative integers for ${name} but received ${describe(dim)} in [${(shape as unknown[]).map(String).join(', ')}]`,
+      )
+    }
+    return dim
+  })
+  if (!Number.isSafeInteger(elementCount(copy)))
+    throw new TensorRTError('ERR_TRT_SHAPE', `${name} [${copy.join(', ')}] has more elements than a number can count`)
+  return Object.freeze(copy)
+}
+
+export function isTypedArray(value: unknown): value is NodeJS.TypedArray {
+  return ArrayBuffer.isView(value) && !(value instanceof DataView)
+}
+
+/** By its tag: Node has the class only since version 24. */
+function isFloat16Array(data: NodeJS.TypedArray): boolean {
+  return (data[Symbol.toStringTag] as string) === 'Float16Array'
+}
+
+/**
+ * The data of a tensor in the array type of its data type: what was given, or a view of the same memory where that is another type that holds the same
+ * elements (`Uint8ClampedArray`, `Float16Array`).
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE
+ */
+export function checkedData<D extends DType>(dtype: D, data: unknown): DTypeArrays[D] {
+  const { array } = facts[dtype]
+  if (data instanceof array) return data as DTypeArrays[D]
+  if (!isTypedArray(data)) throw expected(`a ${array.name}`, 'data', data)
+  const fits = dtype === 'float16' ? isFloat16Array(data) : data instanceof Uint8ClampedArray && array === Uint8Array
+  if (fits) return new array(data.buffer as ArrayBuffer, data.byteOffset, data.length) as DTypeArrays[D]
+  throw new TensorRTError('ERR_TRT_DTYPE', `Expected a ${array.name} for the data of a ${dtype} tensor but received ${describe(data)}`)
+}
+
+/** The data type that follows from an array alone; nothing where it does not. */
+export function dtypeOf(data: unknown): DType | undefined {
+  if (!isTypedArray(data)) return undefined
+  if (data instanceof Uint8ClampedArray) return 'uint8'
+  if (isFloat16Array(data)) return 'float16'
+  return (['float32', 'int32', 'int64', 'int8', 'uint8'] as const).find((dtype) => data instanceof facts[dtype].array)
+}

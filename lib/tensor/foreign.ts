@@ -1,0 +1,77 @@
+import { describe, expected, TensorRTError } from '../errors.js'
+import { dtypes, isDType, isTypedArray, type DType } from './dtypes.js'
+
+/** What looks like a tensor and is none of ours: onnxruntime's (`type`, `dims`), or a Tensor that lost its class on its way through `postMessage`. */
+export type TensorLike =
+  | { readonly type: string; readonly dims: readonly number[]; readonly data: unknown }
+  | { readonly dtype: string; readonly shape: readonly number[]; readonly data: unknown }
+
+/** A foreign tensor's parts, of which only the data type was checked. */
+interface ForeignTensor {
+  readonly dtype: DType
+  readonly shape: readonly number[]
+  readonly data: unknown
+}
+
+const ours = 'an object with the fields of a Tensor (one that came through postMessage has lost its class)'
+const runtimes = 'a tensor of onnxruntime'
+
+function kindOf(value: unknown): { readonly what: string; readonly dtype: string; readonly shape: readonly number[] } | undefined {
+  if (typeof value !== 'object' || value === null || isTypedArray(value)) return undefined
+  const own = (name: string): unknown => (Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined)
+  const dtype = own('dtype')
+  const type = typeof dtype === 'string' ? undefined : own('type')
+  const shape = typeof dtype === 'string' ? own('shape') : typeof type === 'string' ? own('dims') : undefined
+  if (!Array.isArray(shape)) return undefined
+  if (typeof dtype === 'string') return { what: ours, dtype, shape: shape as number[] }
+  if (typeof type === 'string') return { what: runtimes, dtype: type, shape: shape as number[] }
+  return undefined
+}
+
+/** The error where `what`, such as 'a Tensor', was expected: of what looks like a tensor it says what it is and how to make a Tensor of it. */
+export function expectedTensor(what: string, name: string, value: unknown): TensorRTError {
+  const likeness = describeLikeness(value)
+  if (likeness === undefined) return expected(what, name, value)
+  const message = `Expected ${what} for ${name} but received ${likeness}: Tensor.from(it) makes a Tensor of it, over the same memory`
+  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
+}
+
+/** Whether it looks like a tensor and is none of ours. */
+export function isTensorLike(value: unknown): boolean {
+  return describeLikeness(value) !== undefined
+}
+
+function describeLikeness(value: unknown): string | undefined {
+  try {
+    return kindOf(value)?.what
+  } catch {
+    return undefined // a getter that throws: it is described as any object
+  }
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE */
+export function readForeign(value: unknown): ForeignTensor {
+  const kind = kindOf(value)
+  if (kind === undefined)
+    throw expected(
+      'a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array (other data types: new Tensor(dtype, data, shape)), or what looks like a tensor',
+      'data',
+      value,
+    )
+  const { what, dtype, shape } = kind
+  if (!isDType(dtype))
+    throw new TensorRTError(
+      'ERR_TRT_DTYPE',
+      `Expected one of ${dtypes.join(', ')} for the data type of ${what} but received ${describe(dtype)}`,
+    )
+  return { dtype, shape, data: dataOf(value as { readonly data: unknown }, what) }
+}
+
+/** onnxruntime's getter throws for data that is not on the CPU. */
+function dataOf(tensor: { readonly data: unknown }, what: string): unknown {
+  try {
+    return tensor.data
+  } catch (cause) {
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `The data of ${what} cannot be read: ${(cause as Error).message}`, { cause })
+  }
+}

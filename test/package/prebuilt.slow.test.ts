@@ -1,0 +1,44 @@
+// The tarball as `npm publish` makes it: `prepack` compiles the binary first, a whole compilation on two cores.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { hasAddon, stranger, target } from './stranger.js'
+import { root, run } from './support.js'
+
+t.setTimeout(540_000)
+
+t.test('the tarball, with its binary', { skip: !hasAddon && `no addon on ${target}` }, async (t) => {
+  const { folder, installed, paths } = await stranger(t, { ignoreScripts: false })
+  const prebuilt = join(installed, 'prebuilds', target, 'node-tensorrt.node')
+
+  t.test('node-gyp compiles the list without a warning', async (t) => {
+    t.notMatch(readFileSync(join(root, 'build', 'prebuild', 'prebuild.log'), 'utf8'), /warning:/i)
+  })
+
+  t.test('the binary needs no newer glibc than 2.34, no libstdc++ and nothing of NVIDIA', async (t) => {
+    const versions = [...(await run('objdump', ['-T', prebuilt], root)).matchAll(/GLIBC_(\d+)\.(\d+)/g)].map(
+      ([, major, minor]) => Number(major) * 1000 + Number(minor),
+    )
+    t.ok(versions.length > 0, 'it uses glibc')
+    t.ok(Math.max(...versions) <= 2034, `highest: ${String(Math.max(...versions))}`)
+    const needed = [...(await run('readelf', ['-d', '-W', prebuilt], root)).matchAll(/\(NEEDED\).*\[(.*)\]/g)].map(
+      ([, library]) => library ?? '',
+    )
+    t.ok(needed.includes('libc.so.6'))
+    t.same(
+      needed.filter((library) => !/^(libc|libm|libdl|libpthread|libgcc_s|ld-linux-\S+)\.so/.test(library)),
+      [],
+    )
+    const exported = (await run('nm', ['-D', '--defined-only', prebuilt], root)).match(/ [TWVBDR] (\S+)/g) ?? []
+    t.ok(exported.length < 10, `it exports hardly more than its entry point: ${exported.join()}`)
+  })
+
+  t.test('installed without scripts, the binary of the tarball is the one that is loaded', async (t) => {
+    t.ok(paths.includes(`prebuilds/${target}/node-tensorrt.node`), 'it is in it')
+    const load = `require('node:module').createRequire(${JSON.stringify(join(installed, 'package.json'))})('node-gyp-build')`
+    const path = await run(process.execPath, ['-p', `${load}.path(${JSON.stringify(installed)})`], folder)
+    t.equal(path.trim(), prebuilt)
+    const found = await run(join(folder, 'node_modules', '.bin', 'node-tensorrt'), ['doctor', '--json'], folder)
+    t.match(JSON.parse(found), { addon: { loaded: true } })
+  })
+})
