@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import type { NativeBuildRequest, NativeBuildResult } from '../backend/native.js'
+import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
 import { BuildingProcess } from './building-process.js'
 import type { ProgressListener, RunningBuild } from './in-process.js'
 
