@@ -1,11 +1,10 @@
 import { isUint8Array } from 'node:util/types'
-import type { NativeBuildResult, NativeProfile } from './backend/native.js'
 import { type Abortable, checkedAbort } from './base/options.js'
 import { isLfsPointer } from './base/lfs.js'
-import { checkedPath, pointed } from './plan/files.js'
+import { checkedPath, pointed } from './base/files.js'
 import { sha256Of } from './plan/hash.js'
 import { checkedHeader, noPlan } from './plan/header.js'
-import { type BuildInfo, buildInfo, headerInfo, type PlanInfo } from './plan/info.js'
+import { headerInfo, type PlanInfo } from './plan/info.js'
 import { isPlan, type ReadOptions, readPlan, type ReadPlan } from './plan/read.js'
 import { writePlan } from './plan/write.js'
 
@@ -81,11 +80,6 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
     if (entry === undefined) return { size, sha256, source: 'header', info }
     return { size, sha256, source: 'sidecar', info, savedAt: entry.savedAt, savedBy: entry.savedBy }
   }
-}
-
-/** The plan that a build gave. */
-export async function builtPlan(result: NativeBuildResult, profiles: readonly NativeProfile[]): Promise<Plan<BuildInfo>> {
-  return planOf(new Uint8Array(result.plan), buildInfo(result, profiles))
 }
 
 /** A plan of bytes that TensorRT gave. */

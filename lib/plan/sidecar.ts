@@ -1,4 +1,4 @@
-import { packageVersion } from '../backend/native.js'
+import { packageVersion } from '../base/package.js'
 import { describe, TensorRTError } from '../errors.js'
 import type { PlanInfo } from './info.js'
 
