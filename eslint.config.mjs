@@ -64,7 +64,7 @@ const downwards = [
 ]
 
 export default defineConfig(
-  globalIgnores(['dist/', 'build/', 'prebuilds/', '.cache/', '.tap/', 'out/', 'coverage/', 'lib/onnx/onnx_pb.ts']),
+  globalIgnores(['dist/', 'build/', 'prebuilds/', '.cache/', '.tap/', 'out/', 'coverage/', 'lib/onnx/onnx_pb.ts', 'test/types/']),
   js.configs.recommended,
   {
     rules: {
@@ -96,6 +96,20 @@ export default defineConfig(
     },
   },
   ...downwards,
+  {
+    // One listener for each signal, however many wait for it: lib/base/cancellation.ts sees to that.
+    files: ['lib/**/*.ts'],
+    ignores: ['lib/base/cancellation.ts'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        ...['addEventListener', 'onabort'].map((property) => ({
+          property,
+          message: 'Use onAbort() or within() of lib/base/cancellation.ts.',
+        })),
+      ],
+    },
+  },
   {
     // Tests hand over what the types forbid, and tap's t.test() is awaited by its parent.
     files: ['test/**/*.ts'],

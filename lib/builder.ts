@@ -7,8 +7,9 @@ import { type BuilderOptions, checkedBuilderOptions } from './building/options.j
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource } from './base/source.js'
-import { checkedListener, checkedSignal } from './base/checks.js'
-import { type Abortable, checkedAbort, readOptions } from './base/options.js'
+import { checkedListener } from './base/checks.js'
+import { awaited } from './base/stacks.js'
+import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
 import { buildInfo } from './building/info.js'
 import { type Plan, planOf } from './plan.js'
 import type { BuildInfo } from './plan/info.js'
@@ -55,17 +56,16 @@ export class Builder implements AsyncDisposable {
    */
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
-    const signal = checkedSignal(given.signal)
+    const signal = unaborted(given.signal)
     const onProgress = checkedListener<ProgressListener>(given.onProgress, 'onProgress')
     const profiles = checkedProfiles(given.shapes)
-    const source = checkedSource(model)
-    signal?.throwIfAborted()
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
+    const source = checkedSource(model)
     const request = { ...this.#options, profiles, ...(typeof source === 'string' ? { path: source } : { model: source }) }
     const { result, ended } = this.#build(request, onProgress, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    const { plan, ...told } = await result
+    const { plan, ...told } = await awaited(result)
     return planOf(new Uint8Array(plan), buildInfo(told, profiles))
   }
 
@@ -78,14 +78,13 @@ export class Builder implements AsyncDisposable {
    */
   async audit(model: ModelSource, options?: Abortable): Promise<NetworkAudit> {
     const signal = checkedAbort(options, 'audit')
-    const source = checkedSource(model)
-    signal?.throwIfAborted()
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
+    const source = checkedSource(model)
     const given = typeof source === 'string' ? { path: source } : { model: source }
     const { result, ended } = this.#build({ ...this.#options, ...given, profiles: [], parseOnly: 1 }, undefined, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    return networkAudit((await result).audit)
+    return networkAudit((await awaited(result)).audit)
   }
 
   /** Refuses new builds, and waits until nothing of the others is under way, those that were aborted too; ends its processes. Twice without harm. */

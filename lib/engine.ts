@@ -1,8 +1,9 @@
 import type { Backend, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
-import { within } from './base/deadline.js'
-import { checkedSignal } from './base/checks.js'
+import { type Cut, within } from './base/cancellation.js'
+import { isWhole } from './base/checks.js'
 import { fitsDims } from './base/dims.js'
-import { readOptions } from './base/options.js'
+import { readOptions, unaborted } from './base/options.js'
+import { anew, awaited, failing } from './base/stacks.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput, refuseUnsupported } from './engine/arguments.js'
 import {
   type BareInput,
@@ -26,7 +27,7 @@ import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.
 import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
 import { inOrder, isIterable } from './engine/stream.js'
-import { warmupInputs } from './engine/warmup.js'
+import { warmUp } from './engine/warmup.js'
 import { expected, TensorRTError } from './errors.js'
 import { byteSize, checkedShape, Tensor } from './tensor.js'
 
@@ -74,7 +75,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   readonly ready: Promise<void>
   readonly #loading = new AbortController()
   /** Ends when nothing of the loading is under way any more, which may be later than `ready` when it was cut short. */
-  readonly #load: Promise<void>
+  #load: Promise<void> = Promise.resolve()
   #loaded: Loaded | undefined
   #failure: { readonly error: unknown } | undefined
   #closing: Promise<void> | undefined
@@ -89,16 +90,22 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   constructor(source: EngineSource, options: DeclaredOptions<I, O>)
   constructor(source: EngineSource | Opener, options?: EngineOptions & Declaration) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
-    this.#load = this.#open(opener)
-    this.#load.catch(() => {})
-    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, () => this.#load)).catch(
-      (error: unknown) => {
-        this.#failure = { error }
-        this.#loading.abort(error)
-        throw error
-      },
+    const load = (): Promise<void> => (this.#load = this.#open(opener))
+    this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch((reason: unknown) =>
+      this.#fail(reason),
     )
-    this.ready.catch(() => {})
+  }
+
+  async #fail(reason: unknown): Promise<never> {
+    const error = reason === closing ? closed() : reason
+    this.#failure = { error }
+    this.#loading.abort(error)
+    try {
+      return await failing(error)
+    } finally {
+      // nobody has to handle it; from here on, since V8 names who waits only where one does
+      this.ready.catch(() => {})
+    }
   }
 
   /** `new Engine(source, options)`, awaited until it is {@link ready}. */
@@ -110,7 +117,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   ): Promise<Engine<I, O>>
   static async load(source: EngineSource, options?: EngineOptions & Declaration): Promise<Engine> {
     const engine = new Engine(source, options as EngineOptions)
-    await engine.ready
+    await awaited(engine.ready)
     return engine
   }
 
@@ -126,7 +133,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   static async attach(token: EngineToken, options?: AttachOptions & Declaration): Promise<Engine> {
     const opener = attacherOf(token, options)
     const engine = new Engine(opener as unknown as EngineSource)
-    await engine.ready
+    await awaited(engine.ready)
     return engine
   }
 
@@ -186,7 +193,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   #known(): Loaded {
-    if (this.#failure) throw this.#failure.error
+    if (this.#failure) throw anew(this.#failure.error)
     if (!this.#loaded) throw new TensorRTError('ERR_TRT_NOT_READY', 'The engine has not finished loading: await engine.ready first')
     return this.#loaded
   }
@@ -205,10 +212,13 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   ): Promise<SelectedOutputs<O, W>>
   infer<N extends TensorName<O>>(input: BareInput<I>, options: InferOptions<O> & { readonly outputs: readonly [N] }): Promise<Tensor<O[N]>>
   infer(input: BareInputForOne<I, O>, options?: InferOptions<O> & { readonly outputs?: undefined }): Promise<BareOutput<O>>
-  infer(input: BareInput<I> | InputRecord<I>, options?: InferOptions<O>): Promise<Tensor | TensorRecord>
+  infer(input: BareInputForOne<I, O> | InputRecord<I>, options?: InferOptions<O>): Promise<Tensor | TensorRecord>
   infer(input: unknown, options?: unknown): Promise<never> {
     try {
       const given = readInferOptions(options, 'infer')
+      // before the input is read: a signal that is aborted already costs nothing
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
+      if (given?.signal?.aborted) return Promise.reject(given.signal.reason)
       const tensors = readInput(input)
       this.#refuseIfOver()
       const { signal, timeoutMs } = given ?? {}
@@ -220,32 +230,23 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
             )
       return run as Promise<never> // what it is of, the overloads say
     } catch (error) {
-      return rejected(error)
+      return rejected(anew(error)) // here, where the caller is near: a stack has ten frames
     }
   }
 
-  async #runWhenReady(
-    input: GivenInput,
-    options: GivenOptions | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Tensor | TensorRecord> {
+  async #runWhenReady(input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<Tensor | TensorRecord> {
     const copy = copyInput(input)
-    await this.ready
-    signal?.throwIfAborted()
+    await awaited(this.ready)
+    cut?.throwIfHappened()
     this.#refuseIfOver()
-    return this.#run(this.#known(), copy, options, signal)
+    return this.#run(this.#known(), copy, options, cut)
   }
 
-  #run(
-    loaded: Loaded,
-    input: GivenInput,
-    options: GivenOptions | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Tensor | TensorRecord> {
+  #run(loaded: Loaded, input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<Tensor | TensorRecord> {
     const { backend, checker, forms } = loaded
     if (options === undefined) refuseUnusable(loaded)
     const inputs = checker.check(input)
-    const run = options === undefined && signal === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), signal }
+    const run = options === undefined && cut === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), cut }
     const finish: Finish = Tensor.is(input) ? forms.bare(options?.outputs) : forms.record
     return backend.run(inputs, run, finish)
   }
@@ -260,7 +261,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   ): SelectedOutputs<O, W>
   inferSync<N extends TensorName<O>>(input: BareInput<I>, options: InferSyncOptions<O> & { readonly outputs: readonly [N] }): Tensor<O[N]>
   inferSync(input: BareInputForOne<I, O>, options?: InferSyncOptions<O> & { readonly outputs?: undefined }): BareOutput<O>
-  inferSync(input: BareInput<I> | InputRecord<I>, options?: InferSyncOptions<O>): Tensor | TensorRecord
+  inferSync(input: BareInputForOne<I, O> | InputRecord<I>, options?: InferSyncOptions<O>): Tensor | TensorRecord
   inferSync(input: unknown, options?: unknown): never {
     return this.#inferSync(input, options) as never
   }
@@ -280,8 +281,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Runs the model on what an iterable gives, and gives the results in the same order; `inFlight` of them are under way at once (by default as many as keep all
-   * lanes busy). Ends with the first error.
+   * Runs the model on what an iterable gives, and gives the results in the same order, each as soon as it and those before it are there; `inFlight` of them are under
+   * way at once (by default as many as keep all lanes busy), those that were not taken yet among them. Ends at once with the first error, whichever input it is
+   * of, and with an abort: what is under way is cancelled, and the iterator is told to return. A loop that is left early waits for that, a second at most.
    */
   stream<const W extends readonly TensorName<O>[] | undefined = undefined>(
     inputs: AnyIterable<InputRecord<I>>,
@@ -300,32 +302,29 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   async *#stream(inputs: AnyIterable<unknown>, options: unknown): AsyncGenerator<Tensor | TensorRecord, void, undefined> {
-    const { inFlight, signal, outputs } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
+    const { inFlight, outputs, ...given } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
+    const signal = unaborted(given.signal)
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
-    if (inFlight !== undefined && !(Number.isInteger(inFlight) && (inFlight as number) > 0))
-      throw expected('a number from 1', 'inFlight', inFlight)
-    await this.ready
-    const most = (inFlight as number | undefined) ?? this.#known().backend.concurrency ?? 2
-    const each = { signal: checkedSignal(signal), outputs }
-    yield* inOrder(inputs, most, (input) => this.infer(input as InputRecord<I>, each as InferOptions<O>) as Promise<Tensor | TensorRecord>)
+    if (inFlight !== undefined && !isWhole(inFlight, 1, Number.MAX_SAFE_INTEGER)) throw expected('a number from 1', 'inFlight', inFlight)
+    await awaited(within({ signal }, () => this.ready))
+    const most = inFlight ?? this.#known().backend.concurrency ?? 2
+    const run = (input: unknown, cancelled: AbortSignal): Promise<Tensor | TensorRecord> =>
+      this.infer(input as InputRecord<I>, { signal: cancelled, outputs } as InferOptions<O>) as Promise<Tensor | TensorRecord>
+    yield* inOrder(inputs, { most, signal, run })
   }
 
   /**
-   * Runs zeros of every profile's best shape (of the static shape where there is none) until memory is allocated and CUDA graphs are captured on all lanes.
+   * Runs zeros of every profile's best shape (of the static shape where there is none) until memory is allocated and CUDA graphs are captured on all lanes; never more at
+   * once than the lanes have memory for.
    * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic input are not known
    */
   async warmup(options?: { readonly iterations?: number | undefined; readonly signal?: AbortSignal | undefined }): Promise<void> {
-    const { iterations = 4, signal } = readOptions(options, ['iterations', 'signal'], 'warmup')
-    if (!(Number.isInteger(iterations) && (iterations as number) > 0 && (iterations as number) <= 10_000))
-      throw expected('a number from 1 to 10000', 'iterations', iterations)
-    await this.ready
+    const { iterations = 4, ...given } = readOptions(options, ['iterations', 'signal'], 'warmup')
+    const signal = unaborted(given.signal)
+    if (!isWhole(iterations, 1, 10_000)) throw expected('a number from 1 to 10000', 'iterations', iterations)
+    await awaited(within({ signal }, () => this.ready))
     const { inputs, backend } = this.#known()
-    const limits = { signal: checkedSignal(signal) }
-    for (const zeros of warmupInputs(inputs)) {
-      // in rounds, so that no queue is too short for it
-      for (let i = 0; i < (iterations as number); i++)
-        await Promise.all(Array.from({ length: backend.concurrency ?? 1 }, () => this.infer(zeros as InputRecord<I>, limits)))
-    }
+    await warmUp(inputs, backend, iterations, (zeros) => this.infer(zeros as InputRecord<I>, { signal }))
   }
 
   /**
@@ -387,14 +386,14 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   async audit(options?: EngineAuditOptions): Promise<EngineAudit> {
     const { signal, ...checked } = checkedAuditOptions(options)
     this.#refuseIfOver()
-    return within({ signal }, async (running) => {
-      if (this.#loaded === undefined) await this.ready // one that is loaded begins now: a close() that follows waits for it
-      running?.throwIfAborted()
+    return within({ signal }, async (cut) => {
+      if (this.#loaded === undefined) await awaited(this.ready) // one that is loaded begins now: a close() that follows waits for it
+      cut?.throwIfHappened()
       this.#refuseIfOver()
       const { backend } = this.#known()
       if (backend.audit === undefined) throw onlyOnGpu('audit()', backend)
       return engineAudit(
-        await backend.audit({ profile: checked.profile, iterations: checked.iterations }, running),
+        await backend.audit({ profile: checked.profile, iterations: checked.iterations }, cut),
         checked,
         backend.precisions,
       )
@@ -402,7 +401,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   #refuseIfOver(): void {
-    if (this.#failure) throw this.#failure.error
+    if (this.#failure) throw anew(this.#failure.error)
     if (this.#closing) throw closed()
   }
 
@@ -412,7 +411,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   async #close(): Promise<void> {
-    this.#loading.abort(closed())
+    this.#loading.abort(closing)
     await this.#load.catch(() => {})
     await this.#loaded?.backend.close()
   }
@@ -440,6 +439,9 @@ function loadedOf(backend: Backend, declaration: Declaration): Loaded {
 function refuseUnusable({ unsupported, forms, outputNames }: Loaded): void {
   if (unsupported.length > 0) refuseUnsupported(unsupported, forms.wanted, outputNames)
 }
+
+/** Why a load is cut short by close(); nobody sees it. */
+const closing = Symbol('closing')
 
 function closed(): TensorRTError {
   return new TensorRTError('ERR_TRT_CLOSED', 'The engine is closed')

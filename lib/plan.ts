@@ -51,9 +51,8 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN when the bytes were changed, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
    */
   async save(path: string | URL, options?: Abortable): Promise<void> {
-    const target = checkedPath(path)
     const signal = checkedAbort(options, 'save')
-    signal?.throwIfAborted()
+    const target = checkedPath(path)
     await writePlan(target, this, signal)
   }
 
@@ -90,7 +89,6 @@ export async function planOf<Info extends PlanInfo>(bytes: Uint8Array, info: Inf
 
 async function readChecked(path: unknown, options: ReadOptions): Promise<ReadPlan> {
   const source = checkedPath(path)
-  options.signal?.throwIfAborted()
   const read = await readPlan(source, options)
   if (!isPlan(read)) throw isLfsPointer(read.head) ? pointed(source) : noPlan(source, read.head)
   return read

@@ -1,11 +1,12 @@
 import { loadAddon, native, tensorrtPath } from './backend/native.js'
 import type { NativeRefitter } from './backend/native-types.js'
-import { within } from './base/deadline.js'
+import { within } from './base/cancellation.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
+import { awaited } from './base/stacks.js'
 import { openModel } from './engine/source.js'
-import { checkedBoolean, checkedSignal, checkedText } from './base/checks.js'
-import { type Abortable, checkedAbort, checkedPlace, readOptions } from './base/options.js'
+import { checkedBoolean, checkedText } from './base/checks.js'
+import { type Abortable, checkedAbort, checkedPlace, readOptions, unaborted } from './base/options.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin } from './plan/origin.js'
 import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
@@ -111,8 +112,9 @@ export class Refitter implements AsyncDisposable {
    */
   async refit(options?: RefitOptions): Promise<Plan> {
     const given = readOptions(options, ['signal', 'refittable'], 'refit')
+    const signal = unaborted(given.signal)
     const refittable = checkedBoolean(given.refittable === undefined ? false : given.refittable, 'refittable')
-    return this.#run(checkedSignal(given.signal), async ({ refitter, info }) => {
+    return this.#run(signal, async ({ refitter, info }) => {
       const { plan, ...built } = await refitter.refit(refittable)
       return planOf(new Uint8Array(plan), Object.freeze({ ...info, ...built }))
     })
@@ -135,7 +137,6 @@ export class Refitter implements AsyncDisposable {
 
   /** Runs after what was asked for before; not at all when the signal came first. */
   async #run<T>(signal: AbortSignal | undefined, work: (opened: Opened) => Promise<T>): Promise<T> {
-    signal?.throwIfAborted()
     if (this.#closing) throw new TensorRTError('ERR_TRT_CLOSED', 'The refitter is closed')
     const before = this.#last
     const call = async (): Promise<T> => {
@@ -144,11 +145,12 @@ export class Refitter implements AsyncDisposable {
       const opened = await this.#opened
       return native(() => work(opened))
     }
-    return within({ signal }, () => {
+    const run = (): Promise<T> => {
       const called = call()
       this.#last = called.catch(() => {})
       return called
-    })
+    }
+    return awaited(within({ signal }, run))
   }
 }
 

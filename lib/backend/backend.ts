@@ -1,3 +1,4 @@
+import type { Cut } from '../base/cancellation.js'
 import type { DType, Tensor } from '../tensor.js'
 
 /** The shapes that an optimization profile allows for one input. */
@@ -38,8 +39,8 @@ export interface UnsupportedTensor {
 }
 
 export interface RunOptions {
-  /** Once aborted, nobody waits for the result any more: work that has not begun is given up. */
-  readonly signal?: AbortSignal | undefined
+  /** Once it happens, nobody waits for the result any more: work that has not begun is given up. */
+  readonly cut?: Cut | undefined
   /** Which outputs are wanted, by position; all unless given. */
   readonly outputs?: readonly boolean[]
   /** Tensors that outputs go to, by position. */
@@ -128,10 +129,14 @@ export interface Backend {
   memory?(): EngineMemory
   /** The name by which other threads of the process find the engine. */
   share?(): string
-  /** Runs the engine layer by layer, beside its lanes; rejected at once when the signal is aborted. */
-  audit?(options: { readonly profile: number; readonly iterations: number }, signal: AbortSignal | undefined): Promise<EngineAuditFacts>
+  /** Runs the engine layer by layer, beside its lanes; once cut short it ends before the next execution. */
+  audit?(options: { readonly profile: number; readonly iterations: number }, cut: Cut | undefined): Promise<EngineAuditFacts>
   /** The precisions that the plan was built for, where that is known. */
   readonly precisions?: readonly string[]
   /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */
   readonly concurrency?: number
+  /** How many batches the lanes have memory for. */
+  readonly batches?: number
+  /** The most rows of a batch; nothing where requests are not merged. */
+  readonly maxBatch?: number | undefined
 }

@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
+import { failing } from '../base/stacks.js'
 import { arrayOf, type DType, type DTypeArrays, dtypes, type Tensor, trustedTensor } from '../tensor.js'
 import type { Results, ModelTensor } from './backend.js'
 import { fromNative, loadAddon } from './native.js'
@@ -30,7 +31,8 @@ export interface Pending {
   readonly into: readonly (Tensor | undefined)[] | undefined
   readonly description: string
   readonly settle: (results: Results) => void
-  readonly reject: (error: unknown) => void
+  /** With a promise that is rejected, so that whoever waits stands in the error's stack. */
+  readonly fail: (failure: Promise<never>) => void
 }
 
 /** What is published on the diagnostics channel for each inference. Times in milliseconds; negative where this one was not measured. */
@@ -46,9 +48,8 @@ export interface InferMessage {
 /** Subscribe with `diagnostics_channel.subscribe('node-tensorrt:infer', …)`. */
 const inferChannel = channel('node-tensorrt:infer')
 
-/** By number. Its methods are its own: a program that changes Map.prototype loses no results. */
+/** By number. */
 const pending = new Map<number, Pending>()
-for (const name of ['get', 'set', 'delete']) Object.defineProperty(pending, name, { value: Reflect.get(Map.prototype, name) })
 let lastRequest = 0
 let connected = false
 
@@ -122,11 +123,11 @@ function read(entry: Pending, at: number, objects: unknown[], object: number): T
 
 function tell({ entry, results, error, message }: Told): void {
   if (message !== undefined) inferChannel.publish(message)
-  if (results === undefined) return entry.reject(error)
+  if (results === undefined) return entry.fail(failing(error))
   try {
     entry.settle(results)
   } catch (failure) {
-    entry.reject(failure) // a tensor given for an output does not fit it
+    entry.fail(failing(failure)) // a tensor given for an output does not fit it
   }
 }
 

@@ -1,6 +1,8 @@
+import type { Cut } from '../base/cancellation.js'
 import { findPeer } from '../base/peer.js'
 import { lacking } from '../base/remedies.js'
 import { fromWire } from '../base/wire.js'
+import { awaited } from '../base/stacks.js'
 import { TensorRTError } from '../errors.js'
 import { copiedBytes, Tensor } from '../tensor.js'
 import type { Backend, Results, RunOptions, ModelTensor, UnsupportedTensor } from './backend.js'
@@ -109,19 +111,14 @@ class Session {
     this.#carrier.post({ type: 'close' })
   }
 
-  run(inputs: readonly WireTensor[], wanted: readonly string[], signal: AbortSignal | undefined): Promise<Outputs> {
+  run(inputs: readonly WireTensor[], wanted: readonly string[], cut: Cut | undefined): Promise<Outputs> {
     if (this.#death) return Promise.reject(this.#death)
     return new Promise((resolve, reject) => {
       const id = ++this.#lastId
       this.#waiting.set(id, { id, inputs, wanted, resolve, reject })
       this.#next()
-      signal?.addEventListener('abort', () => this.#drop(id, signal.reason as Error), { once: true })
+      cut?.onCut(() => this.#waiting.delete(id)) // one that the worker has runs to its end, unheard
     })
-  }
-
-  #drop(id: number, reason: Error): void {
-    this.#waiting.get(id)?.reject(reason)
-    this.#waiting.delete(id)
   }
 
   async close(): Promise<void> {
@@ -133,6 +130,12 @@ class Session {
     await this.#ended
   }
 }
+
+/**
+ * Ends the worker of an engine that was dropped without close(): its thread would keep it for ever. A call that is under way holds its backend, so that nothing is
+ * ended that somebody waits for.
+ */
+const dropped = new FinalizationRegistry<Session>((session) => void session.close())
 
 class CpuBackend implements Backend {
   readonly kind = 'cpu'
@@ -150,13 +153,14 @@ class CpuBackend implements Backend {
     this.outputs = outputs
     this.unsupported = unsupported
     this.#session = session
+    dropped.register(this, session)
   }
 
   async run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
     const wire = inputs.map(({ dtype, shape, data }, i) => ({ name: this.inputs[i]?.name ?? '', dtype, shape, bytes: copiedBytes(data) }))
     const { outputs: wanted, into } = options ?? {}
     const names = this.outputs.flatMap(({ name }, i) => (wanted?.[i] === false ? [] : [name]))
-    const outputs = await this.#session.run(wire, names, options?.signal)
+    const outputs = await awaited(this.#session.run(wire, names, options?.cut))
     return finish(this.outputs.map(({ name }, i) => placed(outputs[name], into?.[i])))
   }
 

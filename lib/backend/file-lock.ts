@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
+import { type Cut, type Limits, within } from '../base/cancellation.js'
+import { checkedText } from '../base/checks.js'
 import { fromNative, loadAddon, native } from './native.js'
 import type { NativeFileLock } from './native-types.js'
-import { checkedText } from '../base/checks.js'
-import { type Limits, within } from '../base/deadline.js'
 
 /**
  * Runs `body` while nobody else is in a `withFileLock` of the same path: no other caller, thread or process, trtexec and its like included. What is
@@ -15,10 +15,10 @@ export async function withFileLock<T>(path: string, limits: Limits, body: () => 
   checkedText(path, 'path', 'a path')
   let held: NativeFileLock | undefined
   try {
-    await within(limits, async (signal) => {
-      const lock = await takeLock(resolve(path), signal)
+    await within(limits, async (cut) => {
+      const lock = await takeLock(resolve(path), cut)
       // the limits may have run out since: then nobody would release it
-      if (signal?.aborted) lock.release()
+      if (cut?.happened) lock.release()
       else held = lock
     })
     return await body()
@@ -27,15 +27,10 @@ export async function withFileLock<T>(path: string, limits: Limits, body: () => 
   }
 }
 
-async function takeLock(file: string, signal: AbortSignal | undefined): Promise<NativeFileLock> {
+async function takeLock(file: string, cut: Cut | undefined): Promise<NativeFileLock> {
   const waiting = startWaiting(file)
-  const onAbort = (): void => waiting.cancel()
-  signal?.addEventListener('abort', onAbort, { once: true })
-  try {
-    return await native(() => waiting.promise)
-  } finally {
-    signal?.removeEventListener('abort', onAbort)
-  }
+  cut?.onCut(() => waiting.cancel())
+  return native(() => waiting.promise)
 }
 
 function startWaiting(file: string): ReturnType<ReturnType<typeof loadAddon>['lockFile']> {

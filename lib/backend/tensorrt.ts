@@ -1,12 +1,12 @@
+import type { Cut } from '../base/cancellation.js'
 import { isLack } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
-import type { Backend, EngineMemory, EngineStats, Results, RunOptions } from './backend.js'
+import type { Backend, EngineAuditFacts, EngineMemory, ModelTensor, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
 import { fromNative, loadAddon, native, tensorrtPath } from './native.js'
 import type { NativeEngine, NativePlanOrigin, NativeSessionOptions } from './native-types.js'
-import type { EngineAuditFacts } from './backend.js'
 import { placed } from './results.js'
 
 /** How the lanes of an engine work; what a user left out has its default. */
@@ -29,33 +29,34 @@ export interface TensorRTOptions {
  */
 export async function openTensorRT(
   plan: Uint8Array,
-  {
-    device,
-    tensorrt,
-    origin,
-    weights,
-    precisions,
-  }: TensorRTOptions & { readonly origin?: NativePlanOrigin; readonly precisions?: readonly string[] },
+  { device, tensorrt, origin, weights, told = {} }: TensorRTOptions & { readonly origin?: NativePlanOrigin; readonly told?: ToldOfPlan },
   lanes: LaneOptions,
 ): Promise<Backend> {
   const given = { ...(origin !== undefined && { origin }), ...(weights !== undefined && { weights }) }
   const options = { ...lanes, device, tensorrt: tensorrtPath(tensorrt), ...given }
-  return open(lanes, (addon) => addon.openEngine(plan, options), precisions)
+  return open(lanes, (addon) => addon.openEngine(plan, options), told)
+}
+
+/** What a plan's sidecar knows and the engine does not say. */
+export interface ToldOfPlan {
+  /** The precisions that it was built for, beside 32 bits. */
+  readonly precisions?: readonly string[]
+  readonly dimensionNames?: ReadonlyMap<string, readonly (string | undefined)[]>
 }
 
 /** Lanes of one's own on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and those of openTensorRT */
 export async function attachTensorRT(name: string, lanes: LaneOptions): Promise<Backend> {
-  return open(lanes, (addon) => addon.attachEngine(name, lanes))
+  return open(lanes, (addon) => addon.attachEngine(name, lanes), {})
 }
 
 async function open(
   lanes: LaneOptions,
   opener: (addon: ReturnType<typeof loadAddon>) => Promise<NativeEngine>,
-  precisions?: readonly string[],
+  told: ToldOfPlan,
 ): Promise<Backend> {
   return native(async () => {
     connect()
-    return new TensorRTBackend(await opener(loadAddon()), lanes, precisions)
+    return new TensorRTBackend(await opener(loadAddon()), lanes, told)
   })
 }
 
@@ -82,22 +83,27 @@ class TensorRTBackend implements Backend {
   readonly inputs: Backend['inputs']
   readonly outputs: Backend['outputs']
   readonly concurrency: number
+  readonly batches: number
+  readonly maxBatch: number | undefined
   readonly precisions: readonly string[]
   readonly #engine: NativeEngine
   /** Audits under way, the aborted ones too, until nothing of them runs. */
   readonly #audits = new Set<Promise<unknown>>()
 
-  constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions, precisions: readonly string[] = []) {
+  constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: LaneOptions, { precisions = [], dimensionNames }: ToldOfPlan) {
     this.#engine = engine
     this.precisions = precisions
-    this.inputs = engine.inputs
-    this.outputs = engine.outputs
+    const named = (info: ModelTensor): ModelTensor => ({ ...info, dimensionNames: dimensionNames?.get(info.name) ?? [] })
+    this.inputs = engine.inputs.map(named)
+    this.outputs = engine.outputs.map(named)
     this.description = `${engine.library} on GPU ${engine.device}`
-    this.concurrency = Math.min(lanes * slots * (batching?.maxBatch ?? 1), maxQueue)
+    this.batches = lanes * slots
+    this.maxBatch = batching?.maxBatch
+    this.concurrency = Math.min(this.batches * (this.maxBatch ?? 1), maxQueue)
   }
 
   run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
-    return new Promise<R>((resolve, reject) => {
+    return new Promise<R>((resolve) => {
       const into = options?.into
       const request = register({
         outputs: this.outputs,
@@ -106,7 +112,7 @@ class TensorRTBackend implements Backend {
         settle: (results) => {
           resolve(finish(into === undefined ? results : results.map((result, i) => placed(result, into[i]))))
         },
-        reject,
+        fail: resolve,
       })
       try {
         this.#aim(into)
@@ -116,7 +122,7 @@ class TensorRTBackend implements Backend {
         forget(request)
         throw fromNative(error)
       }
-      options?.signal?.addEventListener('abort', () => this.#giveUp(request), { once: true })
+      options?.cut?.onCut(() => this.#giveUp(request))
     })
   }
 
@@ -167,14 +173,13 @@ class TensorRTBackend implements Backend {
     return direct(() => this.#engine.share())
   }
 
-  async audit(options: Parameters<NativeEngine['audit']>[0], signal: AbortSignal | undefined): Promise<EngineAuditFacts> {
+  async audit(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<EngineAuditFacts> {
     const running = direct(() => this.#engine.audit(options))
     const { promise } = running
-    const cancel = (): void => running.cancel()
     const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))
     this.#audits.add(ended)
-    signal?.addEventListener('abort', cancel, { once: true })
-    return native(() => promise).finally(() => signal?.removeEventListener('abort', cancel))
+    cut?.onCut(() => running.cancel())
+    return native(() => promise)
   }
 
   async close(): Promise<void> {

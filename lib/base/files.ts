@@ -1,13 +1,14 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { isText } from './checks.js'
 import { lfsPointer } from './lfs.js'
 import { localPath } from './source.js'
 import { expected, TensorRTError } from '../errors.js'
 
 /** An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedPath(path: unknown): string {
-  if ((typeof path === 'string' && path !== '' && !path.includes('\0')) || path instanceof URL) return resolve(localPath(path, 'path'))
+  if (isText(path) || path instanceof URL) return resolve(localPath(path, 'path'))
   throw expected('a path or a file: URL', 'path', path)
 }
 

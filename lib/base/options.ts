@@ -1,4 +1,4 @@
-import { checkedObject, checkedSignal, isWhole } from './checks.js'
+import { checkedObject, checkedSignal, checkedText, isWhole } from './checks.js'
 import { expected, TensorRTError } from '../errors.js'
 import { localPath } from './source.js'
 
@@ -58,9 +58,16 @@ export interface Abortable {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/** The signal of such options. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason where it is aborted already, so that such a call costs nothing */
 export function checkedAbort(options: unknown, owner: string): AbortSignal | undefined {
-  return checkedSignal(readOptions(options, ['signal'], owner).signal)
+  return unaborted(readOptions(options, ['signal'], owner).signal)
+}
+
+/** {@link checkedSignal} for a call that begins: @throws also the signal's reason where it is aborted already */
+export function unaborted(given: unknown): AbortSignal | undefined {
+  const signal = checkedSignal(given)
+  signal?.throwIfAborted()
+  return signal
 }
 
 /** Where TensorRT is looked for, and the number of the GPU. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
@@ -75,6 +82,5 @@ export function checkedPlace({ tensorrt, device = 0 }: { tensorrt?: unknown; dev
 /** The path of a TensorRT library, or of its folder; text that is a `file:` URL too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedLibraryPath(tensorrt: unknown): string | undefined {
   if (tensorrt === undefined) return undefined
-  if (typeof tensorrt !== 'string' || tensorrt === '') throw expected('a path', 'tensorrt', tensorrt)
-  return localPath(tensorrt, 'tensorrt')
+  return localPath(checkedText(tensorrt, 'tensorrt', 'a path'), 'tensorrt')
 }

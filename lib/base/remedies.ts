@@ -8,9 +8,9 @@ import { type ErrorCode, TensorRTError, type TensorRTErrorOptions } from '../err
 const remedies = {
   ERR_TRT_PLATFORM: () => "give ONNX to run on the CPU: { backend: 'cpu' }",
   ERR_TRT_NO_ADDON: () => 'install the package again (npm install node-tensorrt), or in a checkout: npm run build',
-  ERR_TRT_NO_DRIVER: ({ need }) => driverRemedy(surroundings()) + (need === 'building' ? `; or build without a GPU: ${rtx}` : ''),
-  ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + (need === 'building' ? `; or build without a GPU: ${rtx}` : ''),
-  ERR_TRT_NO_LIBRARY: ({ path }) => (path === undefined ? install : pathRemedy(path)),
+  ERR_TRT_NO_DRIVER: ({ need }) => driverRemedy(surroundings()) + orWithoutGpu(need),
+  ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + orWithoutGpu(need),
+  ERR_TRT_NO_LIBRARY: ({ path, plan }) => (path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install),
   ERR_TRT_NO_ONNXRUNTIME: () => 'npm install onnxruntime-node',
 } satisfies Partial<Record<ErrorCode, (details: Details) => string>>
 
@@ -20,7 +20,8 @@ type Details = Readonly<Record<string, unknown>>
 export type LackCode = keyof typeof remedies
 
 const rtx = 'pip install tensorrt-rtx-cu13-libs==1.7.1.116'
-const install = `pip install tensorrt-cu13, or for building without a GPU: ${rtx}; elsewhere installed: set TENSORRT_PATH to its folder`
+const elsewhere = 'elsewhere installed: set TENSORRT_PATH to its folder'
+const install = `pip install tensorrt-cu13, or for building without a GPU: ${rtx}; ${elsewhere}`
 
 export function isLack(code: ErrorCode): code is LackCode {
   return Object.hasOwn(remedies, code)
@@ -52,9 +53,18 @@ export interface Surroundings {
 export function driverRemedy({ inContainer, hasDevices }: Surroundings): string {
   if (inContainer && hasDevices)
     return "this container has a GPU but not its driver's library: NVIDIA_DRIVER_CAPABILITIES has to name compute (docker run --gpus all)"
-  if (inContainer) return 'this container was started without GPUs: docker run --gpus all, with the NVIDIA Container Toolkit on the host'
+  if (inContainer)
+    return 'this container was started without GPUs: docker run --gpus all, with the NVIDIA driver and its Container Toolkit on the host'
   if (hasDevices) return "there is a GPU but not its driver's library: install libcuda.so.1, or put its folder on LD_LIBRARY_PATH"
   return 'install the NVIDIA driver; in a container: docker run --gpus all'
+}
+
+function orWithoutGpu(need: unknown): string {
+  return need === 'building' ? `; or build with TensorRT-RTX, which needs no GPU for it: ${rtx}` : ''
+}
+
+function planRemedy(plan: unknown): string {
+  return `install ${String(plan)}, or build the plan for the TensorRT that is to run it; ${elsewhere}`
 }
 
 function gpuRemedy(gpus: unknown): string {

@@ -1,3 +1,5 @@
+import { onAbort } from '../base/cancellation.js'
+import { keepAsItIs } from '../base/stacks.js'
 import { fromNative, loadAddon, native } from '../backend/native.js'
 import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
 
@@ -47,12 +49,12 @@ export function buildInProcess(
       try {
         onProgress({ phase, parent, step, steps })
       } catch (error) {
+        keepAsItIs(error)
         stop(error)
       }
     })
-  const onAbort = (): void => stop(signal?.reason)
   const build = start(request, report)
-  signal?.addEventListener('abort', onAbort, { once: true })
+  const forget = onAbort(signal, () => stop(signal?.reason))
   const built = native(() => build.promise)
   const ended = built.then(
     () => {},
@@ -60,7 +62,7 @@ export function buildInProcess(
   )
   const result = Promise.race([built, stopped]).finally(() => {
     over = true
-    signal?.removeEventListener('abort', onAbort)
+    forget()
   })
   return { result, ended }
 }

@@ -1,4 +1,6 @@
 import { availableParallelism } from 'node:os'
+import { onAbort } from '../base/cancellation.js'
+import { keepAsItIs } from '../base/stacks.js'
 import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
 import { BuildingProcess } from './building-process.js'
 import type { ProgressListener, RunningBuild } from './in-process.js'
@@ -44,25 +46,25 @@ export class IsolatedBuilds {
   /** Builds in another process; an abort, or a listener that throws, rejects at once and kills it. */
   build(request: NativeBuildRequest, onProgress: ProgressListener | undefined, signal: AbortSignal | undefined): RunningBuild {
     const cut = new AbortController()
-    const onAbort = (): void => cut.abort(signal?.reason)
-    signal?.addEventListener('abort', onAbort, { once: true })
+    const forget = onAbort(signal, () => cut.abort(signal?.reason))
     const report: ProgressListener = (progress) => {
       try {
         if (!cut.signal.aborted) onProgress?.(progress)
       } catch (error) {
+        keepAsItIs(error)
         cut.abort(error)
       }
     }
     const stopped = new Promise<never>((_, reject) => {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the user's own reason, whatever it is
-      cut.signal.addEventListener('abort', () => reject(cut.signal.reason), { once: true })
+      onAbort(cut.signal, () => reject(cut.signal.reason))
     })
     const built = this.#inPlace(request, report, cut.signal)
     const ended = built.then(
       () => {},
       () => {},
     )
-    const result = Promise.race([built, stopped]).finally(() => signal?.removeEventListener('abort', onAbort))
+    const result = Promise.race([built, stopped]).finally(forget)
     return { result, ended }
   }
 
@@ -75,7 +77,7 @@ export class IsolatedBuilds {
   async #inPlace(request: NativeBuildRequest, onProgress: ProgressListener, cut: AbortSignal): Promise<NativeBuildResult> {
     const granted = await new Promise<boolean>((resolve) => {
       const takeBack = places.take(() => resolve(true))
-      cut.addEventListener('abort', () => takeBack() && resolve(false), { once: true })
+      onAbort(cut, () => takeBack() && resolve(false))
     })
     if (!granted) throw new Error('cut short while it waited')
     try {
@@ -87,8 +89,7 @@ export class IsolatedBuilds {
 
   async #run(request: NativeBuildRequest, onProgress: ProgressListener, cut: AbortSignal): Promise<NativeBuildResult> {
     const process = this.#takeIdle() ?? (await BuildingProcess.start())
-    const kill = (): void => void process.kill()
-    cut.addEventListener('abort', kill, { once: true })
+    const forget = onAbort(cut, () => void process.kill())
     try {
       if (cut.aborted) {
         await process.kill()
@@ -96,7 +97,7 @@ export class IsolatedBuilds {
       }
       return await process.run(request, onProgress)
     } finally {
-      cut.removeEventListener('abort', kill)
+      forget()
       await this.#release(process)
     }
   }

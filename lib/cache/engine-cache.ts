@@ -7,12 +7,13 @@ import { Builder, type BuildOptions } from '../builder.js'
 import type { BuildProgress } from '../building/in-process.js'
 import { type BuilderOptions, checkedBuilderOptions } from '../building/options.js'
 import { checkedProfiles, type Shapes } from '../building/shapes.js'
-import { within } from '../base/deadline.js'
+import { within } from '../base/cancellation.js'
 import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../backend/file-lock.js'
 import { checkedSource, type ModelSource } from '../base/source.js'
-import { checkedListener, checkedSignal } from '../base/checks.js'
-import { type Abortable, checkedAbort, plainCopy, readOptions } from '../base/options.js'
+import { checkedListener } from '../base/checks.js'
+import { awaited } from '../base/stacks.js'
+import { type Abortable, checkedAbort, plainCopy, readOptions, unaborted } from '../base/options.js'
 import type { Plan } from '../plan.js'
 import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './digest.js'
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
@@ -104,13 +105,12 @@ export class EngineCache implements AsyncDisposable {
     const begun = performance.now()
     const request = checkedRequest(model, options)
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The engine cache is closed')
-    request.signal?.throwIfAborted()
     const knowing = this.#track(know(request))
-    const known = await within({ signal: request.signal }, () => knowing)
+    const known = await awaited(within({ signal: request.signal }, () => knowing))
     const place = { folder: this.folder, maxBytes: this.maxBytes }
     const { result, ended } = shared.join(`${this.folder}\0${known.key}`, request, (signal, report) => obtain(place, known, signal, report))
     void this.#track(ended)
-    const { value, isFirst } = await result
+    const { value, isFirst } = await awaited(result)
     const hit = !(value.isBuilt && isFirst)
     const message: CacheMessage = {
       key: known.key,
@@ -131,7 +131,6 @@ export class EngineCache implements AsyncDisposable {
   /** Removes all entries but those that somebody is building or reading right now; an abort leaves the rest. @throws TensorRTError ERR_TRT_FILE */
   async clear(options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'EngineCache.clear')
-    signal?.throwIfAborted()
     await inFolder(this.folder, async () => {
       for (const entry of await listEntries(this.folder)) {
         signal?.throwIfAborted()
@@ -166,13 +165,14 @@ export class EngineCache implements AsyncDisposable {
 
 function checkedRequest(model: unknown, options: unknown): Request {
   const given = readOptions(options, ['builder', 'shapes', 'onProgress', 'signal'], 'EngineCache.plan')
+  const signal = unaborted(given.signal)
   const builder = plainCopy(given.builder ?? {}) as BuilderOptions
   return {
     source: checkedSource(model),
     builder,
     options: checkedBuilderOptions(builder),
     profiles: checkedProfiles(given.shapes),
-    signal: checkedSignal(given.signal),
+    signal,
     onProgress: checkedListener(given.onProgress, 'onProgress'),
   }
 }

@@ -1,3 +1,6 @@
+import { onAbort } from '../base/cancellation.js'
+import { keepAsItIs } from '../base/stacks.js'
+
 /** One who waits for shared work. */
 interface Waiter<P> {
   report(progress: P): void
@@ -36,21 +39,19 @@ export class SharedWork<T, P> {
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
         reject(reason)
       }
-      const onAbort = (): void => leave(signal?.reason)
       const waiter: Waiter<P> = {
         report: (progress) => {
           try {
             onProgress?.(progress)
           } catch (error) {
+            keepAsItIs(error)
             leave(error)
           }
         },
       }
       running.waiters.add(waiter)
-      signal?.addEventListener('abort', onAbort, { once: true })
-      running.promise
-        .then((value) => resolve({ value, isFirst: running.waiters.values().next().value === waiter }), reject)
-        .finally(() => signal?.removeEventListener('abort', onAbort))
+      const forget = onAbort(signal, () => leave(signal?.reason))
+      running.promise.then((value) => resolve({ value, isFirst: running.waiters.values().next().value === waiter }), reject).finally(forget)
     })
     const ended = result.then(
       () => {},

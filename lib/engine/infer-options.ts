@@ -1,5 +1,5 @@
 import type { RunOptions, UnsupportedTensor } from '../backend/backend.js'
-import { checkedTimeout } from '../base/deadline.js'
+import { checkedTimeout } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
 import { checkedSignal } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'

@@ -27,7 +27,8 @@ export class Opener {
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function openerOf(source: EngineSource, options: EngineOptions | undefined): Opener {
   const { signal, declaration, ...open } = checkedEngineOptions(options)
-  const checked = checkedEngineSource(source)
+  // where the signal is aborted already nothing is opened, and so nothing is copied
+  const checked = signal?.aborted ? '' : checkedEngineSource(source)
   return new Opener(signal, declaration, async (loading) => {
     const model = await openModel(checked, loading)
     loading.throwIfAborted()

@@ -8,7 +8,7 @@ import { reasonForCpu, refuseOnCpu, takenSince, withOnnxRemedy } from './choice.
 import { type OnnxSource, onnxSource } from '../base/source.js'
 import type { Model, PlanToOpen } from './source.js'
 import type { Plan } from '../plan.js'
-import { checkedOrigin, precisionsOf } from '../plan/origin.js'
+import { checkedOrigin, dimensionNamesOf, precisionsOf } from '../plan/origin.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
@@ -87,7 +87,8 @@ async function openOnCpu(model: Uint8Array | string, { notYetOnCpu }: OpenOption
 async function openPlan(plan: PlanToOpen, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
   const origin = checkedOrigin(plan)
   const { openTensorRT } = await import('../backend/tensorrt.js')
-  const opened = openTensorRT(plan.bytes, { ...options, origin, precisions: precisionsOf(plan.info) }, options.lanes)
+  const told = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info) }
+  const opened = openTensorRT(plan.bytes, { ...options, origin, told }, options.lanes)
   const backend = await opened.catch((error: unknown) => {
     throw withOnnxRemedy(error)
   })

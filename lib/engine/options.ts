@@ -111,9 +111,9 @@ type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 export function checkedEngineOptions(
   options: unknown,
 ): OpenOptions & { readonly signal: AbortSignal | undefined; readonly declaration: Declaration } {
-  const known = [...ownNames, ...laneNames] as const
-  const given = readOptions(options, known, 'Engine')
+  const given = readOptions(options, [...ownNames, ...laneNames], 'Engine')
   const { shapes, weights } = given
+  const signal = checkedSignal(given.signal)
   const backend = checkedChoice(given.backend === undefined ? 'auto' : given.backend, 'backend', backends)
   const { tensorrt, device } = checkedPlace(given)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
@@ -126,13 +126,13 @@ export function checkedEngineOptions(
     notYetOnCpu: notYetOnCpu(given),
     device,
     lanes,
-    signal: checkedSignal(given.signal),
+    signal,
     declaration: checkedDeclaration(given),
     cache: checkedCache(given.cache),
     ...checkedBuild(given),
     ...(tensorrt !== undefined && { tensorrt }),
     ...(shapes !== undefined && { shapes: shapes as NonNullable<EngineOptions['shapes']> }),
-    ...(weights !== undefined && { weights: onnxSource(weights, 'weights') }),
+    ...(weights !== undefined && !signal?.aborted && { weights: onnxSource(weights, 'weights') }),
   }
 }
 

@@ -64,6 +64,17 @@ export function precisionsOf(info: PlanInfo): readonly string[] {
   return Array.isArray(precision) ? precision.filter((name): name is string => typeof name === 'string' && name !== 'fp32') : []
 }
 
+/** The names of the dimensions of inputs and outputs, by the tensor's name; nothing where a sidecar does not know them. */
+export function dimensionNamesOf({ inputs, outputs }: PlanInfo): ReadonlyMap<string, readonly (string | undefined)[]> {
+  const tensors: readonly { readonly name?: unknown; readonly dimensionNames?: unknown }[] = [inputs, outputs].flatMap((list) =>
+    Array.isArray(list) ? (list as object[]) : [],
+  )
+  const named = tensors.flatMap(({ name, dimensionNames }) =>
+    typeof name === 'string' && Array.isArray(dimensionNames) ? [[name, dimensionNames as unknown[]] as const] : [],
+  )
+  return new Map(named.map(([name, list]) => [name, list.map((each) => (typeof each === 'string' && each !== '' ? each : undefined))]))
+}
+
 /** What it may run on beside GPUs of the same model; what is not known here is left to TensorRT. */
 function reachOf(hardwareCompatibility: unknown): NativePlanOrigin['reach'] {
   switch (hardwareCompatibility) {

@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { type Cut, within } from '../base/cancellation.js'
 import { checkedChoice, checkedNumber, checkedText } from '../base/checks.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
-import { checkedAbort, readOptions } from '../base/options.js'
+import { readOptions, unaborted } from '../base/options.js'
 import { localPath } from '../base/source.js'
 import { expected } from '../errors.js'
 import { onFile, pointed } from '../base/files.js'
@@ -42,14 +43,24 @@ const formats: readonly ImageFormat[] = [...new Set(Object.values(formatOfExtens
  * installed; ERR_TRT_INVALID_ARGUMENT
  */
 export async function readImage(source: string | URL | Uint8Array, options?: ReadImageOptions): Promise<Image> {
+  const signal = unaborted(readOptions(options, ['signal'], 'readImage').signal)
   const from = checkedPicture(source)
-  const signal = checkedAbort(options, 'readImage')
-  signal?.throwIfAborted()
   const name = typeof from === 'string' ? from : `picture of ${from.length} bytes`
+  // sharp cannot be stopped: an aborted decoding ends unheard
+  return within({ signal }, (cut) => decode(from, name, cut))
+}
+
+async function decode(source: string | Uint8Array, name: string, cut: Cut | undefined): Promise<Image> {
   try {
-    return await unlessAborted(decode(from, name, signal), signal)
+    const sharp = await loadSharp(`read ${name}`)
+    cut?.throwIfHappened()
+    const bytes = typeof source === 'string' ? await onFile('read', source, () => readFile(source)) : source
+    cut?.throwIfHappened()
+    if (bytes.length === 0) throw new Error('it is empty')
+    if (isLfsPointer(bytes)) throw typeof source === 'string' ? pointed(source) : new Error(`it is ${lfsPointer}`)
+    // 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble.
+    return await toImage(sharp(bytes, { failOn: 'error' }).autoOrient())
   } catch (error) {
-    signal?.throwIfAborted()
     throw imageFailure(error, `read ${name}`)
   }
 }
@@ -58,30 +69,6 @@ function checkedPicture(source: unknown): string | Uint8Array {
   if ((typeof source === 'string' && source !== '') || source instanceof URL) return localPath(source, 'source')
   if (source instanceof Uint8Array) return source
   throw expected('a path, a file: URL or a Uint8Array', 'source', source)
-}
-
-async function decode(source: string | Uint8Array, name: string, signal: AbortSignal | undefined): Promise<Image> {
-  const sharp = await loadSharp(`read ${name}`)
-  const bytes = typeof source === 'string' ? await onFile('read', source, () => readFile(source, { signal })) : source
-  if (bytes.length === 0) throw new Error('it is empty')
-  if (isLfsPointer(bytes)) throw typeof source === 'string' ? pointed(source) : new Error(`it is ${lfsPointer}`)
-  // 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble.
-  return toImage(sharp(bytes, { failOn: 'error' }).autoOrient())
-}
-
-/** sharp cannot be stopped: an aborted decoding ends unheard. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work
-  let onAbort = (): void => undefined
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason as Error)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
 }
 
 /** The bytes of a picture file. @throws TensorRTError ERR_TRT_IMAGE when sharp fails or is not installed */
@@ -104,7 +91,7 @@ export async function encodeImage(image: Image, format: ImageFormat, options?: E
  */
 export async function writeImage(image: Image, path: string, options?: EncodeOptions): Promise<void> {
   const target = localPath(checkedText(path, 'path', 'a path'), 'path')
-  const format = formatOfExtension[extname(path).toLowerCase()]
+  const format = formatOfExtension[extname(target).toLowerCase()]
   if (format === undefined) throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, 'path', path)
   const bytes = await encodeImage(image, format, options)
   await onFile('write', target, () => writeFile(target, bytes))

@@ -36,7 +36,10 @@ std::size_t byteSize(const tensorrt::Weights& weights, const tensorrt::Library& 
 }
 
 TensorFacts factsOf(const tensorrt::Tensor& tensor) {
-  return {tensor.name(), typeName(tensor.library(), tensor.type()), tensor.dimensions().vector()};
+  TensorFacts facts{tensor.name(), typeName(tensor.library(), tensor.type()), tensor.dimensions().vector(), {}};
+  for (std::size_t i = 0; i < facts.shape.size(); ++i)
+    facts.dimensionNames.push_back(tensor.dimensionName(static_cast<int32_t>(i)));
+  return facts;
 }
 
 }  // namespace

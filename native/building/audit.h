@@ -13,6 +13,7 @@ struct TensorFacts {
   std::string name;
   std::string dtype;
   std::vector<int64_t> shape;
+  std::vector<std::string> dimensionNames;  // one for each dimension; empty where it has none
 };
 
 struct NetworkAudit {

@@ -23,6 +23,13 @@ void checkInside(const fs::path& target, const fs::path& root, const std::string
     refuse(file, "which is outside of the model's folder " + root.string());
 }
 
+bool isLfsPointer(const fs::path& file) {
+  std::error_code ignored;
+  char head[kLfsStart.size()] = {};
+  if (fs::is_regular_file(file, ignored)) std::ifstream(file, std::ios::binary).read(head, sizeof head);
+  return std::string_view(head, sizeof head) == kLfsStart;
+}
+
 }  // namespace
 
 void checkExternalName(const std::string& file, const std::string& modelPath) {
@@ -41,9 +48,7 @@ void checkExternalFile(const std::string& file, const std::string& modelPath) {
   const fs::path folder = fs::path(modelPath).parent_path();
   const fs::path target = fs::weakly_canonical(folder / file, ignored);
   checkInside(target, fs::weakly_canonical(folder, ignored), file);
-  char head[kLfsStart.size()] = {};
-  if (fs::is_regular_file(target, ignored)) std::ifstream(target, std::ios::binary).read(head, sizeof head);
-  if (std::string_view(head, sizeof head) == kLfsStart)
+  if (isLfsPointer(target))
     throw Error("ERR_TRT_FILE", "The ONNX model keeps weights in " + target.string() + ", which is " + kLfsPointer,
                 {{"path", target.string()}});
 }

@@ -14,6 +14,12 @@ Napi::Object countsValue(Napi::Env env, const building::NetworkAudit::Counts& co
   return value;
 }
 
+Napi::Array namesValue(Napi::Env env, const std::vector<std::string>& names) {
+  const Napi::Array array = Napi::Array::New(env, names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) array.Set(static_cast<uint32_t>(i), names[i]);
+  return array;
+}
+
 Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>& tensors) {
   const Napi::Array array = Napi::Array::New(env);
   for (const building::TensorFacts& tensor : tensors) {
@@ -21,6 +27,7 @@ Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>
     value.Set("name", tensor.name);
     value.Set("dtype", tensor.dtype);
     value.Set("shape", shapeValue(env, tensor.shape));
+    value.Set("dimensionNames", namesValue(env, tensor.dimensionNames));
     array.Set(array.Length(), value);
   }
   return array;

@@ -75,7 +75,8 @@ const Library& chooseForPlan(const std::string& explicitPath, const void* bytes,
     throw Error("ERR_TRT_PLAN", origin.text(plan) + ", but this machine has only " + others,
                 {{"plan", plan.name()}, {"found", others}});
   }
-  throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons, explicitPath);
+  throwNoneFound("The plan needs " + plan.name() + ", and no TensorRT was found", reasons, explicitPath,
+                 {{"plan", plan.name()}});
 }
 
 }  // namespace nt::tensorrt

@@ -31,6 +31,9 @@ class LayerDetails : public Reference {
 }  // namespace
 
 std::string Tensor::name() const { return orEmpty(call<Method::VTensor_getName>()); }
+std::string Tensor::dimensionName(int32_t dimension) const {
+  return orEmpty(call<Method::VTensor_getDimensionName>(dimension));
+}
 
 std::vector<Weights> Layer::weights() const {
   const LayerDetails details(*this);

@@ -57,6 +57,8 @@ class Tensor : public Reference {
   std::string name() const;
   Dims dimensions() const { return call<Method::VTensor_getDimensions>(); }
   int32_t type() const { return call<Method::VTensor_getType>(); }
+  // Empty where the model names none.
+  std::string dimensionName(int32_t dimension) const;
   bool isShapeTensor() const { return call<Method::VTensor_isShapeTensor>(); }
   void setType(int32_t type) { call<Method::VTensor_setType>(type); }
   // one bit for each TensorFormat

@@ -103,18 +103,22 @@ t.test('a build can be aborted, and a listener that throws ends it', { skip: ski
   const model = await detector.source()
   await t.rejects(new Builder().build(model, { shapes, signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
   const abort = new AbortController()
-  let at = 0
-  const aborted = new Builder().build(model, {
+  const builder = new Builder()
+  const order: string[] = []
+  let ended: Promise<unknown> = Promise.resolve()
+  const aborted = builder.build(model, {
     shapes,
     signal: abort.signal,
     onProgress: () => {
-      if (at > 0) return
-      at = performance.now()
+      if (abort.signal.aborted) return
       abort.abort(new Error('enough'))
+      ended = builder.close().then(() => order.push('TensorRT ended'))
     },
   })
   await t.rejects(aborted, { message: 'enough' })
-  t.ok(performance.now() - at < 50, 'rejected at once, not at the next step of TensorRT')
+  order.push('rejected')
+  await ended
+  t.same(order, ['rejected', 'TensorRT ended'], 'at once, not at the next step of TensorRT')
   const failing = new Builder().build(model, {
     shapes,
     onProgress: () => {
@@ -189,4 +193,8 @@ t.test('a plan without a GPU is refused before TensorRT sees it', { skip: skipWi
   const plan = await new Builder().build(oneNode('Relu'))
   t.match(await failureOf(() => Engine.load(plan.bytes)), { code: 'ERR_TRT_NO_DRIVER', message: /No CUDA driver/ })
   t.match(await failureOf(() => Engine.load(plan.bytes, { backend: 'cpu' })), { code: 'ERR_TRT_INVALID_ARGUMENT' }, 'and never falls back')
+  let steps = 0
+  const given = { backend: 'tensorrt', cache: false, onProgress: () => steps++ } as const
+  t.match(await failureOf(() => Engine.load(oneNode('Relu'), given)), { code: 'ERR_TRT_NO_DRIVER' })
+  t.equal(steps, 0, 'nor is anything built that could not run, though TensorRT-RTX could build it')
 })

@@ -9,7 +9,7 @@ import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { buildingProcesses, contents, isAlive, until } from './processes.js'
 
-const { fakes, families } = await useFakes()
+const { fakes, families, trt10 } = await useFakes()
 const folder = mkdtempSync(join(tmpdir(), 'trt-isolation-'))
 process.env['TMPDIR'] = folder
 t.teardown(() => rmSync(folder, { recursive: true }))
@@ -129,12 +129,12 @@ t.test('8 crashes at once, among builds that work; no more processes than there 
   clean(t)
 })
 
-t.test('an abort rejects within 50 ms, and the process is gone within 200 ms', async (t) => {
+t.test('an abort rejects at once, and the process is gone, whatever it does', async (t) => {
   await using builder = isolated(first)
   const rows: [what: string, wishes: string, afterMs: number, fresh: boolean][] = [
-    ['while the process starts', ';stepMs=50', 0, true],
-    ['while the process loads', ';stepMs=50', 25, true],
-    ['in a step of a second', ';stepMs=1000', 150, false],
+    ['while the process starts', ';stepMs=600000', 0, true],
+    ['while the process loads', ';stepMs=600000', 25, true],
+    ['in a step of ten minutes', ';stepMs=600000', 150, false],
     ['in an endless loop', ';die=build:loop', 150, false],
     ['in an endless loop of the parser', ';die=parse:loop', 150, true],
   ]
@@ -142,14 +142,11 @@ t.test('an abort rejects within 50 ms, and the process is gone within 200 ms', a
     if (!fresh) await builder.build(model())
     const abort = new AbortController()
     const build = t.rejects(builder.build(model(wishes), { signal: abort.signal }), { message: what }, what)
-    const loop = await new Promise<number>((resolve) => setTimeout(() => resolve(performance.now()), afterMs))
+    await new Promise((resolve) => setTimeout(resolve, afterMs))
     const before = buildingProcesses()
     abort.abort(new Error(what))
     await build
-    const rejected = performance.now() - loop
-    t.ok(rejected < 50, `${what}: rejected after ${rejected.toFixed(1)} ms`)
-    const gone = rejected + (await until(() => !before.some(isAlive)))
-    t.ok(gone < 200, `${what}: ${before.length} process gone after ${gone.toFixed(1)} ms`)
+    await until(() => !before.some(isAlive))
     t.ok((await builder.build(model())).bytes.length > 0, `${what}: the next build has a process of its own`)
     t.notOk(buildingProcesses().some((pid) => before.includes(pid)))
   }
@@ -171,14 +168,14 @@ t.test('an abort in the queue takes only that build out of it', async (t) => {
 t.test('a listener that throws ends the build and its process', async (t) => {
   await using builder = isolated(first)
   let calls = 0
-  const build = builder.build(model(';stepMs=20'), {
+  const build = builder.build(model(';stepMs=20;steps=100000'), {
     onProgress: () => {
       calls++
       throw new Error('from the listener')
     },
   })
   await t.rejects(build, { message: 'from the listener' })
-  t.ok((await until(() => buildingProcesses().length === 0)) < 200)
+  await until(() => buildingProcesses().length === 0)
   t.equal(calls, 1)
 })
 
@@ -196,19 +193,19 @@ t.test('close() waits for what is under way, and ends what is idle', async (t) =
   t.match(await failureOf(() => builder.build(model())), { code: 'ERR_TRT_CLOSED' })
 })
 
-t.test('in this process, an abort rejects within 50 ms, and close() waits for the end of the step', async (t) => {
+t.test('in this process, an abort rejects at once, and close() waits for the end of the step, not of the build', async (t) => {
   const builder = new Builder(first)
+  const stats = (): ReturnType<typeof trt10.runtime.stats> => trt10.runtime.stats()
   const abort = new AbortController()
-  const build = t.rejects(builder.build(model(';stepMs=300'), { signal: abort.signal, onProgress: () => {} }), { message: 'enough' })
-  await new Promise((resolve) => setTimeout(resolve, 100))
-  const at = performance.now()
+  const before = stats().builds.length
+  // the whole of it would take a day
+  const build = builder.build(model(';stepMs=1000;steps=100000'), { signal: abort.signal, onProgress: () => {} })
+  await until(() => stats().builds.length > before)
   abort.abort(new Error('enough'))
-  await build
-  const rejected = performance.now() - at
-  t.ok(rejected < 50, `rejected after ${rejected.toFixed(1)} ms`)
+  await t.rejects(build, { message: 'enough' })
+  t.equal(stats().live.builders, 1, 'TensorRT is still at its step')
   await builder.close()
-  const closed = performance.now() - at
-  t.ok(closed > 100 && closed < 600, `closed after ${closed.toFixed(0)} ms: at the end of the step of 300 ms, not of the build`)
+  t.equal(stats().live.builders, 0)
 })
 
 t.test('who listens while a build is under way hears it too; a process lives in its own group and dies first', async (t) => {

@@ -65,6 +65,14 @@ t.test('weights are looked for in the folder of the model only', { skip: skipWit
       shown,
     )
   }
+  const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 16\n`
+  const lfs = { code: 'ERR_TRT_FILE', message: /is a Git LFS pointer.*git lfs pull/ }
+  writeFileSync(join(folder, 'pointer.bin'), pointer)
+  writeFileSync(path, external('pointer.bin'))
+  t.match(await failureOf(() => builder.build(path)), { ...lfs, details: { path: join(folder, 'pointer.bin') } })
+  writeFileSync(path, pointer)
+  t.match(await failureOf(() => builder.build(path)), { ...lfs, details: { path } })
+  t.match(await failureOf(() => builder.audit(Buffer.from(pointer))), lfs, 'its bytes too')
   t.match(
     await failureOf(() => builder.build(external('weights.bin'))),
     { code: 'ERR_TRT_ONNX_PARSE', message: /"weights\.bin", and was given as bytes.*give the path/, details: { location: 'weights.bin' } },

@@ -46,8 +46,8 @@ export function startBuilding(
   return spawn(process.execPath, ['--input-type=module', '-e', program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 
-/** Kills it when it has built `count`, and somewhere on its way to the next one. */
-export function killOnTheWay(child: ChildProcess, count: number): Promise<void> {
+/** Kills it when it has built `count`, and as far on its way to the next one as `part` says, from 0 to 1. */
+export function killOnTheWay(child: ChildProcess, count: number, part: number): Promise<void> {
   return new Promise((resolve, reject) => {
     let built = 0
     let last = performance.now()
@@ -55,7 +55,7 @@ export function killOnTheWay(child: ChildProcess, count: number): Promise<void> 
     child.stdout?.on('data', (data) => {
       const now = performance.now()
       built += String(data).split('built').length - 1
-      if (built >= count) setTimeout(() => child.kill('SIGKILL'), Math.random() * (now - last))
+      if (built >= count) setTimeout(() => child.kill('SIGKILL'), part * (now - last))
       last = now
     })
   })

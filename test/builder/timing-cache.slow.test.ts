@@ -41,14 +41,9 @@ for (const { name, fullName, path, control, ...family } of families) {
 
     await test('the second build measures nothing', async (t) => {
       const cache = await file(t)
-      control.set({ timingMs: 20 })
-      const begun = performance.now()
       const { info: first } = await builder(cache).build(chain(4))
-      const between = performance.now()
       const { info: second } = await builder(cache).build(chain(4))
-      const [measuring, looking] = [between - begun, performance.now() - between]
       t.same(control.stats().timing, { hits: chainLayers, misses: chainLayers })
-      t.ok(measuring > 3 * looking, `${measuring.toFixed(0)} ms, then ${looking.toFixed(0)} ms`)
       t.ok(control.stats().live.hostMemories <= 2, 'but the plans, no memory of TensorRT stays')
       const size = (await readFile(cache)).length
       t.same(first.timingCache, { bytesBefore: 0, bytesAfter: size })
@@ -97,7 +92,7 @@ for (const { name, fullName, path, control, ...family } of families) {
       const sizes = new Set<number>()
       for (let round = 0; round < rounds; round++) {
         const child = startBuilding(cache, path, { from: round * 50 + 1, to: round * 50 + 51, times: 1 })
-        await killOnTheWay(child, 2 + (round % 3))
+        await killOnTheWay(child, 2 + (round % 3), (round * 0.618) % 1)
         const now = existsSync(cache) ? await layersIn(cache) : []
         const lost = known.filter((layer) => !now.includes(layer))
         if (lost.length > 0 || now.length % chainLayers !== 0) t.fail(`round ${round}: ${now.length} entries, ${lost.length} lost`)
@@ -171,8 +166,10 @@ for (const { name, fullName, path, control, ...family } of families) {
     await test('the file is locked while it is read and merged, and only then', async (t) => {
       const cache = await file(t)
       let letGo: () => void = () => {}
-      const held = withFileLock(cache, {}, () => new Promise<void>((resolve) => (letGo = resolve)))
-      await sleep(50)
+      let held: Promise<void> = Promise.resolve()
+      await new Promise<void>((taken) => {
+        held = withFileLock(cache, {}, () => new Promise((resolve) => ((letGo = resolve), taken())))
+      })
       let settled = false
       const waiting = builder(cache)
         .build(chain(4))
@@ -182,20 +179,25 @@ for (const { name, fullName, path, control, ...family } of families) {
       await sleep(100)
       t.notOk(settled, 'it waits for the lock')
       t.same(control.stats().builds, [], 'before it builds anything')
-      const at = performance.now()
       abort.abort(new Error('enough'))
-      await t.rejects(aborted, { message: 'enough' })
-      t.ok(performance.now() - at < 50, 'unless it is told to stop')
+      await t.rejects(aborted, { message: 'enough' }, 'unless it is told to stop')
       letGo()
       await held
       await waiting
       t.equal((await layersIn(cache)).length, chainLayers, 'only one of them was built')
-      control.set({ buildStepMs: 10 })
-      let during: Promise<number> | undefined
-      const hold = (): Promise<number> => sleep(500).then(() => performance.now())
-      await builder(cache).build(chain(4), { onProgress: () => void (during ??= withFileLock(cache, { timeoutMs: 400 }, hold)) })
-      const built = performance.now()
-      t.ok(built >= ((await during) ?? Infinity), 'during the build another had it, and was waited for')
+      control.set({ buildStepMs: 100 })
+      let during: Promise<unknown> | undefined
+      const order: string[] = []
+      const hold = async (): Promise<void> => {
+        order.push('taken')
+        // as long as the build takes, and longer
+        await sleep(1500)
+        order.push('let go')
+      }
+      await builder(cache).build(chain(4), { onProgress: () => void (during ??= withFileLock(cache, {}, hold)) })
+      order.push('built')
+      await during
+      t.same(order, ['taken', 'let go', 'built'], 'during the build another had it, and was waited for')
     })
 
     await test('files that cannot be', async (t) => {
@@ -285,9 +287,12 @@ const skipPython = spawnSync('python3', ['-c', 'import fcntl']).status === 0 ? f
 t.test('who locks as trtexec does is waited for', { skip: skipPython }, async (t) => {
   const { startPython } = await import('../file-lock/rig.js')
   const cache = await scratchFile(t, 'timing.cache')
-  const python = startPython('fcntl.lockf(fd, fcntl.LOCK_EX)\nprint("held", flush=True)\ntime.sleep(0.5)', cache)
+  const python = startPython('fcntl.lockf(fd, fcntl.LOCK_EX)\nprint("held", flush=True)\nsys.stdin.readline()', cache)
   await said(python)
-  const begun = performance.now()
-  await new Builder({ tensorrt: fakes.trt10, timingCache: cache }).build(chain(4))
-  t.ok(performance.now() - begun > 300)
+  let settled = false
+  const build = new Builder({ tensorrt: fakes.trt10, timingCache: cache }).build(chain(4)).finally(() => (settled = true))
+  await sleep(200)
+  t.notOk(settled)
+  python.stdin?.write('unlock\n')
+  t.ok((await build).bytes.length > 0)
 })

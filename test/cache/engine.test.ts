@@ -77,16 +77,15 @@ for (const { name, path, control } of families) {
 
     await t.test('an aborted load leaves nothing behind, and closing waits for it', async (t) => {
       const folder = await temporaryFolder(t)
-      control.set({ buildStepMs: 100 })
+      control.set({ buildStepMs: 500 })
       for (const cache of [folder, false] as const) {
         const abort = new AbortController()
         const before = builds()
         const engine = new Engine(addModel(7), { tensorrt: path, cache, signal: abort.signal })
         while (builds() === before) await new Promise((resolve) => setTimeout(resolve, 2))
-        const at = performance.now()
         abort.abort(new Error('enough'))
         await t.rejects(engine.ready, { message: 'enough' })
-        t.ok(performance.now() - at < 50)
+        t.equal(control.stats().live.builders, 1, 'while TensorRT is still at its step')
         await engine.close()
         t.equal(control.stats().live.builders, 0)
       }

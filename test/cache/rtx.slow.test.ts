@@ -56,6 +56,13 @@ t.test('weights in other files', { skip: skipWithoutRtx }, async (t) => {
     t.equal((await cache.plan(at('snapshot', 'model.onnx'))).hit, true)
   })
 
+  await t.test('not fetched by Git LFS', async (t) => {
+    await rename(at('weights.bin'), at('kept.bin'))
+    await writeFile(at('weights.bin'), 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 16\n')
+    t.match(await failureOf(() => cache.plan(at('model.onnx'))), { code: 'ERR_TRT_FILE', message: /weights\.bin: it is a Git LFS pointer/ })
+    await rename(at('kept.bin'), at('weights.bin'))
+  })
+
   await t.test('missing', async (t) => {
     await rename(at('weights.bin'), at('gone.bin'))
     t.match(await failureOf(() => cache.plan(at('model.onnx'))), { code: 'ERR_TRT_FILE', message: /Cannot read .*weights\.bin/ })

@@ -18,7 +18,7 @@ async function slowly(milliseconds: number, body: () => Promise<void>): Promise<
   try {
     await body()
   } finally {
-    runtime.set({ buildStepMs: 0 })
+    runtime.set({ buildStepMs: 0, buildSteps: 3 })
   }
 }
 
@@ -27,15 +27,12 @@ async function untilBuilding(before: number): Promise<void> {
   while (builds() === before) await sleep(2)
 }
 
-/** The reason of a rejection, and how long it took. */
-async function rejection(promise: Promise<unknown>): Promise<{ reason: unknown; ms: number }> {
-  const begun = performance.now()
-  const reason = await promise.then(
+/** The reason of a rejection. */
+const rejection = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
     () => 'no rejection',
     (error: unknown) => error,
   )
-  return { reason, ms: performance.now() - begun }
-}
 
 t.test('callers of one thread', async (t) => {
   const folder = await temporaryFolder(t)
@@ -99,7 +96,7 @@ t.test('eight threads', async (t) => {
 t.test('who gives up leaves the build to the others', async (t) => {
   await using cache = new EngineCache({ folder: await temporaryFolder(t) })
   const before = builds()
-  await slowly(30, async () => {
+  await slowly(200, async () => {
     const abort = new AbortController()
     const first = rejection(ask(cache, { signal: abort.signal }))
     await untilBuilding(before)
@@ -111,11 +108,10 @@ t.test('who gives up leaves the build to the others', async (t) => {
         },
       }),
     )
-    t.match((await third).reason, { message: 'from the listener' })
-    const at = performance.now()
+    t.match(await third, { message: 'from the listener' })
     abort.abort(new Error('enough'))
-    t.match((await first).reason, { message: 'enough' })
-    t.ok(performance.now() - at < 50, `${performance.now() - at} ms`)
+    t.match(await first, { message: 'enough' })
+    t.equal(runtime.stats().live.builders, 1, 'while TensorRT builds on')
     t.equal((await second).hit, false, 'it is the one that the plan was built for')
   })
   t.equal(builds(), before + 1)
@@ -126,21 +122,20 @@ t.test('when the last gives up, the build ends', async (t) => {
   const folder = await temporaryFolder(t)
   const cache = new EngineCache({ folder })
   const before = builds()
-  await slowly(200, async () => {
+  await slowly(1000, async () => {
+    runtime.set({ buildSteps: 100_000 }) // the whole of it would take a day
     const aborts = [new AbortController(), new AbortController()]
     const asked = aborts.map(({ signal }) => rejection(ask(cache, { signal })))
     await untilBuilding(before)
     aborts[0]?.abort(new Error('first'))
     aborts[1]?.abort(new Error('last'))
     t.same(
-      (await Promise.all(asked)).map(({ reason }) => (reason as Error).message),
+      (await Promise.all(asked)).map((reason) => (reason as Error).message),
       ['first', 'last'],
     )
     t.equal(runtime.stats().live.builders, 1, 'TensorRT is still at its step')
-    const begun = performance.now()
     await cache.close()
-    t.equal(runtime.stats().live.builders, 0, 'close() waits for that')
-    t.ok(performance.now() - begun < 1000, 'and not for all nine')
+    t.equal(runtime.stats().live.builders, 0, 'close() waits for that, and not for all of them')
   })
   await using again = new EngineCache({ folder })
   t.same(await again.entries(), [])
@@ -154,7 +149,7 @@ t.test('when the last gives up, the build ends', async (t) => {
       runtime.set({ buildStepMs: 0 })
       const { hit } = await ask(again)
       t.equal(hit, false)
-      t.match((await gone).reason, { name: 'AbortError' })
+      t.match(await gone, { name: 'AbortError' })
     })
     t.equal(builds(), before + 3)
   })
@@ -163,8 +158,7 @@ t.test('when the last gives up, the build ends', async (t) => {
 t.test('a signal that is aborted already', async (t) => {
   await using cache = new EngineCache({ folder: await temporaryFolder(t) })
   const before = builds()
-  const { reason } = await rejection(ask(cache, { signal: AbortSignal.abort(new Error('before')) }))
-  t.match(reason, { message: 'before' })
+  t.match(await rejection(ask(cache, { signal: AbortSignal.abort(new Error('before')) })), { message: 'before' })
   t.equal(builds(), before)
 })
 
@@ -186,24 +180,28 @@ t.test('waiting for another process', async (t) => {
   const other = startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '40' })
   t.teardown(() => other.kill())
   t.equal(await other.next(), 'ready')
-  const delays: number[] = []
+  const late: number[] = []
   for (let i = 0; i < rounds; i++) {
     t.equal(await other.next(), 'building')
+    const begun = Date.now()
     const abort = new AbortController()
     const given = rejection(get(i, abort.signal))
     const waiting = get(i).then(({ hit }) => ({ hit, at: Date.now() }))
     await sleep(50)
-    const at = performance.now()
     abort.abort(new Error('enough'))
-    t.match((await given).reason, { message: 'enough' })
-    t.ok(performance.now() - at < 50, `gave up within ${performance.now() - at} ms`)
-    const ended = (await other.next()) as number
+    const ending = other.next() as Promise<number>
+    const first = await Promise.race([given, ending])
+    t.match(first, { message: 'enough' }, 'who gives up does so before the other has it')
+    const ended = await ending
     const { hit, at: got } = await waiting
     t.equal(hit, true)
-    delays.push(got - ended)
+    late.push((got - ended) / (ended - begun))
   }
   // the best of them, since a machine may be busy with something else
-  t.ok(Math.min(...delays) < 50, `it is there ${delays.join(', ')} ms after the other had it`)
+  t.ok(
+    Math.min(...late) < 0.5,
+    `it is there ${late.map((part) => part.toFixed(2)).join(', ')} times as long after the other had it as that took`,
+  )
   t.equal(builds(), before, 'nothing was built here')
 })
 

@@ -6,9 +6,11 @@ import { packageRoot } from '../../lib/base/package.js'
 import { capabilities, type Capabilities } from '../../lib/index.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
 
+const home = t.testdir({})
+
 /** The command in a process with no CUDA driver to be found, and with nothing else in the environment than `env`. */
 async function trt(args: string[], env: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
-  const bare = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', NODE_TENSORRT_LIBCUDA: '/nonexistent/libcuda.so.1' }
+  const bare = { PATH: process.env['PATH'] ?? '', HOME: home, NODE_TENSORRT_LIBCUDA: '/nonexistent/libcuda.so.1' }
   return promisify(execFile)(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], { env: { ...bare, ...env } })
 }
 

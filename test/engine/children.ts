@@ -8,8 +8,8 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Runs Node without tap's hooks, and without coverage, which would write its report while the child ends. */
-export function runNode(args: readonly string[], cwd = process.cwd(), timeout = 30_000, more: NodeJS.ProcessEnv = {}): Promise<Ended> {
+/** Runs Node without tap's hooks, and without coverage, which would write its report while the child ends. Who hangs is ended, with SIGTERM. */
+export function runNode(args: readonly string[], cwd = process.cwd(), timeout = 120_000, more: NodeJS.ProcessEnv = {}): Promise<Ended> {
   const env = { ...process.env, NODE_V8_COVERAGE: '', ...more }
   // tap's hooks put NODE_OPTIONS back into whatever is spawned
   const command = ['-u', 'NODE_OPTIONS', process.execPath, ...args]

@@ -38,6 +38,10 @@ t.test('import and require work with neither onnxruntime-node nor the addon', as
   const wanted = 'ERR_TRT_NO_ONNXRUNTIME The CPU backend needs onnxruntime-node. What to do: npm install onnxruntime-node\n'
   t.equal(await prints('import.mjs', esm + load + report), wanted)
   t.equal(await prints('require.cjs', cjs + load + report), wanted)
+  const auto = load.replace(", { backend: 'cpu' }", '')
+  const both =
+    /^ERR_TRT_NO_ONNXRUNTIME .*npm install onnxruntime-node \(on the CPU backend, which 'auto' took since .*The native addon .*cannot be loaded/
+  t.match(await prints('auto.mjs', `delete process.env.TENSORRT_PATH\n${esm}${auto}${report}`), both, 'and why it would be the CPU')
 })
 
 t.test('a linked package finds onnxruntime-node from where the program runs', async (t) => {

@@ -20,8 +20,7 @@ t.test('the event loop runs on while the detector runs', async (t) => {
   t.comment(
     `direct: blocked ${direct.longest.toFixed(1)} of ${direct.total.toFixed(1)} ms; Engine: ${ours.longest.toFixed(1)} of ${ours.total.toFixed(1)} ms`,
   )
-  t.ok(direct.longest > 0.8 * direct.total, 'onnxruntime-node itself blocks')
-  t.ok(ours.longest < 0.3 * direct.longest, 'the engine does not')
+  t.ok(ours.longest < 0.3 * ours.total, 'far less than it takes')
 })
 
 t.test('abort', async (t) => {
@@ -31,13 +30,12 @@ t.test('abort', async (t) => {
   await t.rejects(engine.infer(x, { signal: AbortSignal.abort(reason) }), reason, 'before')
   const controller = new AbortController()
   const running = Array.from({ length: 6 }, () => engine.infer(x, { signal: controller.signal }))
-  const behind = engine.infer(x)
-  const start = performance.now()
+  let free = false
+  const behind = engine.infer(x).then(() => (free = true))
   setTimeout(() => controller.abort(reason), 5)
   for (const call of running) t.equal(await call.catch((e: unknown) => e), reason, 'running and waiting')
-  const took = performance.now() - start
+  t.notOk(free, 'rejected before the worker was free')
   await behind
-  t.ok(took < performance.now() - start, 'rejected before the worker was free')
   await t.rejects(engine.infer(x, { signal: controller.signal }), reason, 'an old signal')
 })
 

@@ -75,7 +75,7 @@ const machines: readonly Machine[] = [
 /** Only what is named is found: no TensorRT in somebody's home. */
 const bare = {
   NODE_TENSORRT_LIBCUDA: fakes.cuda,
-  HOME: '/nonexistent',
+  HOME: join(folder, 'home'), // onnxruntime makes it, and keeps a file there
   VIRTUAL_ENV: '',
   CONDA_PREFIX: '',
   LD_LIBRARY_PATH: '',

@@ -26,14 +26,15 @@ const addon = typeof tables === 'string' ? undefined : tables
 const skip = trouble && process.env['FACTS_WITHOUT_ADDON'] ? trouble : false
 
 t.test('the facts agree with themselves', (t) => {
+  const problems: string[] = []
   for (const family of families) {
     for (const [name, rows] of Object.entries(vtables[family].interfaces)) {
       rows.forEach(([index], position) => {
-        if (index !== position) t.fail(`${family} ${name}: row ${position} has index ${index}`)
+        if (index !== position) problems.push(`${family} ${name}: row ${position} has index ${index}`)
       })
     }
   }
-  t.pass('every table is dense and in order')
+  t.same(problems, [], 'every table is dense and in order')
   t.end()
 })
 
@@ -41,6 +42,7 @@ t.test('every method of the addon stands in the facts, in every family that has 
   if (!addon) return void t.fail(trouble), t.end()
   const rows = addon.methodTable()
   t.ok(rows.length > 50, `${rows.length} rows`)
+  const problems: string[] = []
   for (const row of rows) {
     const label = `${row.interface}::${row.method}(${row.parameters})`
     for (const family of families) {
@@ -49,18 +51,18 @@ t.test('every method of the addon stands in the facts, in every family that has 
       const slot = row.slots[family]
       if (!fact && !slot) continue
       if (!fact || !slot) {
-        t.fail(`${label} in ${family}: the facts have ${fact ? fact.index : 'nothing'}, the addon has ${slot ? slot.index : 'nothing'}`)
+        problems.push(`${label} in ${family}: the facts have ${fact ? fact.index : 'nothing'}, the addon has ${slot ? slot.index : 'nothing'}`)
         continue
       }
-      if (slot.index !== fact.index) t.fail(`${label} in ${family}: index ${slot.index}, the facts say ${fact.index}`)
+      if (slot.index !== fact.index) problems.push(`${label} in ${family}: index ${slot.index}, the facts say ${fact.index}`)
       const first = minor(vtables[family].versions[0] ?? '0.0')
       // Since the family's first version may be written as 0.
       const since = (value: number) => (value <= first ? first : value)
-      if (since(slot.since) !== since(fact.since)) t.fail(`${label} in ${family}: since ${slot.since}, the facts say ${fact.since}`)
+      if (since(slot.since) !== since(fact.since)) problems.push(`${label} in ${family}: since ${slot.since}, the facts say ${fact.since}`)
     }
-    if (!families.some((family) => row.slots[family])) t.fail(`${label} is in no family`)
+    if (!families.some((family) => row.slots[family])) problems.push(`${label} is in no family`)
   }
-  t.pass(`${rows.length} methods compared`)
+  t.same(problems, [], `${rows.length} methods compared`)
   t.end()
 })
 
@@ -68,18 +70,19 @@ t.test('every enumeration value of the addon stands in the facts', { skip }, (t)
   if (!addon) return void t.fail(trouble), t.end()
   const rows = addon.enumTable()
   t.ok(rows.length > 10, `${rows.length} rows`)
+  const problems: string[] = []
   for (const row of rows) {
     for (const family of families) {
       const fact = (enums[family][row.enum] ?? enums[family][`nvonnxparser::${row.enum}`])?.[row.name]
       const value = row.values[family]
       if (!fact && !value) continue
       const label = `${row.enum}::${row.name} in ${family}`
-      if (!fact || !value) t.fail(`${label}: the facts have ${fact ? fact[0] : 'nothing'}, the addon has ${value ? value.number : 'nothing'}`)
-      else if (value.number !== fact[0]) t.fail(`${label}: ${value.number}, the facts say ${fact[0]}`)
-      else if (Math.max(value.since, minor(vtables[family].versions[0] ?? '0.0')) !== minor(fact[1])) t.fail(`${label}: since ${value.since}, the facts say ${minor(fact[1])}`)
+      if (!fact || !value) problems.push(`${label}: the facts have ${fact ? fact[0] : 'nothing'}, the addon has ${value ? value.number : 'nothing'}`)
+      else if (value.number !== fact[0]) problems.push(`${label}: ${value.number}, the facts say ${fact[0]}`)
+      else if (Math.max(value.since, minor(vtables[family].versions[0] ?? '0.0')) !== minor(fact[1])) problems.push(`${label}: since ${value.since}, the facts say ${minor(fact[1])}`)
     }
   }
-  t.pass(`${rows.length} values compared`)
+  t.same(problems, [], `${rows.length} values compared`)
   t.end()
 })
 
@@ -113,6 +116,7 @@ t.test('real headers', { skip: typeof headers === 'string' ? headers : false }, 
 async function compare(t: Tap, set: HeaderSet, returns: Returns['returns']): Promise<void> {
   const family = set.family as Family
   const version = await headerMinor(set)
+  const problems: string[] = []
   // The facts: all that the fakes declare, and their return types. One compilation serves them and the addon's rows.
   const rows: (Row & { index: number; kind?: string })[] = []
   for (const [name, methods] of Object.entries(returns)) {
@@ -135,15 +139,15 @@ async function compare(t: Tap, set: HeaderSet, returns: Returns['returns']): Pro
     { interface: 'VRuntime', method: 'deserializeCudaEngine', parameters: 'int32_t,bool' },
   ]
   const found = await indexesFromHeaders(set, [...rows, ...nonsense])
-  if (found.slice(rows.length).some(Boolean)) t.fail('a method that does not exist was found')
+  if (found.slice(rows.length).some(Boolean)) problems.push('a method that does not exist was found')
   rows.forEach((row, position) => {
     const real = found[position]
     const label = `${row.interface}::${row.method}(${row.parameters}) ${position < own ? 'of the fakes' : 'of the addon'}`
-    if (!real) t.fail(`${label}: not in the headers`)
-    else if (real.index !== row.index) t.fail(`${label}: ${row.index}, the headers say ${real.index}`)
-    else if (row.kind && real.kind !== row.kind) t.fail(`${label}: returns ${row.kind}, the headers say ${real.kind}`)
+    if (!real) problems.push(`${label}: not in the headers`)
+    else if (real.index !== row.index) problems.push(`${label}: ${row.index}, the headers say ${real.index}`)
+    else if (row.kind && real.kind !== row.kind) problems.push(`${label}: returns ${row.kind}, the headers say ${real.kind}`)
   })
-  t.pass(`${own} rows of the fakes and ${rows.length - own} of the addon against ${set.folder}`)
+  t.same(problems, [], `${own} rows of the fakes and ${rows.length - own} of the addon against ${set.folder}`)
 }
 
-type Tap = { fail(message: string): unknown; pass(message: string): unknown }
+type Tap = { same(found: unknown, wanted: unknown, message: string): unknown }

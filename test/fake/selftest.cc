@@ -106,29 +106,28 @@ static void testStreams() {
   const auto dtoh = [&](Handle stream) { return cu("cuMemcpyDtoHAsync_v2", to, device, std::size_t{64}, stream); };
 
   // Asynchronous, in order; pinned memory is read when the copy runs.
-  set("copyMs", "30");
+  set("copyMs", "100");
   std::memset(from, 1, 64);
-  auto began = Clock::now();
+  const auto began = Clock::now();
   CHECK(!cu("cuEventRecord", start, a) && !htod(a) && !cu("cuEventRecord", middle, a));
   CHECK(!cu("cuStreamWaitEvent", b, middle, 0u) && !dtoh(b) && !cu("cuEventRecord", end, b));
-  CHECK(milliseconds(began) < 25 && cu("cuStreamQuery", a) == 600 && cu("cuEventQuery", end) == 600);
+  CHECK(cu("cuStreamQuery", a) == 600 && cu("cuEventQuery", end) == 600);
   std::memset(from, 2, 64);
   CHECK(!cu("cuEventSynchronize", end));
-  CHECK(milliseconds(began) >= 59 && static_cast<char*>(to)[63] == 2);
+  CHECK(milliseconds(began) >= 199 && static_cast<char*>(to)[63] == 2);
   float elapsed = 0;
-  CHECK(!cu("cuEventElapsedTime", &elapsed, start, end) && elapsed > 59 && elapsed < 90);
+  CHECK(!cu("cuEventElapsedTime", &elapsed, start, end) && elapsed > 199 && elapsed <= milliseconds(began));
   // Two streams overlap.
-  began = Clock::now();
   CHECK(!htod(a) && !htod(b) && !cu("cuStreamSynchronize", a) && !cu("cuStreamSynchronize", b));
-  CHECK(milliseconds(began) < 55 && stat("peakConcurrent") == 2);
+  CHECK(stat("peakConcurrent") == 2);
   // On the virtual clock nothing sleeps and times are exact.
   set("clock", "virtual");
+  set("copyMs", "30");
   CHECK(!cu("cuCtxSynchronize"));
-  began = Clock::now();
   cu("cuEventRecord", start, a);
   for (int i = 0; i < 20; ++i) htod(a);
   cu("cuEventRecord", end, a);
-  CHECK(!cu("cuStreamSynchronize", a) && milliseconds(began) < 100);
+  CHECK(!cu("cuStreamSynchronize", a));
   CHECK(!cu("cuEventElapsedTime", &elapsed, start, end) && elapsed == 600);
   // On the manual clock it ends when it is told.
   set("clock", "manual");
@@ -243,15 +242,15 @@ static void testEngine(void* library) {
   // The inputs may be overwritten after their event.
   Handle consumed = 0;
   cu("cuEventCreate", &consumed, 2u);
-  set("computeMs", "30");
+  set("computeMs", "100");
   CHECK(c.setInputConsumedEvent(reinterpret_cast<cudaEvent_t>(consumed)));
   const double before = stat("enqueues");
   const auto began = Clock::now();
-  CHECK(c.enqueueV3(queue) && !cu("cuEventSynchronize", consumed) && milliseconds(began) < 25 &&
+  CHECK(c.enqueueV3(queue) && !cu("cuEventSynchronize", consumed) && cu("cuStreamQuery", stream) == 600 &&
         stat("enqueues") == before + 1);
   std::memset(reinterpret_cast<void*>(in), 0, 32);
   cu("cuMemcpyDtoHAsync_v2", static_cast<void*>(answer), out, sizeof answer, stream);
-  CHECK(answer[7] == 11 && milliseconds(began) >= 29);
+  CHECK(answer[7] == 11 && milliseconds(began) >= 99);
   CHECK(c.setInputConsumedEvent(nullptr));
   set("computeMs", "0");
   // A captured execution, replayed with the same addresses.

@@ -51,11 +51,15 @@ for (const family of families) {
     })
 
     await t.test('lanes do not wait for each other when an enqueue blocks', async (t) => {
-      await using engine = await load(family, rowsPlan(), { lanes: 4 })
-      await engine.warmup({ iterations: 1 })
-      const begun = performance.now()
-      await driven({ blockMs: 40 }, () => Promise.all(Array.from({ length: 8 }, (_, i) => engine.infer(rows(i)))))
-      t.ok(performance.now() - begun < 8 * 40 * 0.8, 'less than one after another takes')
+      const took = async (lanes: number): Promise<number> => {
+        await using engine = await load(family, rowsPlan(), { lanes })
+        await engine.warmup({ iterations: 1 })
+        const begun = performance.now()
+        await driven({ blockMs: 40 }, () => Promise.all(Array.from({ length: 8 }, (_, i) => engine.infer(rows(i)))))
+        return performance.now() - begun
+      }
+      const [one, four] = [await took(1), await took(4)]
+      t.ok(four < 0.8 * one, `less than one after another takes: ${four.toFixed(0)} of ${one.toFixed(0)} ms`)
     })
 
     await t.test('a queue that is full', async (t) => {
@@ -76,21 +80,20 @@ for (const family of families) {
 
     await t.test('abort and timeout, of what waits and of what runs', async (t) => {
       await using engine = await load(family, rowsPlan())
-      await driven({ blockMs: 100 }, async () => {
+      await driven({ blockMs: 1000 }, async () => {
         const controller = new AbortController()
         const running = engine.infer(rows(0), { signal: controller.signal })
         t.ok(await until(() => engine.stats.inFlight === 1))
         const queued = engine.infer(rows(2), { signal: controller.signal })
         const late = engine.infer(rows(3), { timeoutMs: 5 })
         const last = engine.infer(rows(4))
-        const begun = performance.now()
         const reason = new Error('mine')
         controller.abort(reason)
         t.equal(engine.stats.cancelled, 1, 'the queued one left at once')
         t.equal(await running.catch((error: unknown) => error), reason)
         t.equal(await queued.catch((error: unknown) => error), reason)
         t.match(await failureOf(() => late), { code: 'ERR_TRT_TIMEOUT', message: /5 ms/ })
-        t.ok(performance.now() - begun < 80, 'none of them waited for the device')
+        t.equal(engine.stats.inFlight, 1, 'none of them waited for the device')
         t.equal(engine.stats.cancelled, 2)
         t.same((await last).data, wanted(rows(4).data))
       })
@@ -109,6 +112,14 @@ for (const family of families) {
       t.same(Object.keys(engine.inferSync({ x }, { outputs: ['y4'] })), ['y4'])
       for (const outputs of [[], ['y5'], ['x'], 'y0', [0], ['__proto__']])
         t.equal((await failureOf(() => engine.infer({ x }, { outputs: outputs as string[] }))).code, 'ERR_TRT_INVALID_ARGUMENT')
+      const into = { y1: Tensor.zeros('float32', [4]) }
+      const message = /Expected one of the outputs that are wanted \(y0, y2\) for a name in into but received string "y1"/
+      for (const call of [
+        () => engine.infer({ x }, { outputs: ['y0', 'y2'], into }),
+        () => engine.inferSync({ x }, { outputs: ['y0', 'y2'], into }),
+      ])
+        t.match(await failureOf(call), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
+      t.same((await engine.infer({ x }, { outputs: ['y0', 'y1'], into }))['y1'], into.y1, 'and one that is wanted is written')
     })
 
     await t.test('into tensors that are given, ordinary and allocated', async (t) => {
@@ -286,7 +297,7 @@ for (const family of families) {
       }
       for await (const y of engine.stream(endless())) if (y.size === 3) break
       t.ok(ended, 'the source is told')
-      t.match(engine.stats, { waiting: 0, inFlight: 0 }, 'and nothing is left running')
+      t.ok(await until(() => engine.stats.waiting + engine.stats.inFlight === 0), 'and nothing is left running')
       await driven({ computeMs: 20 }, async () => {
         await t.rejects(run(endless(), { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
       })
@@ -340,19 +351,21 @@ for (const family of families) {
 
     await t.test('stats and memory are plausible', async (t) => {
       await using engine = await load(family, rowsPlan(1024))
+      const begun = performance.now()
       await driven({ computeMs: 4, copyMs: 1 }, async () => {
         await Promise.all(Array.from({ length: 10 }, (_, i) => engine.infer(rows(i, 2, 1024))))
       })
+      const elapsed = performance.now() - begun
       const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
       t.same(counts, { waiting: 0, inFlight: 0, completed: 10, failed: 0, cancelled: 0, batches: 10, bytesCopied: 10 * 8192 })
-      t.ok(computeMs.p50 >= 3 && computeMs.p50 < 100, `compute ${computeMs.p50} ms`)
-      t.ok(copyInMs.p50 >= 0.5 && copyInMs.p50 < 100, `copy in ${copyInMs.p50} ms`)
-      t.ok(copyOutMs.p50 >= 0.5 && copyOutMs.p50 < 100, `copy out ${copyOutMs.p50} ms`)
+      t.ok(computeMs.p50 >= 3 && computeMs.p50 < elapsed, `compute ${computeMs.p50} ms`)
+      t.ok(copyInMs.p50 >= 0.5 && copyInMs.p50 < elapsed, `copy in ${copyInMs.p50} ms`)
+      t.ok(copyOutMs.p50 >= 0.5 && copyOutMs.p50 < elapsed, `copy out ${copyOutMs.p50} ms`)
       t.ok(queueMs.p99 >= queueMs.p50 && queueMs.p99 > 3, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
       t.equal(queueMs.count, 10)
       const { device, pinned, pinnedKept } = engine.memory
       t.ok(device >= 2 * 8192 && device <= driver.stats().deviceBytes + 8192, `device ${device}`)
-      t.ok(pinned >= 0 && pinnedKept >= 8192, `pinned ${pinned}, kept ${pinnedKept}`)
+      t.ok(pinnedKept >= 8192 && pinned + pinnedKept <= driver.stats().pinnedBytes, `pinned ${pinned}, kept ${pinnedKept}`)
       await engine.close()
       t.throws(() => engine.stats, { code: 'ERR_TRT_CLOSED' })
       t.throws(() => engine.memory, { code: 'ERR_TRT_CLOSED' })

@@ -179,7 +179,6 @@ for (const family of families) {
       const right = wanted(x(2).data)
       const targets: [object, PropertyKey[]][] = [
         [Array.prototype, ['map', 'forEach', 'push', 'every', 'reduce', Symbol.iterator, '0', '1']],
-        [Map.prototype, ['get', 'set', 'delete']],
         [Promise.prototype, ['then', 'finally']],
         [Object.prototype, ['then', 'signal', 'into', 'outputs', 'get']],
         [Object.getPrototypeOf(Float32Array.prototype) as object, ['slice', 'subarray', 'set', 'byteLength']],
@@ -196,7 +195,7 @@ for (const family of families) {
                 const y = engine.inferSync(x(2))
                 return Array.from({ length: 3 }, (_, i) => y.data[i] === right[i])
               })
-              t.ok(sync instanceof Error || Array.isArray(sync), String(name))
+              t.ok(sync instanceof Error || (Array.isArray(sync) && sync.every(Boolean)), `an error, or the right result: ${String(name)}`)
             }
           }
           const y = await engine.infer(x(2))
@@ -385,7 +384,7 @@ await t.test('prototypes that are tampered with when results arrive', async (t) 
     let inside = false
     const again = () => { if (inside) return; inside = true; try { e.inferSync(x) } catch {} finally { inside = false } }
     const y = e.allocate('y', [1, 3])
-    for (const [target, names] of [[Array.prototype, ['map', 'every', 'push', Symbol.iterator]], [Map.prototype, ['get', 'delete']], [Object.prototype, ['then']]])
+    for (const [target, names] of [[Array.prototype, ['map', 'every', 'push', Symbol.iterator]], [Object.prototype, ['then']]])
       for (const name of names)
         for (const value of [{ value: bad, writable: true }, { get: bad, set: bad }, { get: again, set: again }]) {
           const settled = [call(e), e.infer(x, { into: { y } }), e.infer(x, { timeoutMs: 200 })].map((each) => each.catch(() => {}))
@@ -412,7 +411,7 @@ await t.test('results nobody waits for, engines nobody closes', async (t) => {
     const { setFlagsFromString } = await import('node:v8'); setFlagsFromString('--expose-gc')
     const gc = (await import('node:vm')).runInNewContext('gc')
     for (let i = 0; i < 20; i++) { const e = await load({ lanes: 2 }); call(e); if (i % 3) await call(e) }
-    for (let i = 0; i < 40 && trt10.runtime.stats().live.engines > 1; i++) { await soon(10); gc() }
+    for (let i = 0; i < 3000 && trt10.runtime.stats().live.engines > 1; i++) { await soon(10); gc() }
     console.log(trt10.runtime.stats().live.engines <= 1)
   `
   t.same(await runChild(program), { code: 0, signal: null, stdout: 'true\n', stderr: '' })

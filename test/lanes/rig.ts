@@ -54,8 +54,8 @@ export const planOf = (family: FakeFamily, spec: Spec): Uint8Array => fakePlan({
 export const load = (family: FakeFamily, spec: Spec, options: EngineOptions = {}): Promise<Engine> =>
   Engine.load(planOf(family, spec), { tensorrt: family.path, ...options })
 
-/** Waits until it holds, and says whether it did within the time. */
-export async function until(holds: () => boolean, milliseconds = 5000): Promise<boolean> {
+/** Waits until it holds, and says whether it came to. */
+export async function until(holds: () => boolean, milliseconds = 60_000): Promise<boolean> {
   const end = Date.now() + milliseconds
   while (!holds()) {
     if (Date.now() > end) return false

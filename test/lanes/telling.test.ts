@@ -72,6 +72,7 @@ for (const family of families) {
         if (messages.length % 3 === 0) t.same(engine.inferSync(rows(90, 3)).data, wanted(rows(90, 3).data))
       }
       subscribe('node-tensorrt:infer', note)
+      const begun = performance.now()
       await driven({ computeMs: 2 }, async () => {
         const results = await Promise.all(Array.from({ length: 20 }, (_, i) => engine.infer(rows(i))))
         results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
@@ -79,13 +80,14 @@ for (const family of families) {
         await failureOf(() => engine.infer(rows(0, 7)))
       })
       unsubscribe('node-tensorrt:infer', note)
+      const elapsed = performance.now() - begun
       await engine.infer(rows(0))
       t.equal(messages.length, 21)
       const good = messages.slice(0, 20)
       for (const { engine: name, queueMs, computeMs } of good) {
         t.equal(name, engine.description)
-        t.ok(queueMs >= 0 && queueMs < 10_000)
-        t.ok(computeMs < 0 || (computeMs >= 1.5 && computeMs < 1000), `${computeMs} ms`)
+        t.ok(queueMs >= 0 && queueMs < elapsed, `${queueMs} ms`)
+        t.ok(computeMs < 0 || (computeMs >= 1.5 && computeMs < elapsed), `${computeMs} ms`)
       }
       t.ok(good.some(({ computeMs }) => computeMs > 0))
       t.match(messages.at(-1)?.error, { code: 'ERR_TRT_EXECUTION' })

@@ -79,6 +79,7 @@ t.test('tensors in other files', async (t) => {
   await writeFile(join(root, 'data', 'weights.bin'), Buffer.from(Float32Array.of(1, 2, 3, 4).buffer))
   await writeFile(join(folder, 'secret.bin'), Buffer.alloc(8))
   await symlink(join(folder, 'secret.bin'), join(root, 'link.bin'))
+  await writeFile(join(root, 'pointer.bin'), 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 8\n')
   const load = async (entries: Record<string, string>) => {
     const model = externalModel(entries)
     await loadExternalData(model, root)
@@ -101,6 +102,7 @@ t.test('tensors in other files', async (t) => {
   t.match(await reason({}), failure('ERR_TRT_ONNX_PARSE', /no name/))
   t.match(await reason({ location: 'none.bin' }), failure('ERR_TRT_FILE', /none\.bin.*"w".*ENOENT/))
   t.match(await reason({ location, offset: '12', length: '8' }), failure('ERR_TRT_FILE', /16 bytes, too few/))
+  t.match(await reason({ location: 'pointer.bin', length: '8' }), failure('ERR_TRT_FILE', /pointer\.bin .*"w".* Git LFS pointer/))
   t.match(await reason({ location, offset: '17' }), failure('ERR_TRT_FILE', /too few/))
   for (const offset of ['-4', '1e3', 'x', '99999999999999999999'])
     t.match(await reason({ location, offset }), failure('ERR_TRT_ONNX_PARSE', /offset/))

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import { readText, root } from './support.js'
@@ -22,8 +22,4 @@ t.test('both build systems read that list, and name no source themselves', async
     t.match(text, 'native/build.json', file)
     t.notMatch(text, /\.cc\b/, file)
   }
-})
-
-t.test('the last build of the addon gave no warning', async (t) => {
-  t.notMatch(readFileSync(join(root, 'build', 'addon.log'), 'utf8'), /warning:/i)
 })

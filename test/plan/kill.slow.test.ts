@@ -53,7 +53,7 @@ t.test('killed at random moments', async (t) => {
   const known = plans.map((plan) => plan.sha256)
   const random = new Random(7)
   let [halfway, loaded] = [0, 0]
-  await inParallel(long ? 1000 : 50, async (i) => {
+  await inParallel(long ? 1000 : 100, async (i) => {
     const path = join(folder, `${i % 12}.plan`)
     const child = start('forever', path, ...plans.map((plan) => plan.path))
     if (child.stdout) await once(child.stdout, 'data')
@@ -64,7 +64,7 @@ t.test('killed at random moments', async (t) => {
     if (known.includes(plan.sha256) && 'builtBy' in plan.info) loaded++
     if (Object.keys((await readSidecar(path)).plans).length > 1 || (await temporaries(path)).length > 0) halfway++
   })
-  t.equal(loaded, long ? 1000 : 50, 'each time one of the two, whole, with the entry of its own')
+  t.equal(loaded, long ? 1000 : 100, 'each time one of the two, whole, with the entry of its own')
   t.ok(halfway > 0, `${halfway} of them in the middle of a save`)
 })
 

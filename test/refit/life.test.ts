@@ -37,13 +37,13 @@ for (const family of families) {
         for (let i = 0; i < 8; i++) await open().weights()
       }
       await forget()
-      const end = Date.now() + 5000
+      const end = Date.now() + 60_000
       while (Object.keys(leftovers()).length > 0 && Date.now() < end) await collect()
       t.same(leftovers(), {})
     })
 
     await t.test('a refit under way: abort rejects at once, close waits for it', async (t) => {
-      control.set({ buildStepMs: 150 })
+      control.set({ buildStepMs: 600 })
       const refitter = open()
       await refitter.set('scale', fresh.scale)
       const abort = new AbortController()
@@ -52,13 +52,11 @@ for (const family of families) {
       const plan = refitter.refit({ signal: abort.signal })
       plan.catch(() => {})
       t.ok(await until(() => calls() > before), 'TensorRT is at it')
-      const begun = performance.now()
       abort.abort(new Error('enough'))
       await t.rejects(plan as Promise<unknown> as Promise<void>, { message: 'enough' })
-      t.ok(performance.now() - begun < 50)
-      t.ok(control.stats().live.refitters > 0)
+      t.ok(control.stats().live.refitters > 0, 'while TensorRT is still at it')
       await refitter.close()
-      t.ok(performance.now() - begun > 50, 'it was waited for')
+      t.equal(control.stats().live.refitters, 0, 'which is waited for')
       control.set({ buildStepMs: 0 })
       t.same(leftovers(), {})
     })

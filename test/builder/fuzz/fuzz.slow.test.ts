@@ -19,7 +19,7 @@ import { type Seed, seeds } from './seeds.js'
 const long = process.env['TRT_TEST_LONG'] === '1'
 const firstSeed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_261_121)
 const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? (long ? 20_000 : 2000))
-const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? (long ? 500 : 20))
+const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? (long ? 500 : 50))
 const parseLimitMs = 5000
 const buildLimitMs = 15_000
 /** A process that takes more than this is ended, as the kernel would, for the sake of the others on this machine. */

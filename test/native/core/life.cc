@@ -123,11 +123,11 @@ TEST("life: run() gets its turn while all lanes are busy") {
       for (const uint64_t request : asked) CHECK(!rig.take(request).failure);
     });
     std::this_thread::sleep_for(20ms);
-    const auto start = Clock::now();
+    const uint64_t before = rig.completed();
     for (int i = 0; i < 20; ++i) CHECK(scaledRight(rig.run({input({3, 3}, numbers(3, 3, i))}), numbers(3, 3, i)));
-    const double each = std::chrono::duration<double, std::milli>(Clock::now() - start).count() / 20;
-    test::say("run() under load: " + std::to_string(each) + " ms each, 1 ms of it on the device");
-    CHECK(each < 200);
+    const uint64_t others = (rig.completed() - before) / 20;
+    test::say("run() under load: " + std::to_string(others) + " others meanwhile, of 32 that wait at a time");
+    CHECK(others < 400);
     stop = true;
     feeder.join();
   }

@@ -1,0 +1,87 @@
+// A warm-up takes no more memory than work will, and ends when it is told to.
+import { getEventListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { Engine } from '../../lib/index.js'
+import { identity, slow } from '../engine/models.js'
+import { driven, driver, families, leftovers, load, range, rowsPlan, until } from '../lanes/rig.js'
+
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => 'nothing',
+    (error: unknown) => error,
+  )
+
+for (const family of families)
+  await t.test(family.name, async (t) => {
+    const plan = rowsPlan(3, 64, { profiles: [{ dims: { x: range([1, 3], [8, 3], [64, 3]) } }] })
+    const cases = [
+      { options: { lanes: 1 }, most: 2 },
+      { options: { lanes: 3 }, most: 6 },
+      { options: { lanes: 2, maxQueue: 3 }, most: 3 },
+      { options: { batching: { maxBatch: 64 } }, most: 16 },
+      { options: { lanes: 2, batching: { maxBatch: 20 } }, most: 8 },
+      { options: { lanes: 2, batching: { maxBatch: 5 } }, most: 4 },
+    ]
+    for (const { options, most } of cases)
+      await t.test(`${JSON.stringify(options)}: ${most} at once`, async (t) => {
+        await using engine = await load(family, plan, options)
+        let seen = 0
+        await driven({ computeMs: 4 }, async () => {
+          let over = false
+          const warming = engine.warmup().finally(() => (over = true))
+          while (!over) {
+            const { waiting, inFlight } = engine.stats
+            seen = Math.max(seen, waiting + inFlight)
+            await sleep(0)
+          }
+          await warming
+        })
+        t.ok(seen > 0 && seen <= most, `${seen} at once`)
+        t.equal(engine.stats.completed, 4 * most)
+      })
+
+    await t.test('every lane captures its graphs', async (t) => {
+      await using engine = await load(family, plan, { lanes: 3 })
+      const before = driver.stats().graphExecs
+      await driven({ computeMs: 10 }, () => engine.warmup())
+      t.ok(driver.stats().graphExecs - before >= 3, `${driver.stats().graphExecs - before} graphs`)
+    })
+
+    await t.test('an abort, before and in the midst', async (t) => {
+      await using engine = await load(family, plan)
+      const controller = new AbortController()
+      await driven({ computeMs: 20 }, async () => {
+        const warming = failure(engine.warmup({ iterations: 1000, signal: controller.signal }))
+        await until(() => engine.stats.completed > 2)
+        controller.abort(null)
+        t.equal(await warming, null)
+      })
+      t.ok(engine.stats.completed < 100)
+      t.equal(getEventListeners(controller.signal, 'abort').length, 0)
+      t.equal(await failure(engine.warmup({ signal: controller.signal })), null)
+      t.ok(await until(() => engine.stats.inFlight === 0))
+    })
+  })
+
+await t.test('an abort while the engine loads', async (t) => {
+  const engine = new Engine(slow(), { backend: 'cpu' })
+  const controller = new AbortController()
+  const warming = failure(engine.warmup({ signal: controller.signal }))
+  controller.abort('enough')
+  t.equal(await warming, 'enough')
+  t.throws(() => engine.inputs, { code: 'ERR_TRT_NOT_READY' }, 'before it was loaded')
+  await engine.close()
+})
+
+await t.test('on the CPU', async (t) => {
+  await using engine = await Engine.load(identity('float32', [2, 3]), { backend: 'cpu' })
+  await engine.warmup()
+  await using dynamic = await Engine.load(identity(), { backend: 'cpu' })
+  t.match(await failure(dynamic.warmup()), { code: 'ERR_TRT_SHAPES_REQUIRED' })
+})
+
+await t.test('nothing is left', (t) => {
+  t.same(leftovers(), {})
+  t.end()
+})

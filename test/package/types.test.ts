@@ -1,0 +1,108 @@
+// The types, from the packed tarball: programs as a stranger writes them in each module mode, what TypeScript has to refuse, and every snippet of README and docs.
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import t from 'tap'
+import { stranger } from './stranger.js'
+import { readText, root, run } from './support.js'
+
+const { folder } = await stranger(t, { ignoreScripts: true })
+for (const name of ['onnxruntime-node', 'onnxruntime-common', '@types'])
+  symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
+
+const strict = [
+  '--strict',
+  '--exactOptionalPropertyTypes',
+  '--noUncheckedIndexedAccess',
+  '--skipLibCheck',
+  'false',
+  '--types',
+  'node',
+  '--target',
+  'es2022',
+]
+
+/** Compiles files in the stranger's folder; tells what TypeScript says, which is nothing where all is well. */
+async function tsc(options: readonly string[], files: readonly string[]): Promise<string> {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  return run(process.execPath, [compiler, ...strict, ...options, ...files], folder).catch(
+    (error: unknown) => (error as { stdout: string }).stdout,
+  )
+}
+
+interface Mode {
+  readonly name: string
+  readonly extension: 'mts' | 'cts'
+  readonly lib: string
+  readonly options: readonly string[]
+}
+
+// TypeScript refuses to require ES modules under node16
+const modes: readonly Mode[] = [
+  { name: 'ESM, node16', extension: 'mts', options: ['--module', 'node16'], lib: 'es2022' },
+  { name: 'ESM, nodenext', extension: 'mts', options: ['--module', 'nodenext'], lib: 'es2023,esnext.disposable,dom' },
+  { name: 'ESM, bundler', extension: 'mts', options: ['--module', 'esnext', '--moduleResolution', 'bundler'], lib: 'esnext' },
+  { name: 'CommonJS, node20', extension: 'cts', options: ['--module', 'node20'], lib: 'es2022' },
+  { name: 'CommonJS, nodenext', extension: 'cts', options: ['--module', 'nodenext'], lib: 'es2022,dom' },
+]
+
+const programs = readdirSync(join(root, 'test/types/programs')).map((file) => ({ file, text: readText(`test/types/programs/${file}`) }))
+
+/** What each program printed, by its name; each mode has to print the same. */
+const printed = new Map<string, string>()
+
+for (const { name, extension, options, lib } of modes) {
+  t.test(`${name}: the programs compile and run`, async (t) => {
+    const place = name.replace(/\W+/g, '-')
+    mkdirSync(join(folder, place))
+    // the types of onnxruntime itself need those of the browser
+    const here = programs.filter(({ text }) => lib.includes('dom') || !text.includes('onnxruntime-node'))
+    const files = here.map(({ file, text }) => {
+      const path = join(place, file.replace(/ts$/, extension))
+      writeFileSync(join(folder, path), text)
+      return path
+    })
+    t.equal(await tsc([...options, '--lib', lib], files), '')
+    for (const file of files) {
+      const program = basename(file, `.${extension}`)
+      const output = await run(process.execPath, ['--no-warnings', file.replace(/ts$/, 'js')], folder)
+      t.equal(output, printed.get(program) ?? output, program)
+      t.not(output, '', `${program} printed something`)
+      printed.set(program, output)
+    }
+  })
+}
+
+t.test('what TypeScript has to refuse, it refuses', async (t) => {
+  cpSync(join(root, 'test/types/refused.ts'), join(folder, 'refused.mts'))
+  t.equal(await tsc(['--noEmit', '--module', 'nodenext', '--lib', 'es2022'], ['refused.mts']), '')
+})
+
+t.test('Float16Array, for those whose library has it', async (t) => {
+  const text = `
+    import { Tensor } from 'node-tensorrt'
+    export const made: Tensor<'float16'> = new Tensor('float16', new Float16Array(2), [2])
+    export const from: Tensor<'float16'> = Tensor.from(new Float16Array(2))
+    // @ts-expect-error it is no float32
+    export const wrong: Tensor<'float32'> = Tensor.from(new Float16Array(2))`
+  writeFileSync(join(folder, 'half.mts'), text)
+  t.equal(await tsc(['--noEmit', '--module', 'nodenext', '--lib', 'esnext'], ['half.mts']), '')
+})
+
+t.test('every snippet of README and docs compiles', async (t) => {
+  const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)] // prettier-ignore
+  const snippets = pages.flatMap((page) =>
+    Array.from(readText(page).matchAll(/^```(?:ts|js)\n(.*?)^```/gms), ([, text = ''], i) => {
+      const file = `snippet-${page.replace(/\W+/g, '-')}-${i}.mts`
+      // what a page imported further up holds for the snippets below
+      const imports = /\bimport\b.*\bfrom\b/.test(text)
+        ? ''
+        : "import { Builder, Engine, EngineCache, Plan, Refitter, Tensor, capabilities } from 'node-tensorrt'\n"
+      writeFileSync(join(folder, file), `${imports}${text}\nexport {}\n`)
+      return file
+    }),
+  )
+  t.ok(snippets.length >= 5, 'they were found')
+  cpSync(join(root, 'test/types/snippets.d.ts'), join(folder, 'snippets.d.ts'))
+  t.equal(await tsc(['--noEmit', '--module', 'nodenext', '--lib', 'es2023,esnext.disposable'], ['snippets.d.ts', ...snippets]), '')
+  t.match(readFileSync(join(folder, snippets[0] ?? ''), 'utf8'), 'node-tensorrt')
+})

@@ -1,0 +1,42 @@
+import { type DType, dtypes, Tensor } from 'node-tensorrt'
+
+// the data type follows from the array
+const floats: Tensor<'float32'> = Tensor.from(Float32Array.of(1, 2, 3, 4), [2, 2])
+const bytes: Tensor<'uint8'> = Tensor.from(Buffer.from([1, 2]))
+const clamped: Tensor<'uint8'> = Tensor.from(new Uint8ClampedArray(4))
+const longs: Tensor<'int64'> = Tensor.from(BigInt64Array.of(5n))
+const flags: Tensor<'bool'> = new Tensor('bool', Uint8Array.of(0, 1), [2])
+const half: Tensor<'float16'> = new Tensor('float16', new Uint16Array(2), [2])
+const numbers: Float32Array = floats.data
+const long: bigint = longs.data[0] ?? 0n
+
+// a union that dtype tells apart
+function sum(tensor: Tensor): number {
+  if (tensor.dtype === 'float32') return tensor.data.reduce((a, b) => a + b, 0)
+  if (tensor.dtype === 'int64') return Number(tensor.data.reduce((a, b) => a + b, 0n))
+  return tensor.toFloat32().data.reduce((a, b) => a + b, 0)
+}
+
+function zerosOf<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D> {
+  return Tensor.zeros(dtype, shape)
+}
+
+function describe(value: unknown): string {
+  if (value instanceof Tensor) return `${value.dtype} [${value.shape.join(', ')}]`
+  return Tensor.is(value) ? 'never' : 'no tensor'
+}
+
+const either: Tensor<'float32' | 'int64'> = numbers.length > 100 ? longs : floats
+const as: Float32Array = either.as('float32').data
+const zeros: Tensor<'int8'> = zerosOf('int8', [2, 3])
+const reshaped: Tensor<'float32'> = floats.reshape([4]).clone()
+const rounded: Tensor<'bfloat16'> = Tensor.fromFloat32('bfloat16', [1, 2, 3])
+const back: Float32Array = rounded.toFloat32().data
+const whole: Tensor<'int32'> = Tensor.fromBytes('int32', new ArrayBuffer(8), [2])
+const some: DType = dtypes[0] ?? 'int8'
+const any: Tensor = Tensor.zeros(some, [1])
+const list: Tensor[] = [floats, longs, half, flags, whole, any]
+const halves: readonly [Tensor<'float16'>, Uint16Array] = [half, half.data]
+
+console.log(sum(floats), sum(longs), sum(Tensor.from(Uint8Array.of(1, 2))), long, as.length, zeros.size, reshaped.shape, [...back])
+console.log(describe(floats), describe(5), list.length, bytes.byteLength, clamped.data.constructor.name, halves.length)

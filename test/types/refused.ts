@@ -1,0 +1,74 @@
+// What TypeScript has to refuse: each line below a directive is an error.
+import { Engine, type InferOptions, type Plan, Tensor, type TensorRecord } from 'node-tensorrt'
+
+declare const undeclared: Engine
+declare const declared: Engine<{ images: 'float32' }, { scores: 'float32'; best: 'int64' }>
+declare const two: Engine<{ a: 'float32'; b: 'int8' }, { y: 'float32' }>
+declare const float: Tensor<'float32'>
+declare const long: Tensor<'int64'>
+declare const any: Tensor
+declare const results: TensorRecord
+
+export async function refused(plan: Plan): Promise<void> {
+  // @ts-expect-error of a Uint16Array the data type has to be said
+  Tensor.from(new Uint16Array(2))
+  // @ts-expect-error no generic that only casts
+  Tensor.from<'bool'>(new Uint8Array(2))
+  // @ts-expect-error another array than the data type's
+  new Tensor('float32', new Float64Array(2), [2])
+  // @ts-expect-error no such data type
+  new Tensor('double', new Float64Array(2), [2])
+  // @ts-expect-error which data it has is not known yet
+  const numbers: Float32Array = any.data
+  // @ts-expect-error a tensor of another type
+  const wrong: Tensor<'float32'> = long
+  // @ts-expect-error int8 is no floating-point type to round to
+  Tensor.fromFloat32('int8', [1])
+  // @ts-expect-error no generic that only casts
+  await undeclared.infer<TensorRecord>(any)
+  // @ts-expect-error no generic that only casts
+  undeclared.inferSync<Tensor<'float32'>>(any)
+  // @ts-expect-error the declaration has to be there to be checked
+  await Engine.load<{ images: 'float32' }, { scores: 'float32' }>('m.plan')
+  // @ts-expect-error the declaration of the outputs too
+  await Engine.load<{ images: 'float32' }, { scores: 'float32' }>('m.plan', { inputs: { images: 'float32' } })
+  // @ts-expect-error the same for new
+  new Engine<{ images: 'float32' }, { scores: 'float32' }>('m.plan')
+  // @ts-expect-error no such data type
+  await Engine.load('m.plan', { inputs: { images: 'double' } })
+  // @ts-expect-error an input that was not declared
+  await declared.infer({ picture: float })
+  // @ts-expect-error an input is missing
+  await two.infer({ a: float })
+  // @ts-expect-error of another data type
+  await declared.infer({ images: long })
+  // @ts-expect-error which of two outputs?
+  await declared.infer(float)
+  // @ts-expect-error two inputs take no bare tensor
+  await two.infer(float)
+  // @ts-expect-error no such output
+  await declared.infer({ images: float }, { outputs: ['labels'] })
+  // @ts-expect-error it was not asked for
+  void (await declared.infer({ images: float }, { outputs: ['best'] })).scores
+  // @ts-expect-error an array whose names are known at run time only: perhaps
+  void (await declared.infer({ images: float }, { outputs: ['best'] as ('best' | 'scores')[] })).best.data
+  // @ts-expect-error a target of another data type
+  await declared.infer({ images: float }, { into: { scores: long } })
+  // @ts-expect-error no such tensor
+  declared.allocate('labels', [1])
+  // @ts-expect-error it is a Float32Array
+  const longs: BigInt64Array = declared.allocate('images', [1, 3]).data
+  // @ts-expect-error the outputs of a stream are as those of infer
+  for await (const result of declared.stream([float])) void result
+  // @ts-expect-error inferSync cannot be aborted
+  undeclared.inferSync(any, { signal: new AbortController().signal })
+  // @ts-expect-error a misspelt option
+  const options: InferOptions = { timeoutMS: 5 }
+  // @ts-expect-error a record is no tensor
+  results.shape.length satisfies number
+  // @ts-expect-error a plan cannot be changed
+  plan.bytes = new Uint8Array(1)
+  // @ts-expect-error nothing of a tensor can be set
+  float.shape = [1]
+  void [numbers, wrong, longs, options]
+}
