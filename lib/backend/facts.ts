@@ -27,6 +27,6 @@ export interface NetworkTensor {
   readonly dtype: DType | 'unknown'
   /** -1 where a dimension is dynamic. */
   readonly shape: readonly number[]
-  /** One for each dimension; empty where the model names none. */
+  /** One for each dimension, empty where it has none; empty where the model names none. */
   readonly dimensionNames: readonly string[]
 }

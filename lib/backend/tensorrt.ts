@@ -3,11 +3,10 @@ import { isLack } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
-import type { Backend, EngineMemory, ModelTensor, EngineStats, Results, RunOptions } from './backend.js'
+import type { Backend, EngineAuditFacts, EngineMemory, ModelTensor, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
 import { fromNative, loadAddon, native, tensorrtPath } from './native.js'
 import type { NativeEngine, NativePlanOrigin, NativeSessionOptions } from './native-types.js'
-import type { EngineAuditFacts } from './backend.js'
 import { placed } from './results.js'
 
 /** How the lanes of an engine work; what a user left out has its default. */

@@ -1,4 +1,4 @@
-import { type FileHandle, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { loadAddon, native } from '../backend/native.js'
 import { isLfsPointer } from '../base/lfs.js'
@@ -63,20 +63,11 @@ async function hashFile(path: string, signal: AbortSignal | undefined): Promise<
     const file = await openFile(path)
     try {
       const facts = await file.stat({ bigint: true })
-      return { path, state: describeState(facts), hash: await hashOf(chunksOf(file, path), signal) }
+      return { path, state: describeState(facts), hash: await hashOf(unlessPointer(path, chunksOfFile(file)), signal) }
     } finally {
       await file.close()
     }
   })
-}
-
-async function* chunksOf(file: FileHandle, path: string): AsyncGenerator<Uint8Array, void, undefined> {
-  let isFirst = true
-  for await (const chunk of chunksOfFile(file)) {
-    if (isFirst && isLfsPointer(chunk)) throw pointed(path)
-    isFirst = false
-    yield chunk
-  }
 }
 
 async function stateOf(path: string): Promise<string> {
@@ -85,4 +76,14 @@ async function stateOf(path: string): Promise<string> {
 
 function describeState({ dev, ino, size, mtimeNs }: { dev: bigint; ino: bigint; size: bigint; mtimeNs: bigint }): string {
   return [dev, ino, size, mtimeNs].join(' ')
+}
+
+/** The chunks of a file, unless Git LFS left a pointer in its place. @throws TensorRTError ERR_TRT_FILE */
+async function* unlessPointer(path: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+  let isFirst = true
+  for await (const chunk of chunks) {
+    if (isFirst && isLfsPointer(chunk)) throw pointed(path)
+    isFirst = false
+    yield chunk
+  }
 }
