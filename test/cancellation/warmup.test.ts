@@ -1,6 +1,5 @@
 // A warm-up takes no more memory than work will, and ends when it is told to.
 import { getEventListeners } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Engine } from '../../lib/index.js'
 import { identity, slow } from '../engine/models.js'
