@@ -3,6 +3,66 @@ import js from '@eslint/js'
 import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 
+/** The rooms of lib/, from the top to the ground: a file imports its own room and those below it. Those on one floor do not know each other. */
+const rooms = [
+  ['index.ts'],
+  ['cli/'],
+  ['vision/'],
+  ['engine.ts', 'refitter.ts'],
+  ['engine/'],
+  ['cache/'],
+  ['builder.ts'],
+  ['building/'],
+  ['plan.ts'],
+  ['plan/'],
+  ['capabilities.ts', 'log.ts'],
+  ['backend/'],
+  ['onnx/'],
+  ['base/'],
+  ['tensor.ts'],
+  ['tensor/'],
+  ['errors.ts'],
+]
+
+/**
+ * What a room may not import: as a statement, as a call, or in a type.
+ *
+ * @returns {import('eslint').Linter.Config}
+ */
+function rulesOf(/** @type {string} */ room, /** @type {number} */ floor) {
+  const isFolder = room.endsWith('/')
+  const foreign = rooms
+    .slice(0, floor + 1)
+    .flat()
+    .filter((other) => other !== room)
+  const names = foreign.map((other) => (other.endsWith('/') ? `${other}.*` : other.replace('.ts', '\\.js')))
+  const regex = `^${isFolder ? '\\.\\./' : '\\./'}(${names.join('|')})$`
+  const message = `lib/${room} imports only what lies below it: see the rooms in eslint.config.mjs.`
+  const selector = `:matches(ImportExpression, TSImportType) Literal[value=/${regex.replaceAll('/', '\\/')}/]`
+  return {
+    files: [isFolder ? `lib/${room}**/*.ts` : `lib/${room}`],
+    rules: {
+      'no-restricted-imports': ['error', { patterns: [{ regex, message }] }],
+      'no-restricted-syntax': ['error', { selector, message }],
+    },
+  }
+}
+
+/**
+ * Where a file of lib/ is in no room, nothing is right.
+ *
+ * @type {import('eslint').Linter.Config[]}
+ */
+const downwards = [
+  {
+    files: ['lib/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': ['error', { selector: 'Program', message: 'This file is in none of the rooms in eslint.config.mjs.' }],
+    },
+  },
+  ...rooms.flatMap((floor, height) => floor.map((room) => rulesOf(room, height))),
+]
+
 export default defineConfig(
   globalIgnores(['dist/', 'build/', 'prebuilds/', '.cache/', '.tap/', 'out/', 'coverage/', 'lib/onnx/onnx_pb.ts', 'test/types/']),
   js.configs.recommended,
@@ -35,6 +95,7 @@ export default defineConfig(
       '@typescript-eslint/require-await': 'off',
     },
   },
+  ...downwards,
   {
     // One listener for each signal, however many wait for it: lib/base/cancellation.ts sees to that.
     files: ['lib/**/*.ts'],

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
-import { packageRoot } from '../lib/backend/native.js'
+import { packageRoot } from '../lib/base/package.js'
 import { Builder, capabilities, Engine, Tensor, type TensorRecord } from '../lib/index.js'
 import { realModels } from '../test/engine/models.js'
 import { interleaved, keepInFlight, median } from './support/measure.js'

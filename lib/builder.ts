@@ -1,7 +1,8 @@
-import type { NativeBuildOptions } from './backend/native.js'
+import type { NativeBuildOptions } from './backend/native-types.js'
 import { type Build, buildInProcess, type BuildProgress, type ProgressListener } from './building/in-process.js'
 import { IsolatedBuilds } from './building/isolated.js'
-import { type NetworkAudit, networkAudit } from './building/audit.js'
+import { networkAudit } from './building/audit.js'
+import type { NetworkAudit } from './plan/network-audit.js'
 import { type BuilderOptions, checkedBuilderOptions } from './building/options.js'
 import { checkedProfiles, type Shapes } from './building/shapes.js'
 import { TensorRTError } from './errors.js'
@@ -9,7 +10,9 @@ import { checkedSource, type ModelSource } from './base/source.js'
 import { checkedListener } from './base/checks.js'
 import { awaited } from './base/stacks.js'
 import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
-import { type BuildInfo, builtPlan, type Plan } from './plan.js'
+import { buildInfo } from './building/info.js'
+import { type Plan, planOf } from './plan.js'
+import type { BuildInfo } from './plan/info.js'
 
 export interface BuildOptions {
   /** One optimization profile, or several. */
@@ -62,7 +65,8 @@ export class Builder implements AsyncDisposable {
     const { result, ended } = this.#build(request, onProgress, signal)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    return builtPlan(await awaited(result), profiles)
+    const { plan, ...told } = await awaited(result)
+    return planOf(new Uint8Array(plan), buildInfo(told, profiles))
   }
 
   /**

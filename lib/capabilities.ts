@@ -1,24 +1,16 @@
 import { readFileSync } from 'node:fs'
-import {
-  loadAddon,
-  type LibraryKind,
-  type NativeDevice,
-  type NativeLibraryReport,
-  type NativeSystemReport,
-  tensorrtPath,
-} from './backend/native.js'
+import { loadAddon, tensorrtPath } from './backend/native.js'
+import type { NativeLibraryReport, NativeSystemReport } from './backend/native-types.js'
+import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
 import { checkedLibraryPath, readOptions } from './base/options.js'
 import { findPeer } from './base/peer.js'
 import { remedyOf } from './base/remedies.js'
-
-/** A GPU as the CUDA driver describes it; memory in bytes. */
-export type Gpu = NativeDevice
 
 /** A TensorRT library that was found. */
 export interface TensorRTLibrary {
   readonly path: string
   /** How it was found: the path that was given, the dynamic loader, a usual folder, a Python wheel's folder. */
-  readonly foundBy: NativeLibraryReport['foundBy']
+  readonly foundBy: FoundBy
   /** Absent where the library cannot be loaded: `error` says why. */
   readonly kind?: LibraryKind
   readonly version?: string

@@ -1,7 +1,7 @@
 import type { Backend, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
 import { type Cut, within } from './base/cancellation.js'
-import { isWhole } from './base/checks.js'
-import { fitsDims } from './base/dims.js'
+import { checkedWhole } from './base/checks.js'
+import { fitsDims, shapeText } from './base/dims.js'
 import { readOptions, unaborted } from './base/options.js'
 import { anew, awaited, failing } from './base/stacks.js'
 import { copyInput, type GivenInput, infosByName, InputChecker, readInput, refuseUnsupported } from './engine/arguments.js'
@@ -305,9 +305,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const { inFlight, outputs, ...given } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
     const signal = unaborted(given.signal)
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
-    if (inFlight !== undefined && !isWhole(inFlight, 1, Number.MAX_SAFE_INTEGER)) throw expected('a number from 1', 'inFlight', inFlight)
+    const wanted = inFlight === undefined ? undefined : checkedWhole(inFlight, 'inFlight', 1)
     await awaited(within({ signal }, () => this.ready))
-    const most = inFlight ?? this.#known().backend.concurrency ?? 2
+    const most = wanted ?? this.#known().backend.concurrency ?? 2
     const run = (input: unknown, cancelled: AbortSignal): Promise<Tensor | TensorRecord> =>
       this.infer(input as InputRecord<I>, { signal: cancelled, outputs } as InferOptions<O>) as Promise<Tensor | TensorRecord>
     yield* inOrder(inputs, { most, signal, run })
@@ -321,10 +321,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   async warmup(options?: { readonly iterations?: number | undefined; readonly signal?: AbortSignal | undefined }): Promise<void> {
     const { iterations = 4, ...given } = readOptions(options, ['iterations', 'signal'], 'warmup')
     const signal = unaborted(given.signal)
-    if (!isWhole(iterations, 1, 10_000)) throw expected('a number from 1 to 10000', 'iterations', iterations)
+    const times = checkedWhole(iterations, 'iterations', 1, 10_000)
     await awaited(within({ signal }, () => this.ready))
     const { inputs, backend } = this.#known()
-    await warmUp(inputs, backend, iterations, (zeros) => this.infer(zeros as InputRecord<I>, { signal }))
+    await warmUp(inputs, backend, times, (zeros) => this.infer(zeros as InputRecord<I>, { signal }))
   }
 
   /**
@@ -346,7 +346,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     if (!fitsDims(dims, info.shape))
       throw new TensorRTError(
         'ERR_TRT_SHAPE',
-        `Expected shape [${info.shape.join(', ')}] for ${JSON.stringify(name)} but received [${dims.join(', ')}]`,
+        `Expected shape ${shapeText(info.shape)} for ${JSON.stringify(name)} but received ${shapeText(dims)}`,
       )
     const pinned = backend.allocate?.(byteSize(info.dtype, dims))
     return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)

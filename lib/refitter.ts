@@ -1,4 +1,5 @@
-import { loadAddon, native, type NativeRefitter, tensorrtPath } from './backend/native.js'
+import { loadAddon, native, tensorrtPath } from './backend/native.js'
+import type { NativeRefitter } from './backend/native-types.js'
 import { within } from './base/cancellation.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'

@@ -1,5 +1,5 @@
 // @ts-check
-// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, eslint. All of them are run, then it fails if one did.
+// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, eslint. All of them are run, then it fails if one did.
 import { join, relative } from 'node:path'
 import { argv, execPath } from 'node:process'
 import { bin, Failure, filesUnder, main, root, runHere, say } from './support.mjs'
@@ -17,6 +17,7 @@ const cppFiles = () =>
 const checks = [
   ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern', ...prettierFiles]],
   ['tsc', execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'scripts')]],
+  ['cycles', execPath, [join(root, 'scripts', 'cycles.mjs')]],
   ['eslint', bin('eslint'), [...(fix ? ['--fix'] : []), '--max-warnings=0', '.']],
 ]
 const cpp = cppFiles()

@@ -1,7 +1,7 @@
 /** Engines on the fake device of test/fake, whose own work takes as long as it is told to. */
 import { openTensorRT } from '../../lib/backend/tensorrt.js'
 import type { Backend } from '../../lib/backend/backend.js'
-import type { NativeSessionOptions } from '../../lib/backend/native.js'
+import type { NativeSessionOptions } from '../../lib/backend/native-types.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import type { FakeDriver, FakeTensorRT } from '../../test/fake/control.js'
 import { useFakes } from '../../test/native/fakes.js'

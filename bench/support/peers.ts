@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
-import { packageRoot } from '../../lib/backend/native.js'
+import { packageRoot } from '../../lib/base/package.js'
 import { identity, realModels } from '../../test/engine/models.js'
 import { median } from './measure.js'
 

@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { packageRoot } from '../../lib/backend/native.js'
+import { packageRoot } from '../../lib/base/package.js'
 import type { ProfileShapes } from '../../lib/index.js'
 
 /** What was built, and as what the library itself reports the options. */

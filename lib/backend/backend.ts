@@ -1,12 +1,16 @@
 import type { Cut } from '../base/cancellation.js'
 import type { DType, Tensor } from '../tensor.js'
-import type { NativeEngineAudit } from './native.js'
 
 /** The shapes that an optimization profile allows for one input. */
 export interface ProfileShapes {
   readonly min: readonly number[]
   readonly opt: readonly number[]
   readonly max: readonly number[]
+}
+
+/** The same with the input's name. */
+export interface NamedShapes extends ProfileShapes {
+  readonly name: string
 }
 
 /** What a model says of one of its inputs or outputs. */
@@ -86,6 +90,19 @@ export interface EngineMemory {
   readonly host: number
 }
 
+/** What an audit of an engine found. */
+export interface EngineAuditFacts {
+  readonly layers: number
+  /** How much the plan tells: `detailed`, `layer_names_only`, `none`, or `unknown`. */
+  readonly verbosity: string
+  /** What TensorRT's inspector says, as JSON; empty where it says nothing. */
+  readonly document: string
+  /** The inputs' shapes, at which it ran. */
+  readonly shapes: readonly { readonly name: string; readonly shape: readonly number[] }[]
+  /** In the order in which the layers ran; names may come twice. */
+  readonly times: readonly { readonly name: string; readonly averageMs: number; readonly medianMs: number }[]
+}
+
 /**
  * What runs a model: the seam between {@link Engine} and the addon or onnxruntime-node. A backend gets inputs that are checked already
  * (all there, in the order of `inputs`, right data type, shape that fits), and has copied their data when `run` returns.
@@ -113,7 +130,7 @@ export interface Backend {
   /** The name by which other threads of the process find the engine. */
   share?(): string
   /** Runs the engine layer by layer, beside its lanes; once cut short it ends before the next execution. */
-  audit?(options: { readonly profile: number; readonly iterations: number }, cut: Cut | undefined): Promise<NativeEngineAudit>
+  audit?(options: { readonly profile: number; readonly iterations: number }, cut: Cut | undefined): Promise<EngineAuditFacts>
   /** The precisions that the plan was built for, where that is known. */
   readonly precisions?: readonly string[]
   /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */

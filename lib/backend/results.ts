@@ -1,3 +1,4 @@
+import { fitsDims, shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 
@@ -5,11 +6,9 @@ import type { Tensor } from '../tensor.js'
 export function placed(result: Tensor | undefined, into: Tensor | undefined): Tensor | undefined {
   if (result === undefined || into === undefined || result === into) return result
   const wanted = result.shape
-  if (into.shape.length !== wanted.length || into.shape.some((dim, i) => dim !== wanted[i])) {
-    throw new TensorRTError(
-      'ERR_TRT_SHAPE',
-      `Expected a tensor of shape [${wanted.join(', ')}] for the output but received one of [${into.shape.join(', ')}]`,
-    )
+  if (!fitsDims(into.shape, wanted)) {
+    const found = `Expected a tensor of shape ${shapeText(wanted)} for the output but received one of ${shapeText(into.shape)}`
+    throw new TensorRTError('ERR_TRT_SHAPE', found)
   }
   bytesOf(into).set(bytesOf(result))
   return into

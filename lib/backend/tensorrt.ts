@@ -3,18 +3,10 @@ import { isLack } from '../base/remedies.js'
 import type { OnnxSource } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
-import type { Backend, EngineMemory, ModelTensor, EngineStats, Results, RunOptions } from './backend.js'
+import type { Backend, EngineAuditFacts, EngineMemory, ModelTensor, EngineStats, Results, RunOptions } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
-import {
-  fromNative,
-  loadAddon,
-  native,
-  type NativeEngine,
-  type NativeEngineAudit,
-  type NativePlanOrigin,
-  type NativeSessionOptions,
-  tensorrtPath,
-} from './native.js'
+import { fromNative, loadAddon, native, tensorrtPath } from './native.js'
+import type { NativeEngine, NativePlanOrigin, NativeSessionOptions } from './native-types.js'
 import { placed } from './results.js'
 
 /** How the lanes of an engine work; what a user left out has its default. */
@@ -181,7 +173,7 @@ class TensorRTBackend implements Backend {
     return direct(() => this.#engine.share())
   }
 
-  async audit(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<NativeEngineAudit> {
+  async audit(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<EngineAuditFacts> {
     const running = direct(() => this.#engine.audit(options))
     const { promise } = running
     const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))

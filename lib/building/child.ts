@@ -1,7 +1,8 @@
 /** The program of a building process: one build at a time, as its parent orders. */
 import { read as readCallback, write as writeCallback, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { loadAddon, type NativeBuildResult, type NativeParseResult } from '../backend/native.js'
+import { loadAddon } from '../backend/native.js'
+import type { NativeBuildResult, NativeParseResult } from '../backend/native-types.js'
 import { toWire } from '../base/wire.js'
 import { buildInProcess } from './in-process.js'
 import { type Answer, type Exchange, exchangeDescriptor, type Order, readStart, writeStart } from './messages.js'

@@ -1,6 +1,7 @@
 import { onAbort } from '../base/cancellation.js'
 import { keepAsItIs } from '../base/stacks.js'
-import { fromNative, loadAddon, native, type NativeBuildRequest, type NativeBuildResult } from '../backend/native.js'
+import { fromNative, loadAddon, native } from '../backend/native.js'
+import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
 
 /** Where a build is. TensorRT's phases nest; `parent` is empty for the outermost. */
 export interface BuildProgress {

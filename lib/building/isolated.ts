@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { onAbort } from '../base/cancellation.js'
 import { keepAsItIs } from '../base/stacks.js'
-import type { NativeBuildRequest, NativeBuildResult } from '../backend/native.js'
+import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
 import { BuildingProcess } from './building-process.js'
 import type { ProgressListener, RunningBuild } from './in-process.js'
 

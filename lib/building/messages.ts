@@ -1,4 +1,4 @@
-import type { NativeBuildRequest, NativeParseResult } from '../backend/native.js'
+import type { NativeBuildRequest, NativeParseResult } from '../backend/native-types.js'
 import type { WireError } from '../base/wire.js'
 import type { BuildProgress } from './in-process.js'
 

@@ -1,4 +1,4 @@
-import type { NativeBuildOptions, NativeFormat, NativeLayerTypes, NativeOptions, NativeOptionValue } from '../backend/native.js'
+import type { NativeBuildOptions, NativeFormat, NativeLayerTypes, NativeOptions, NativeOptionValue } from '../backend/native-types.js'
 import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
 import {

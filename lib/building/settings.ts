@@ -1,5 +1,5 @@
-import type { NativeOptions } from '../backend/native.js'
-import type { BuildSettings } from './builder-options.js'
+import type { NativeOptions } from '../backend/native-types.js'
+import type { BuildSettings } from '../plan/settings.js'
 
 /** What native code reports of a build, as users see it: by the options' names, frozen. */
 export function settingsOf({ values, inputFormats, outputFormats, layerPrecisions, layerOutputTypes }: NativeOptions): BuildSettings {

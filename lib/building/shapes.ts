@@ -1,5 +1,5 @@
 import type { ProfileShapes } from '../backend/backend.js'
-import type { NativeProfile } from '../backend/native.js'
+import type { NativeProfile } from '../backend/native-types.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import { checkedArray, checkedObject } from '../base/checks.js'
 import { readOptions } from '../base/options.js'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { NativeBuildOptions } from '../backend/native.js'
+import type { NativeBuildOptions } from '../backend/native-types.js'
 import { checkedBoolean, checkedChoice, checkedText } from '../base/checks.js'
 import { TensorRTError } from '../errors.js'
 

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { loadAddon, native } from '../backend/native.js'
 import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
-import { onFile, openFile, pointed } from '../plan/files.js'
+import { onFile, openFile, pointed } from '../base/files.js'
 import { chunksOfBytes, chunksOfFile, hashOf } from './hash.js'
 
 /** What a model is made of, and what its files were when that was found out. */

@@ -1,7 +1,7 @@
 import { readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TensorRTError } from '../errors.js'
-import { withFileLock } from '../base/file-lock.js'
+import { withFileLock } from '../backend/file-lock.js'
 import { Plan } from '../plan.js'
 
 /** A plan that is kept. */

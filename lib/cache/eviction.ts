@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { withFileLock } from '../base/file-lock.js'
+import { withFileLock } from '../backend/file-lock.js'
 import type { Plan } from '../plan.js'
 import { listEntries, namesIn, removeIfFree } from './entries.js'
 import type { CachePlace } from './options.js'

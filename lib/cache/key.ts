@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { NativeBuilderChoice, NativeBuildOptions, NativeProfile } from '../backend/native.js'
+import type { NativeBuilderChoice, NativeBuildOptions, NativeProfile } from '../backend/native-types.js'
 import type { ModelDigest } from './digest.js'
 
 /** Raised when a plan that an earlier version of this package built from the same things is no longer what this one would build. */

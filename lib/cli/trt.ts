@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { argv } from 'node:process'
 import { Command } from 'commander'
-import { packageVersion } from '../backend/native.js'
+import { packageVersion } from '../base/package.js'
 import { TensorRTError } from '../errors.js'
 import { doctor } from './doctor.js'
 

@@ -1,4 +1,4 @@
-import type { NativeEngineAudit } from '../backend/native.js'
+import type { EngineAuditFacts } from '../backend/backend.js'
 import { type AuditPrecision, type EngineLayer, engineLayers, type ExpectedPrecision, precisionTypes } from './layers.js'
 import { expected } from '../errors.js'
 import { checkedNumber, checkedSignal, checkedWhole } from '../base/checks.js'
@@ -87,7 +87,7 @@ function checkedPrecisions(expect: unknown): readonly ExpectedPrecision[] {
 }
 
 /** The inspector's document and the profiler's times as one account. */
-export function engineAudit(found: NativeEngineAudit, options: CheckedAuditOptions, builtFor: readonly string[] = []): EngineAudit {
+export function engineAudit(found: EngineAuditFacts, options: CheckedAuditOptions, builtFor: readonly string[] = []): EngineAudit {
   const { iterations, profile, minShare, expect = builtFor.filter(isPrecision) } = options
   const listed = engineLayers(found.document)
   const count = listed.length > 0 ? listed.length : found.layers
@@ -113,7 +113,7 @@ export function engineAudit(found: NativeEngineAudit, options: CheckedAuditOptio
   })
 }
 
-type Times = NativeEngineAudit['times']
+type Times = EngineAuditFacts['times']
 
 const totalOf = (times: Times): number => times.reduce((sum, { averageMs }) => sum + averageMs, 0)
 

@@ -1,7 +1,8 @@
 import type { ModelTensor, TensorInfo } from '../backend/backend.js'
+import { checkedChoice, checkedObject } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
-import { expected, TensorRTError } from '../errors.js'
-import { type DType, isDType, dtypes, type Tensor } from '../tensor.js'
+import { TensorRTError } from '../errors.js'
+import { type DType, dtypes, type Tensor } from '../tensor.js'
 
 /** Data types by name: how the inputs or outputs of an engine are declared. */
 export type TensorTypes = Readonly<Record<string, DType>>
@@ -61,10 +62,9 @@ export function checkedDeclaration({ inputs, outputs }: { inputs?: unknown; outp
 }
 
 function checkedTypes(types: unknown, option: string): TensorTypes {
-  if (typeof types !== 'object' || types === null || Array.isArray(types))
-    throw expected("data types by name, such as { images: 'float32' },", option, types)
-  const entries = Object.entries(readOptions(types, Object.keys(types), option))
-  for (const [name, dtype] of entries) if (!isDType(dtype)) throw expected(`one of ${dtypes.join(', ')}`, `${option}.${name}`, dtype)
+  const given = checkedObject(types, option, "data types by name, such as { images: 'float32' },")
+  const entries = Object.entries(readOptions(given, Object.keys(given), option))
+  for (const [name, dtype] of entries) checkedChoice(dtype, `${option}.${name}`, dtypes)
   return Object.freeze(Object.assign(Object.create(null) as object, Object.fromEntries(entries))) as TensorTypes
 }
 

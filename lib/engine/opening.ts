@@ -1,5 +1,5 @@
 import type { Backend } from '../backend/backend.js'
-import type { NativeSessionOptions } from '../backend/native.js'
+import type { NativeSessionOptions } from '../backend/native-types.js'
 import type { BuildOptions } from '../builder.js'
 import type { BuilderOptions } from '../building/options.js'
 import type { CachePlace } from '../cache/options.js'

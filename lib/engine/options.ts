@@ -1,4 +1,4 @@
-import type { NativeSessionOptions } from '../backend/native.js'
+import type { NativeSessionOptions } from '../backend/native-types.js'
 import type { BuildProgress } from '../building/in-process.js'
 import { type BuilderOptions, checkedBuilderOptions } from '../building/options.js'
 import type { Shapes } from '../building/shapes.js'

@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf'
+import { shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
 import { elementCount, isDType, Tensor } from '../tensor.js'
 import type { DType } from '../tensor.js'
@@ -53,7 +54,7 @@ function checkedDims(proto: TensorProto, what: string): number[] {
   const shape = proto.dims.map(Number)
   const stored = proto.rawData.length * 2 + proto.floatData.length + proto.int32Data.length * 2 + proto.int64Data.length
   if (shape.some((dim) => dim < 0) || elementCount(shape) > stored) {
-    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `${what} of shape [${shape.join(', ')}] has more elements than are stored`)
+    throw new TensorRTError('ERR_TRT_ONNX_PARSE', `${what} of shape ${shapeText(shape)} has more elements than are stored`)
   }
   return shape
 }

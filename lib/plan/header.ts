@@ -1,4 +1,4 @@
-import type { LibraryKind } from '../backend/native.js'
+import type { LibraryKind } from '../backend/facts.js'
 import { TensorRTError } from '../errors.js'
 
 /** What the first bytes of a plan say. native/tensorrt/plan.cc reads the same when it looks for the TensorRT that runs it. */

@@ -1,17 +1,32 @@
-import { type NativeBuildResult, type NativeProfile, packageVersion } from '../backend/native.js'
-import { type NetworkAudit, networkAudit } from '../building/audit.js'
-import type { BuildSettings } from '../building/builder-options.js'
-import { settingsOf } from '../building/settings.js'
+import type { NamedShapes } from '../backend/backend.js'
+import type { Gpu, LibraryKind, NetworkTensor } from '../backend/facts.js'
 import { libraryOf, type PlanHeader } from './header.js'
+import type { NetworkAudit } from './network-audit.js'
+import type { BuildSettings } from './settings.js'
 
 /** How a plan came about: what the build told, what it was asked for, and where that was. Plain data, as it stands in the sidecar. */
-export interface BuildInfo extends Readonly<Omit<NativeBuildResult, 'plan' | 'settings' | 'audit'>> {
-  /** What the builder was set to, as the library itself reported it. */
-  readonly settings: BuildSettings
+export interface BuildInfo {
+  /** The library that built it, for people: "TensorRT-RTX 1.7.1". */
+  readonly library: string
+  readonly kind: LibraryKind
+  readonly version: string
+  /** The network's inputs and outputs, in the model's order. */
+  readonly inputs: readonly NetworkTensor[]
+  readonly outputs: readonly NetworkTensor[]
+  /** Layers of the parsed network, before TensorRT fused any. */
+  readonly layers: number
   /** What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.audit} tells on a device. */
   readonly audit: NetworkAudit
+  /** What the builder was set to, as the library itself reported it. */
+  readonly settings: BuildSettings
   /** The optimization profiles, by number: the shapes of each dynamic input. */
-  readonly profiles: readonly NativeProfile[]
+  readonly profiles: readonly (readonly NamedShapes[])[]
+  readonly parseMs: number
+  readonly buildMs: number
+  /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
+  readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
+  /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
+  readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'>
   /** Where it was built, by Node's names: `linux`, `x64`. */
   readonly system: { readonly os: string; readonly arch: string }
   /** When it was built, in UTC, and by which version of this package. */
@@ -21,19 +36,6 @@ export interface BuildInfo extends Readonly<Omit<NativeBuildResult, 'plan' | 'se
 
 /** What is known of a plan: all of it, or, where it comes without a sidecar, only what its header says. */
 export type PlanInfo = Readonly<Pick<BuildInfo, 'library' | 'kind'> & Partial<BuildInfo>>
-
-/** What a build told, with what it was asked for and where it was. */
-export function buildInfo({ plan: _, settings, audit, ...told }: NativeBuildResult, profiles: readonly NativeProfile[]): BuildInfo {
-  return Object.freeze({
-    ...told,
-    settings: settingsOf(settings),
-    audit: networkAudit(audit),
-    profiles,
-    system: { os: process.platform, arch: process.arch },
-    builtAt: new Date().toISOString(),
-    builtBy: `node-tensorrt ${packageVersion()}`,
-  })
-}
 
 /** What can be known without a sidecar. */
 export function headerInfo(header: PlanHeader): PlanInfo {

@@ -1,4 +1,4 @@
-import type { NativePlanOrigin } from '../backend/native.js'
+import type { NativePlanOrigin } from '../backend/native-types.js'
 import { TensorRTError } from '../errors.js'
 import { checkedHeader } from './header.js'
 import type { PlanInfo } from './info.js'

@@ -1,4 +1,5 @@
-import { packageVersion } from '../backend/native.js'
+import { isText, isWhole } from '../base/checks.js'
+import { packageVersion } from '../base/package.js'
 import { describe, TensorRTError } from '../errors.js'
 import type { PlanInfo } from './info.js'
 
@@ -52,7 +53,7 @@ export function parseSidecar(text: string, path: string): Sidecar {
   const content = parsed(text, refuse)
   if (!isRecord(content) || content['format'] !== format) throw refuse(`is damaged: expected "format": "${format}"`)
   const { version, plans } = content
-  if (!isWhole(version) || version < 1) throw refuse(`is damaged: expected a number for version but found ${describe(version)}`)
+  if (!isWhole(version, 1)) throw refuse(`is damaged: expected a number for version but found ${describe(version)}`)
   if (version > formatVersion)
     throw refuse(`has format ${version}, and node-tensorrt ${packageVersion()} reads up to ${formatVersion}: update node-tensorrt`)
   if (!isRecord(plans)) throw refuse(`is damaged: expected an object for plans but found ${describe(plans)}`)
@@ -77,7 +78,7 @@ function wrongInEntry(entry: unknown): string | undefined {
   if (!isRecord(entry) || !isRecord(info)) return `expected an object with info but found ${describe(entry)}`
   const { system, gpu } = info
   const checks: readonly (readonly [string, unknown, boolean])[] = [
-    ['a number for size', entry['size'], isWhole(entry['size'])],
+    ['a number for size', entry['size'], isWhole(entry['size'], 0)],
     ['text for savedAt', entry['savedAt'], isText(entry['savedAt'])],
     ['text for savedBy', entry['savedBy'], isText(entry['savedBy'])],
     ['text for library', info['library'], isText(info['library'])],
@@ -96,12 +97,4 @@ function wrongInEntry(entry: unknown): string | undefined {
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string' && value !== ''
-}
-
-function isWhole(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }

@@ -1,6 +1,7 @@
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import { checkedArray, checkedChoice, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
+import { shapeText } from '../base/dims.js'
 import { readOptions } from '../base/options.js'
 import type { Box, Detection } from './types.js'
 
@@ -93,7 +94,7 @@ function gridOf(output: Tensor, options: Checked): Grid {
   const [channels, rows, columns] = planar ? [second, third, fourth] : [fourth, second, third]
   if (output.shape.length !== 4 || channels !== wanted) {
     const shape = planar ? `[N, ${wanted}, rows, columns]` : `[N, rows, columns, ${wanted}]`
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shape} for output but received [${output.shape.join(', ')}]`)
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shape} for output but received ${shapeText(output.shape)}`)
   }
   const [rowStep, columnStep, channelStep] = planar ? [columns, 1, rows * columns] : [columns * channels, channels, 1]
   const reader = (index: number): Reader => {

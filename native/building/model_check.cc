@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "../base/lfs.h"
 #include "../base/text.h"
 #include "protobuf.h"
 
@@ -218,7 +219,10 @@ void check(Fields fields, Message message, ExternalFiles& files) {
 
 }  // namespace
 
-ExternalFiles checkModel(ModelBytes& model) {
+ExternalFiles checkModel(ModelBytes& model, const std::string& path) {
+  if (model.size() >= kLfsStart.size() && model.text(0, kLfsStart.size()) == kLfsStart)
+    throw Error("ERR_TRT_FILE", "The ONNX model" + (path.empty() ? "" : " " + path) + " is " + kLfsPointer,
+                {{"path", path}});
   ExternalFiles files;
   check({&model, 0, model.size()}, Message::model, files);
   return files;

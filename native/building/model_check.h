@@ -16,7 +16,8 @@ struct ExternalFiles {
 };
 
 // Looks at graphs, subgraphs and functions: stored tensors have as many bytes as their shape says, and nodes have
-// outputs. Throws ERR_TRT_ONNX_PARSE.
-ExternalFiles checkModel(ModelBytes& model);
+// outputs. The path, which may be empty, is for messages. Throws ERR_TRT_ONNX_PARSE, and ERR_TRT_FILE where it is none
+// of ONNX but what Git LFS left in its place.
+ExternalFiles checkModel(ModelBytes& model, const std::string& path);
 
 }  // namespace nt::building

@@ -1,8 +1,5 @@
 #include "parse.h"
 
-#include <string_view>
-
-#include "../base/lfs.h"
 #include "../base/text.h"
 #include "external_data.h"
 #include "model_check.h"
@@ -58,10 +55,8 @@ void parseModel(tensorrt::Parser& parser, const tensorrt::NetworkDefinition& net
   const std::string from = path.empty() ? "" : " " + path;
   // an empty model parses as a network without layers
   if (model.empty()) throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model" + from + " is empty (0 bytes)");
-  if (std::string_view(reinterpret_cast<const char*>(model.data()), model.size()).starts_with(kLfsStart))
-    throw Error("ERR_TRT_FILE", "The ONNX model" + from + " is " + kLfsPointer, {{"path", path}});
   ModelBytes bytes(model.data(), model.size());
-  for (const std::string& file : checkModel(bytes).named) checkExternalFile(file, path);
+  for (const std::string& file : checkModel(bytes, path).named) checkExternalFile(file, path);
   if (!parser.parse(model.data(), model.size(), path.empty() ? nullptr : path.c_str())) {
     throwParserErrors(parser, parser.library().name());
   }

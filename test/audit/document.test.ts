@@ -2,7 +2,7 @@
 import t from 'tap'
 import { checkedAuditOptions, engineAudit } from '../../lib/engine/audit.js'
 import { engineLayers } from '../../lib/engine/layers.js'
-import type { NativeEngineAudit } from '../../lib/backend/native.js'
+import type { EngineAuditFacts } from '../../lib/backend/backend.js'
 
 const tensor10 = (name: string, format: string) => ({
   Name: name,
@@ -129,7 +129,7 @@ t.test('what is not as documented is unknown, and never a guess', (t) => {
   t.end()
 })
 
-const found = (more: Partial<NativeEngineAudit> = {}): NativeEngineAudit => ({
+const found = (more: Partial<EngineAuditFacts> = {}): EngineAuditFacts => ({
   layers: 4,
   verbosity: 'detailed',
   document: document10,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
-import { packageRoot } from '../../lib/backend/native.js'
+import { packageRoot } from '../../lib/base/package.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { type ModelSource, type Shapes, Tensor } from '../../lib/index.js'
 import { centerFacePath } from '../support/tensorrt.js'

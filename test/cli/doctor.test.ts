@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { packageRoot } from '../../lib/backend/native.js'
+import { packageRoot } from '../../lib/base/package.js'
 import { capabilities, type Capabilities } from '../../lib/index.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
 

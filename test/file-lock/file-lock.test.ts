@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { kill } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { withFileLock } from '../../lib/base/file-lock.js'
+import { withFileLock } from '../../lib/backend/file-lock.js'
 import { failureOf } from '../support/errors.js'
 import { ended, holding, increments, said, scratchFile, startNode, startPython, startWorker } from './rig.js'
 

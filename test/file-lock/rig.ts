@@ -11,7 +11,7 @@ const url = (path: string): string => JSON.stringify(new URL(path, import.meta.u
 const prelude = (file: string): string => `
   import { readFile, writeFile } from 'node:fs/promises'
   import { setTimeout as sleep } from 'node:timers/promises'
-  import { withFileLock } from ${url('../../lib/base/file-lock.js')}
+  import { withFileLock } from ${url('../../lib/backend/file-lock.js')}
   const file = ${JSON.stringify(file)}
 `
 

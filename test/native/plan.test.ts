@@ -38,7 +38,9 @@ for (const { name, version, path, control } of families) {
           profiles: [range([1, 3], [2, 3], [4, 3]), range([8, 3], [8, 3], [16, 3])],
         },
       })
-      t.same(engine.outputs, { y: { name: 'y', dtype: 'float32', shape: [-1, 3], dimensionNames: [undefined, undefined], format: 'linear', profiles: [] } })
+      t.same(engine.outputs, {
+        y: { name: 'y', dtype: 'float32', shape: [-1, 3], dimensionNames: [undefined, undefined], format: 'linear', profiles: [] },
+      })
     })
 
     await t.test('right answers for every size that a profile takes, in any order', async (t) => {

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { availableParallelism, tmpdir } from 'node:os'
 import { isAbsolute, join, normalize } from 'node:path'
 import t from 'tap'
-import type { NativeBuildOptions, NativeBuildRequest, NativeParseResult, NativeProfile } from '../../../lib/backend/native.js'
+import type { NativeBuildOptions, NativeBuildRequest, NativeParseResult, NativeProfile } from '../../../lib/backend/native-types.js'
 import { checkedBuilderOptions } from '../../../lib/building/options.js'
 import { IsolatedBuilds } from '../../../lib/building/isolated.js'
 import { errorCodes, TensorRTError } from '../../../lib/index.js'

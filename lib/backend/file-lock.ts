@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
-import { fromNative, loadAddon, native, type NativeFileLock } from '../backend/native.js'
-import { type Cut, type Limits, within } from './cancellation.js'
-import { checkedText } from './checks.js'
+import { type Cut, type Limits, within } from '../base/cancellation.js'
+import { checkedText } from '../base/checks.js'
+import { fromNative, loadAddon, native } from './native.js'
+import type { NativeFileLock } from './native-types.js'
 
 /**
  * Runs `body` while nobody else is in a `withFileLock` of the same path: no other caller, thread or process, trtexec and its like included. What is

@@ -1,9 +1,9 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { isText } from '../base/checks.js'
-import { lfsPointer } from '../base/lfs.js'
-import { localPath } from '../base/source.js'
+import { isText } from './checks.js'
+import { lfsPointer } from './lfs.js'
+import { localPath } from './source.js'
 import { expected, TensorRTError } from '../errors.js'
 
 /** An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

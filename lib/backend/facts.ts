@@ -1,0 +1,32 @@
+import type { DType } from '../tensor.js'
+
+/** full: builder and runtime; lean, dispatch: runtimes for version-compatible plans; rtx: TensorRT-RTX. */
+export type LibraryKind = 'full' | 'lean' | 'dispatch' | 'rtx'
+
+/** How a library was found: at the path that was given, by the dynamic loader, in a usual folder, in a Python wheel's folder. */
+export type FoundBy = 'option' | 'loader' | 'folder' | 'python'
+
+/** A GPU as the CUDA driver describes it. */
+export interface Gpu {
+  /** Its number, which the option `device` takes. */
+  readonly index: number
+  readonly name: string
+  /** Such as "8.6". */
+  readonly computeCapability: string
+  /** Bytes. */
+  readonly memory: number
+  readonly multiprocessors: number
+  /** Whether it shares the memory of the CPU. */
+  readonly integrated: boolean
+}
+
+/** An input or output of a network. */
+export interface NetworkTensor {
+  readonly name: string
+  /** `unknown`: one that this package does not know yet. */
+  readonly dtype: DType | 'unknown'
+  /** -1 where a dimension is dynamic. */
+  readonly shape: readonly number[]
+  /** One for each dimension, empty where it has none; empty where the model names none. */
+  readonly dimensionNames: readonly string[]
+}

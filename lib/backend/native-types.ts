@@ -1,0 +1,246 @@
+/** What native/node gives and takes. Nothing of this is public: users see the interfaces of backend.ts, facts.ts and of the rooms above. */
+import type { OnnxSource } from '../base/source.js'
+import type { DType } from '../tensor.js'
+import type { EngineAuditFacts, EngineMemory, EngineStats, ModelTensor, NamedShapes } from './backend.js'
+import type { FoundBy, Gpu, LibraryKind, NetworkTensor } from './facts.js'
+
+/** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
+export type NativeProfile = readonly NamedShapes[]
+
+export type NativeOptionValue = boolean | number | string | readonly string[]
+
+/** The type (empty: the model's) and layouts (none: all) of an input or output. */
+export interface NativeFormat {
+  readonly name: string
+  readonly dtype: string
+  readonly formats: readonly string[]
+}
+
+export interface NativeLayerTypes {
+  readonly name: string
+  readonly types: readonly string[]
+}
+
+/** What a build is to be like, and in the same form what TensorRT reports of it. */
+export interface NativeOptions {
+  readonly values: Readonly<Record<string, NativeOptionValue>>
+  readonly inputFormats: readonly NativeFormat[]
+  readonly outputFormats: readonly NativeFormat[]
+  readonly layerPrecisions: readonly NativeLayerTypes[]
+  readonly layerOutputTypes: readonly NativeLayerTypes[]
+}
+
+/** How to build, checked by lib/building/options.ts; plain data, so that it goes to another process as it is. */
+export interface NativeBuildOptions {
+  /** The path of a library or of its folder; empty: the first that can build here. */
+  readonly tensorrt: string
+  readonly device: number
+  readonly options: NativeOptions
+  readonly timingCache?: { readonly path: string; readonly errorOnMiss: 0 | 1; readonly editable: 0 | 1 }
+}
+
+/** What to build: the model's bytes, or the path of its file. */
+export interface NativeBuildRequest extends NativeBuildOptions {
+  readonly model?: Uint8Array
+  readonly path?: string
+  readonly profiles: readonly NativeProfile[]
+  /** 1: only parse. No profiles are needed, and of the result only what {@link NativeParseResult} names is there. */
+  readonly parseOnly?: 0 | 1
+}
+
+/** What is known when the model is parsed. */
+export interface NativeParseResult {
+  /** The library that did it, for people: "TensorRT-RTX 1.7.1". */
+  readonly library: string
+  readonly kind: LibraryKind
+  readonly version: string
+  /** The network's inputs and outputs; -1 where a dimension is dynamic. */
+  readonly inputs: readonly NetworkTensor[]
+  readonly outputs: readonly NetworkTensor[]
+  /** Layers of the parsed network, before TensorRT fused any. */
+  readonly layers: number
+  readonly audit: NativeNetworkAudit
+  readonly parseMs: number
+}
+
+type Counts = Readonly<Record<string, number>>
+
+/** What the parsed network is made of; see NetworkAudit. */
+export interface NativeNetworkAudit {
+  readonly layers: number
+  readonly layerTypes: Counts
+  readonly outputTypes: Counts
+  readonly quantize: Counts
+  readonly dequantize: Counts
+  readonly weightBytes: number
+  readonly inputs: readonly NetworkTensor[]
+  readonly outputs: readonly NetworkTensor[]
+}
+
+export interface NativeBuildResult extends NativeParseResult {
+  readonly plan: ArrayBuffer
+  /** As the library itself reported them; lib/building/settings.ts gives them to users. */
+  readonly settings: NativeOptions
+  /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
+  readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
+  readonly buildMs: number
+  /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
+  readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'>
+}
+
+/** Where a plan came from, as far as that decides where it runs; complete, with empty text for what is not known. */
+export interface NativePlanOrigin {
+  /** For messages: "model.plan was built by TensorRT 10.15.1 for NVIDIA A10 (8.6) on linux-x64". */
+  readonly description: string
+  /** 1: only the version that built it runs it. */
+  readonly exactVersion: 0 | 1
+  /** Of the GPU that it was built for. */
+  readonly gpu: string
+  readonly computeCapability: string
+  /** Where it runs too: on GPUs of that model only, of that compute capability, from Ampere on, or as TensorRT says. */
+  readonly reach: 'model' | 'computeCapability' | 'ampere' | 'any'
+}
+
+export interface NativeLibraryReport {
+  readonly path: string
+  readonly foundBy: FoundBy
+  readonly kind?: LibraryKind
+  readonly version?: string
+  readonly name?: string
+  readonly parser?: string
+  readonly parserError?: string
+  readonly error?: string
+  readonly hasBuilder: boolean
+  readonly buildsWithoutGpu: boolean
+}
+
+export interface NativeSystemReport {
+  readonly driver: { readonly path?: string; readonly version?: string; readonly error?: string }
+  readonly devices: readonly Gpu[]
+  readonly libraries: readonly NativeLibraryReport[]
+  readonly searchError?: string
+}
+
+/** Who would build a plan here, and for which GPU; none where TensorRT-RTX builds without. */
+export interface NativeBuilderChoice {
+  readonly path: string
+  readonly kind: LibraryKind
+  readonly version: string
+  readonly name: string
+  readonly gpu?: Gpu
+}
+
+/** How a session of an engine works; complete, since native code does not guess. */
+export interface NativeSessionOptions {
+  readonly lanes: number
+  /** -1: the one that fits best. */
+  readonly profile: number
+  readonly highPriority: 0 | 1
+  readonly graphs: 0 | 1
+  readonly slots: number
+  readonly maxQueue: number
+  readonly batching?: {
+    readonly maxBatch: number
+    readonly maxDelayMs: number
+    readonly preferred: readonly number[]
+    readonly pad: readonly number[]
+  }
+}
+
+export interface NativeEngine {
+  readonly inputs: readonly ModelTensor[]
+  readonly outputs: readonly ModelTensor[]
+  readonly library: string
+  readonly device: number
+  /**
+   * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i, negative for all. The inputs' shapes stand
+   * in the shared array; their data is copied before this returns.
+   */
+  submit(request: number, outputs: number, ...data: readonly NodeJS.TypedArray[]): void
+  /** Runs on this thread; the completion stands in the shared array. */
+  runSync(outputs: number, ...data: readonly NodeJS.TypedArray[]): unknown[]
+  /** Whether the request was taken out of the queue: then no completion comes. */
+  cancel(request: number): boolean
+  /** The next call writes the output there; false where that is no memory of allocate(). */
+  setTarget(output: number, data: NodeJS.TypedArray): boolean
+  allocate(bytes: number): ArrayBuffer
+  stats(): EngineStats
+  memory(): Omit<EngineMemory, 'host'>
+  share(): string
+  audit(options: { readonly profile: number; readonly iterations: number }): {
+    readonly promise: Promise<EngineAuditFacts>
+    cancel(): void
+  }
+  close(): Promise<void>
+}
+
+/** The lock of a file, held until it is released or collected. */
+export interface NativeFileLock {
+  /** Twice without harm. */
+  release(): void
+}
+
+/** Where a plan is opened. */
+export interface NativePlanPlace {
+  readonly tensorrt: string
+  readonly device: number
+  readonly origin?: NativePlanOrigin
+}
+
+/** Weights that a refitter can replace. */
+export interface NativeWeights {
+  readonly name: string
+  readonly dtype?: DType
+  readonly count?: number
+  readonly missing: boolean
+}
+
+/** What a refit gave. */
+export interface NativeRefitResult {
+  readonly plan: ArrayBuffer
+  readonly library: string
+  readonly kind: LibraryKind
+  readonly version: string
+}
+
+/** A plan whose weights are replaced; one call at a time. */
+export interface NativeRefitter {
+  weights(): Promise<NativeWeights[]>
+  set(name: string, dtype: DType, count: number, bytes: Uint8Array): Promise<void>
+  setFromOnnx(source: OnnxSource): Promise<void>
+  refit(refittable: boolean): Promise<NativeRefitResult>
+  close(): Promise<void>
+}
+
+type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'since', number>>>>
+
+/** What native/node/ exports. */
+export interface NativeAddon {
+  methodTable(): { interface: string; method: string; parameters: string; slots: Slots<'index'> }[]
+  enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
+  inspectSystem(explicitPath: string): Promise<NativeSystemReport>
+  /** `toRun` 1: one that can also run here what it builds. */
+  chooseBuilder(options: { readonly tensorrt: string; readonly device: number; readonly toRun?: 0 | 1 }): Promise<NativeBuilderChoice>
+  build(
+    request: NativeBuildRequest,
+    onProgress?: (phase: string, parent: string, step: number, steps: number) => void,
+  ): { readonly promise: Promise<NativeBuildResult>; cancel(): void }
+  /**
+   * Checks ONNX as a build does before it parses it, on a thread. Of a file weights are passed over; bytes are not copied, and are not to be changed meanwhile.
+   * The files that it keeps tensors in are those that it names, paths from its folder, in alphabetical order. Rejected with ERR_TRT_ONNX_PARSE, ERR_TRT_FILE.
+   */
+  inspectModel(source: OnnxSource): Promise<{ readonly externalFiles: readonly string[] }>
+  /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
+  lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
+  openEngine(plan: Uint8Array, options: NativeSessionOptions & NativePlanPlace & { readonly weights?: OnnxSource }): Promise<NativeEngine>
+  openRefitter(plan: Uint8Array, options: NativePlanPlace): Promise<NativeRefitter>
+  attachEngine(name: string, options: NativeSessionOptions): Promise<NativeEngine>
+  /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */
+  connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle: (count: number, objects: unknown[]) => void): void
+  /** Calls back with each line of TensorRT up to the level (0 internal error … 4 verbose), until the result is called. */
+  subscribeLog(level: number, listener: (severity: number, line: string) => void): () => void
+  /** Tells all subscribers of this process, in any of its threads, a line that TensorRT logged in a child process. */
+  tellLog(severity: number, line: string): void
+  /** The level of the subscriber that wants most; -1 where there is none. */
+  logLevel(): number
+}

@@ -1,0 +1,18 @@
+import type { NativeBuildResult, NativeProfile } from '../backend/native-types.js'
+import { packageVersion } from '../base/package.js'
+import type { BuildInfo } from '../plan/info.js'
+import { networkAudit } from './audit.js'
+import { settingsOf } from './settings.js'
+
+/** What a build told, with what it was asked for and where it was. */
+export function buildInfo({ settings, audit, ...told }: Omit<NativeBuildResult, 'plan'>, profiles: readonly NativeProfile[]): BuildInfo {
+  return Object.freeze({
+    ...told,
+    settings: settingsOf(settings),
+    audit: networkAudit(audit),
+    profiles,
+    system: { os: process.platform, arch: process.arch },
+    builtAt: new Date().toISOString(),
+    builtBy: `node-tensorrt ${packageVersion()}`,
+  })
+}
