@@ -1,8 +1,9 @@
-import { isUint8Array } from 'node:util/types'
+import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { type Abortable, checkedAbort } from './base/options.js'
 import { isLfsPointer } from './base/lfs.js'
 import { checkedPath, pointed } from './base/files.js'
-import { sha256Of } from './plan/hash.js'
+import { expected } from './errors.js'
+import { newHash, sha256Of } from './plan/hash.js'
 import { checkedHeader, noPlan } from './plan/header.js'
 import { headerInfo, type PlanInfo } from './plan/info.js'
 import { isPlan, type ReadOptions, readPlan, type ReadPlan } from './plan/read.js'
@@ -33,15 +34,25 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
   readonly bytes: Uint8Array
   /** How it came about; of a plan that was loaded without a sidecar only what its header says. */
   readonly info: Info
-  /** Of the bytes, as hexadecimal digits. */
-  readonly sha256: string
+  #sha256: string | undefined
 
-  /** {@link Builder} and {@link Plan.load} make plans. */
-  constructor(bytes: Uint8Array, info: Info, sha256: string) {
-    this.bytes = bytes
-    this.info = info
-    this.sha256 = sha256
+  /**
+   * A plan from its bytes, which are not copied and are not to be changed. Of such a plan is known what its header says; {@link Plan.load} knows more where there is a sidecar.
+   * @throws TensorRTError ERR_TRT_PLAN when they do not begin as a plan does, or are fewer than their header says; ERR_TRT_INVALID_ARGUMENT
+   */
+  constructor(bytes: Uint8Array | ArrayBuffer, ...none: PlanInfo extends Info ? [] : [never])
+  /** @internal {@link Builder} and {@link Plan.load} know how it came about. */
+  constructor(bytes: Uint8Array, info: Info, sha256: string)
+  constructor(bytes: Uint8Array | ArrayBuffer, info?: Info, sha256?: string) {
+    this.bytes = checkedBytes(bytes)
+    this.info = info ?? (headerInfo(checkedHeader(labelOf(this.bytes), this.bytes)) as Info)
+    this.#sha256 = sha256
     Object.freeze(this)
+  }
+
+  /** Of the bytes, as hexadecimal digits. Of a plan that was made of bytes alone it is computed when it is first asked for, on this thread. */
+  get sha256(): string {
+    return (this.#sha256 ??= newHash().update(this.bytes).digest('hex'))
   }
 
   /**
@@ -53,16 +64,22 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
   async save(path: string | URL, options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'save')
     const target = checkedPath(path)
+    this.#sha256 ??= await sha256Of(this.bytes, signal)
     await writePlan(target, this, signal)
   }
 
   /**
-   * Reads a plan, and finds out whether it is whole: by the SHA-256 in its sidecar, without one by the size in its header. Whether it runs here is
-   * found out when an engine opens it.
+   * Reads a plan from a file, or takes its bytes, which are not copied; and finds out whether it is whole: by the SHA-256 in its sidecar, without one by the size in its
+   * header. Whether it runs here is found out when an engine opens it.
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN, ERR_TRT_INVALID_ARGUMENT
    */
-  static async load(path: string | URL, options?: Abortable): Promise<Plan> {
-    const { bytes, sha256, info } = await readChecked(path, { keep: true, hash: true, signal: checkedAbort(options, 'load') })
+  static async load(source: string | URL | Uint8Array | ArrayBuffer, options?: Abortable): Promise<Plan> {
+    const signal = checkedAbort(options, 'load')
+    if (isUint8Array(source) || isAnyArrayBuffer(source)) {
+      const { bytes, info } = new Plan(source)
+      return new Plan(bytes, info, await sha256Of(bytes, signal))
+    }
+    const { bytes, sha256, info } = await readChecked(source, { keep: true, hash: true, signal })
     return new Plan(bytes, info, sha256)
   }
 
@@ -73,13 +90,23 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
   static async inspect(plan: string | URL | Uint8Array, options?: Abortable): Promise<PlanReport> {
     const signal = checkedAbort(options, 'inspect')
     if (isUint8Array(plan)) {
-      const info = headerInfo(checkedHeader(`The plan of ${plan.length} bytes`, plan))
+      const info = headerInfo(checkedHeader(labelOf(plan), plan))
       return { size: plan.length, sha256: await sha256Of(plan, signal), source: 'header', info }
     }
     const { size, sha256, info, entry } = await readChecked(plan, { keep: false, hash: true, signal })
     if (entry === undefined) return { size, sha256, source: 'header', info }
     return { size, sha256, source: 'sidecar', info, savedAt: entry.savedAt, savedBy: entry.savedBy }
   }
+}
+
+function checkedBytes(bytes: unknown): Uint8Array {
+  if (isUint8Array(bytes)) return bytes
+  if (isAnyArrayBuffer(bytes)) return new Uint8Array(bytes)
+  throw expected('a Uint8Array or an ArrayBuffer', 'the bytes of a plan', bytes)
+}
+
+function labelOf(bytes: Uint8Array): string {
+  return `The plan of ${bytes.length} bytes`
 }
 
 /** A plan of bytes that TensorRT gave. */

@@ -55,11 +55,20 @@ t.test('a bare plan says what its header says', { skip: skipWithoutRtx }, async 
   const report = { size: bytes.length, sha256, source: 'header', info }
   t.same(await Plan.inspect(path), report)
   t.same(await Plan.inspect(bytes), report)
+  for (const plan of [new Plan(bytes), new Plan(new Uint8Array(bytes).buffer), await Plan.load(bytes)]) {
+    t.same(plan.info, info, 'of bytes, what their header says')
+    t.equal(plan.sha256, sha256)
+    const copy = inFolder(t)
+    await plan.save(copy)
+    t.equal((await Plan.load(copy)).sha256, sha256)
+  }
   for (const length of [0, 1, 3, 4, 27, 28, 64, bytes.length >> 1, bytes.length - 1]) {
     const part = bytes.subarray(0, length)
     await writeFile(path, part)
     t.match(await failureOf(() => Plan.load(path)), { code: 'ERR_TRT_PLAN' }, `${length} bytes`)
     t.match(await failureOf(() => Plan.inspect(part)), { code: 'ERR_TRT_PLAN' })
+    t.match(await failureOf(() => new Plan(part)), { code: 'ERR_TRT_PLAN' })
+    t.match(await failureOf(() => Plan.load(part)), { code: 'ERR_TRT_PLAN' })
     const failure = await failureOf(() => Engine.load(path))
     t.match(failure, { code: length < 4 ? 'ERR_TRT_MODEL_FORMAT' : 'ERR_TRT_PLAN' })
     if (length >= 28)

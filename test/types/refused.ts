@@ -1,5 +1,5 @@
 // What TypeScript has to refuse: each line below a directive is an error.
-import { Engine, type InferOptions, type Plan, Tensor, type TensorRecord } from 'node-tensorrt'
+import { type BuildInfo, Engine, type InferOptions, Plan, Tensor, type TensorRecord } from 'node-tensorrt'
 
 declare const undeclared: Engine
 declare const declared: Engine<{ images: 'float32' }, { scores: 'float32'; best: 'int64' }>
@@ -66,6 +66,8 @@ export async function refused(plan: Plan): Promise<void> {
   const options: InferOptions = { timeoutMS: 5 }
   // @ts-expect-error a record is no tensor
   results.shape.length satisfies number
+  // @ts-expect-error what its header says is all that is known of it
+  new Plan<BuildInfo>(new Uint8Array(100))
   // @ts-expect-error a plan cannot be changed
   plan.bytes = new Uint8Array(1)
   // @ts-expect-error nothing of a tensor can be set
