@@ -186,6 +186,9 @@ t.test('what is no file of bytes', async (t) => {
     ['/dev/zero', /not an ordinary file/],
   ] as const)
     t.match(await failureOf(() => native(() => loadAddon().inspectModel({ path }))), { code, message, details: { path } })
+  const pointer = Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n')
+  t.match(await failureOf(() => filesIn(pointer)), { code, message: /model\.onnx is a Git LFS pointer/, details: { path: file } })
+  t.match(await failureOf(() => filesOf(pointer)), { code, message: /The ONNX model is a Git LFS pointer/ })
   t.same(await filesOf(new Uint8Array()), [], 'that is for a build to say')
 })
 
