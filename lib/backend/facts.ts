@@ -30,3 +30,17 @@ export interface NetworkTensor {
   /** One for each dimension, empty where it has none; empty where the model names none. */
   readonly dimensionNames: readonly string[]
 }
+
+/** What is known of a network once a library has parsed it. */
+export interface ParsedFacts {
+  /** The library that did it, for people: "TensorRT-RTX 1.7.1". */
+  readonly library: string
+  readonly kind: LibraryKind
+  readonly version: string
+  /** The network's inputs and outputs, in the model's order. */
+  readonly inputs: readonly NetworkTensor[]
+  readonly outputs: readonly NetworkTensor[]
+  /** Layers of the parsed network, before TensorRT fused any. */
+  readonly layers: number
+  readonly parseMs: number
+}

@@ -2,7 +2,7 @@
 import type { OnnxSource } from '../base/source.js'
 import type { DType } from '../tensor.js'
 import type { EngineAuditFacts, EngineMemory, EngineStats, ModelTensor, NamedShapes } from './backend.js'
-import type { FoundBy, Gpu, LibraryKind, NetworkTensor } from './facts.js'
+import type { FoundBy, Gpu, LibraryKind, NetworkTensor, ParsedFacts } from './facts.js'
 
 /** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
 export type NativeProfile = readonly NamedShapes[]
@@ -49,18 +49,8 @@ export interface NativeBuildRequest extends NativeBuildOptions {
 }
 
 /** What is known when the model is parsed. */
-export interface NativeParseResult {
-  /** The library that did it, for people: "TensorRT-RTX 1.7.1". */
-  readonly library: string
-  readonly kind: LibraryKind
-  readonly version: string
-  /** The network's inputs and outputs; -1 where a dimension is dynamic. */
-  readonly inputs: readonly NetworkTensor[]
-  readonly outputs: readonly NetworkTensor[]
-  /** Layers of the parsed network, before TensorRT fused any. */
-  readonly layers: number
+export interface NativeParseResult extends ParsedFacts {
   readonly audit: NativeNetworkAudit
-  readonly parseMs: number
 }
 
 type Counts = Readonly<Record<string, number>>

@@ -1,27 +1,17 @@
 import type { NamedShapes } from '../backend/backend.js'
-import type { Gpu, LibraryKind, NetworkTensor } from '../backend/facts.js'
+import type { Gpu, ParsedFacts } from '../backend/facts.js'
 import { libraryOf, type PlanHeader } from './header.js'
 import type { NetworkAudit } from './network-audit.js'
 import type { BuildSettings } from './settings.js'
 
 /** How a plan came about: what the build told, what it was asked for, and where that was. Plain data, as it stands in the sidecar. */
-export interface BuildInfo {
-  /** The library that built it, for people: "TensorRT-RTX 1.7.1". */
-  readonly library: string
-  readonly kind: LibraryKind
-  readonly version: string
-  /** The network's inputs and outputs, in the model's order. */
-  readonly inputs: readonly NetworkTensor[]
-  readonly outputs: readonly NetworkTensor[]
-  /** Layers of the parsed network, before TensorRT fused any. */
-  readonly layers: number
+export interface BuildInfo extends ParsedFacts {
   /** What the network was made of before TensorRT built it; what the engine is made of, {@link Engine.audit} tells on a device. */
   readonly audit: NetworkAudit
   /** What the builder was set to, as the library itself reported it. */
   readonly settings: BuildSettings
   /** The optimization profiles, by number: the shapes of each dynamic input. */
   readonly profiles: readonly (readonly NamedShapes[])[]
-  readonly parseMs: number
   readonly buildMs: number
   /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
   readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
