@@ -4,7 +4,7 @@ import t from 'tap'
 import { hasAddon, stranger, target } from './stranger.js'
 import { root, run } from './support.js'
 
-t.setTimeout(540_000)
+t.setTimeout(1_800_000)
 
 t.test('the tarball, with its binary', { skip: !hasAddon && `no addon on ${target}` }, async (t) => {
   const { folder, installed, paths } = await stranger(t, { ignoreScripts: false })
