@@ -1,5 +1,6 @@
 /** The execution core on the fake device: what a call costs, whether the event loop stays free, what overlaps, what is copied, what leaks. Names of parts: those alone; `--quick`: a shorter soak. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -209,6 +210,84 @@ async function batching(device: FakeDevice): Promise<Row[]> {
   return [row('64 single requests, maxBatch 16', 'enqueues', merged, single, goal, 'peer: without batching')]
 }
 
+/** What a stream owes to a source that waits for each result, and to an abort. */
+async function streams(device: FakeDevice): Promise<Row[]> {
+  note('streams …')
+  const engine = await device.load(identityPlan([16]))
+  const x = new Tensor('float32', new Float32Array(16), [16])
+  const count = 100
+  const waiting = async (): Promise<void> => {
+    let arrived = (): void => {}
+    const source = async function* () {
+      for (let i = 0; i < count; i++) {
+        const result = new Promise<void>((resolve) => (arrived = resolve))
+        yield x
+        await result
+      }
+    }
+    // one that stalls ends with an error
+    for await (const y of engine.stream(source(), { signal: AbortSignal.timeout(60_000) })) if (y.size === 16) arrived()
+  }
+  /** Milliseconds from an abort until the loop is over, while inferences of 50 ms are under way and the source never answers. */
+  const aborted = async (): Promise<number> => {
+    const controller = new AbortController()
+    const source = async function* () {
+      yield* [x, x]
+      await new Promise(() => {})
+    }
+    let begun = NaN
+    setTimeout(() => {
+      begun = performance.now()
+      controller.abort()
+    }, 5)
+    try {
+      for await (const y of engine.stream(source(), { signal: controller.signal })) if (y.size === 0) break
+    } catch {
+      // the reason of the abort
+    }
+    const ms = performance.now() - begun
+    while (engine.stats.inFlight > 0) await sleep(1)
+    return ms
+  }
+  const bare = async (): Promise<number> => {
+    const controller = new AbortController()
+    let begun = NaN
+    setTimeout(() => {
+      begun = performance.now()
+      controller.abort()
+    }, 5)
+    await once(controller.signal, 'abort')
+    return performance.now() - begun
+  }
+  device.driver.set({ computeMs: 1 })
+  const per = await interleaved(7, {
+    ours: () => microsecondsPerCall(count, waiting),
+    peer: () => microsecondsPerCall(count, () => oneAfterAnother(count, () => engine.infer(x))),
+  })
+  device.driver.set({ computeMs: 50 })
+  const end = await interleaved(21, { ours: aborted, peer: bare })
+  device.driver.set({ computeMs: 0 })
+  await engine.close()
+  return [
+    row(
+      'stream over a source that waits for each result, 1 ms device time, per result',
+      'µs',
+      per.ours,
+      per.peer,
+      { of: 'ratio', sign: '<=', value: 1.2 },
+      'peer: infer, one after another; 7 rounds',
+    ),
+    row(
+      'an abort ends a stream, two inferences of 50 ms under way, source silent',
+      'ms',
+      end.ours,
+      end.peer,
+      { of: 'difference', sign: '<', value: 1 },
+      'peer: events.once of the same signal; 21 rounds',
+    ),
+  ]
+}
+
 /** The soak, in a process of its own: nothing else moves its memory. */
 async function soak(quick: boolean): Promise<readonly Row[]> {
   note('soak …')
@@ -221,7 +300,7 @@ const { values, positionals } = parseArgs({
   options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const parts = { calls, eventLoop, lanes, slots, copies, batching, soak: () => soak(values.quick) }
+const parts = { calls, eventLoop, lanes, slots, copies, batching, streams, soak: () => soak(values.quick) }
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
 if (unknown !== undefined) throw new Error(`core has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 
