@@ -58,7 +58,7 @@ t.test('a bare plan says what its header says', { skip: skipWithoutRtx }, async 
   for (const plan of [new Plan(bytes), new Plan(new Uint8Array(bytes).buffer), await Plan.load(bytes)]) {
     t.same(plan.info, info, 'of bytes, what their header says')
     t.equal(plan.sha256, sha256)
-    const copy = inFolder(t)
+    const copy = `${path}.copy`
     await plan.save(copy)
     t.equal((await Plan.load(copy)).sha256, sha256)
   }
