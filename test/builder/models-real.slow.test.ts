@@ -15,6 +15,7 @@ const asTensorRT = ({ name, dtype, shape }: ValueInfo): unknown => ({
   name,
   dtype,
   shape: shape?.map((dim) => (typeof dim === 'string' ? -1 : dim)),
+  dimensionNames: shape?.map((dim) => (typeof dim === 'string' ? dim : '')),
 })
 
 /** TensorRT may know the size of an output that the file leaves open, but never another than the file has. */
