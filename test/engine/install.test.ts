@@ -41,7 +41,11 @@ t.test('import and require work with neither onnxruntime-node nor the addon', as
   const auto = load.replace(", { backend: 'cpu' }", '')
   const both =
     /^ERR_TRT_NO_ONNXRUNTIME .*npm install onnxruntime-node \(on the CPU backend, which 'auto' took since .*The native addon .*cannot be loaded/
-  t.match(await prints('auto.mjs', `delete process.env.TENSORRT_PATH\n${esm}${auto}${report}`), both, 'and why it would be the CPU')
+  t.match(
+    await prints('auto.mjs', `delete process.env.TENSORRT_PATH\ndelete process.env.NODE_TENSORRT_ADDON\n${esm}${auto}${report}`),
+    both,
+    'and why it would be the CPU',
+  )
 })
 
 t.test('a linked package finds onnxruntime-node from where the program runs', async (t) => {
