@@ -1,6 +1,5 @@
 import type { ModelTensor, TensorInfo } from '../backend/backend.js'
 import { checkedChoice, checkedObject } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
 import { TensorRTError } from '../errors.js'
 import { type DType, dtypes, type Tensor } from '../tensor.js'
 
@@ -63,9 +62,9 @@ export function checkedDeclaration({ inputs, outputs }: { inputs?: unknown; outp
 
 function checkedTypes(types: unknown, option: string): TensorTypes {
   const given = checkedObject(types, option, "data types by name, such as { images: 'float32' },")
-  const entries = Object.entries(readOptions(given, Object.keys(given), option))
+  const entries = Object.entries(given)
   for (const [name, dtype] of entries) checkedChoice(dtype, `${option}.${name}`, dtypes)
-  return Object.freeze(Object.assign(Object.create(null) as object, Object.fromEntries(entries))) as TensorTypes
+  return Object.freeze(Object.assign(Object.create(null) as object, Object.fromEntries(entries)))
 }
 
 /** @throws TensorRTError ERR_TRT_DECLARATION that says both what was declared and what the model has */
