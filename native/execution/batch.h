@@ -1,4 +1,5 @@
-// Requests that run together: their inputs side by side in pinned memory, on their way through queue and lane and back.
+// Requests that run together: their inputs side by side in memory of the engine's pool, on their way through queue and
+// lane and back.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "../base/few.h"
-#include "../cuda/pinned.h"
+#include "../base/host_pool.h"
 
 namespace nt::execution {
 
@@ -20,7 +21,7 @@ using Shape = std::vector<int64_t>;
 // The shapes of all inputs, in the engine's order. Within a batch dimension 0 is the number of rows.
 using Shapes = std::vector<Shape>;
 
-// Pinned memory that a caller filled, leased for the time of a request: it is copied to the device from where it is.
+// Memory of the pool that a caller filled, leased for the time of a request: it is read where it is.
 struct Lease {
   std::shared_ptr<void> owner;
   const uint8_t* data = nullptr;
@@ -36,7 +37,7 @@ struct Target {
 };
 
 struct Timing {
-  // milliseconds; queue by the host's clock, the others by CUDA events where this batch was measured, else negative
+  // milliseconds; queue by the host's clock, the others where this batch was measured, else negative
   float queue = 0;
   float copyIn = -1, compute = -1, copyOut = -1;
 };
@@ -62,7 +63,7 @@ class ResultShape {
   Shape vector() const { return {begin(), end()}; }
 
  private:
-  static constexpr std::size_t kMost = 8;  // TensorRT's own limit
+  static constexpr std::size_t kMost = 8;  // of a Tensor
   std::size_t rank_ = 0;
   int64_t dims_[kMost];
 };
@@ -81,34 +82,35 @@ class Output {
     size = other.size;
     place_ = other.place_;
     data_ = other.data_;
-    block_ = std::move(other.block_);
+    owner_ = std::move(other.owner_);
     if (place_ == Place::here) std::copy_n(other.here_, size, here_);
     return *this;
   }
 
-  enum class Place : uint8_t { none, here, block, target };
+  enum class Place : uint8_t { none, here, held, target };
   ResultShape shape;
   std::size_t size = 0;
 
   // Not asked for: none.
   Place place() const noexcept { return place_; }
   const uint8_t* data() const noexcept { return place_ == Place::here ? here_ : data_; }
-  const std::shared_ptr<cuda::PinnedBlock>& block() const noexcept { return block_; }
+  // what keeps the data, where it is not here
+  const std::shared_ptr<void>& owner() const noexcept { return owner_; }
 
   // `size` bytes, of kSmall at most.
   void copy(const uint8_t* data) noexcept {
     std::copy_n(data, size, here_);
     place_ = Place::here;
   }
-  void hold(const uint8_t* data, std::shared_ptr<cuda::PinnedBlock> block) noexcept {
+  void hold(const uint8_t* data, std::shared_ptr<void> owner) noexcept {
     data_ = data;
-    block_ = std::move(block);
-    place_ = Place::block;
+    owner_ = std::move(owner);
+    place_ = Place::held;
   }
-  // Gives memory back to the pool. What has none is not written to: it lies in a cache line that another thread wants
+  // Gives memory back. What has none is not written to: it lies in a cache line that another thread wants
   // next.
   void release() noexcept {
-    if (block_) block_.reset();
+    if (owner_) owner_.reset();
   }
   // It is in the memory that the request named.
   void placeIn(const uint8_t* target) noexcept {
@@ -119,7 +121,7 @@ class Output {
  private:
   Place place_ = Place::none;
   const uint8_t* data_ = nullptr;
-  std::shared_ptr<cuda::PinnedBlock> block_;
+  std::shared_ptr<void> owner_;
   uint8_t here_[kSmall];
 };
 
@@ -161,7 +163,7 @@ struct Batch {
   int writers = 0;  // requests whose data is still being copied in
   // as they were for the last one, where that was alike
   bool leased = false;  // some input is not in `memory`
-  std::shared_ptr<cuda::PinnedBlock> memory;
+  std::shared_ptr<HostBlock> memory;
   Shapes shapes;                     // dimension 0 as the first request had it; rowsOf() where requests merge
   std::vector<std::size_t> offsets;  // of each input in `memory`
   std::vector<std::size_t>

@@ -1,22 +1,14 @@
-// One execution context with its streams and two slots. Used by one thread at a time, with the engine's device current
-// there.
+// What runs batches, one or a few at a time: the seam behind which a GPU's streams and the CPU's sessions are.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "graphs.h"
-#include "slot.h"
+#include "batch.h"
 
 namespace nt::execution {
 
-enum class GraphMode : uint8_t { off, automatic };
-
 struct LaneOptions {
-  bool highPriority = false;
-  GraphMode graphs = GraphMode::automatic;
   // -1: the profile that fits best
   int32_t profile = -1;
   // whether dimension 0 of every tensor counts rows of several requests
@@ -24,68 +16,42 @@ struct LaneOptions {
   // sizes that a batch is filled up to, and the largest that one may have; sorted
   std::vector<int64_t> pad;
   int64_t maxBatch = 1;
+
+  // what only a GPU has
+  bool highPriority = false;
+  bool captureGraphs = true;
   int slots = 2;
 };
 
+// The rows that a batch runs with: those that it has, and padding up to the next of the sizes that is allowed.
+int64_t paddedRows(int64_t rows, const LaneOptions& options);
+
+// Used by one thread at a time, which has entered the engine, but for abandon().
 class Lane {
  public:
-  Lane(std::shared_ptr<Engine> engine, LaneOptions options);
-  ~Lane() { settle(); }
+  Lane() = default;
   Lane(const Lane&) = delete;
   Lane& operator=(const Lane&) = delete;
+  virtual ~Lane() = default;
 
-  bool hasFreeSlot() const noexcept { return !free_.empty(); }
-  bool idle() const noexcept { return running_.empty(); }
+  virtual bool hasFreeSlot() const noexcept = 0;
+  virtual bool idle() const noexcept = 0;
 
-  // Puts a batch on the device and returns; there is a free slot. When it throws, nothing of the batch is under way any
-  // more. Throws ERR_TRT_SHAPE, ERR_TRT_EXECUTION and the errors of cuda/.
-  void enqueue(std::shared_ptr<Batch> batch);
+  // Begins a batch; there is a free slot. When it throws, nothing of the batch is under way any more.
+  virtual void enqueue(std::shared_ptr<Batch> batch) = 0;
   // The batch that runs longest.
-  const std::shared_ptr<Batch>& oldest() const { return running_.front()->sharedBatch(); }
+  virtual const std::shared_ptr<Batch>& oldest() const = 0;
   // Waits for it and gives what became of each request. `spin`: asks rather than sleeps for a while first. The slot is
   // free afterwards, also when it throws.
-  std::vector<Completion> finish(bool spin = false);
+  virtual std::vector<Completion> finish(bool spin) = 0;
 
-  std::size_t graphs() const noexcept { return graphs_.size(); }
-  std::size_t deviceBytes() const noexcept;
+  // On any thread: nobody waits for this request any more. A batch of which that holds for all requests may be ended.
+  virtual void abandon(uint64_t) noexcept {}
+  // On any thread: nobody waits for anything that runs.
+  virtual void abandonAll() noexcept {}
 
- private:
-  // What the context is set to.
-  struct Setting {
-    int32_t profile = 0;  // a new context starts with it
-    bool known = false;
-    Shapes shapes;
-    std::vector<Shape> outputs;
-    bool dependent = false;  // some output's size depends on the data
-  };
-
-  void start(Slot& slot, std::shared_ptr<Batch> batch);
-  void readShapes(const Batch& batch);
-  void setShapes(const Batch& batch);
-  void setProfile(int32_t profile);
-  void bind(Slot& slot);
-  void enqueueContext(Slot& slot);
-  const GraphCache::Key* graphKey(const Slot& slot);
-  void capture(const GraphCache::Key& key);
-  void wait(const Slot& slot, bool spin) const;
-  Timing timingOf(Slot& slot) const noexcept;
-  void settle() noexcept;
-  void check(bool ok, const char* what) const;
-
-  std::shared_ptr<Engine> engine_;
-  const LaneOptions options_;
-  cuda::OwnedStream copyInStream_;
-  cuda::OwnedStream computeStream_;
-  cuda::OwnedStream copyOutStream_;
-  std::vector<std::unique_ptr<Slot>> slots_;
-  std::vector<Slot*> free_;
-  std::deque<Slot*> running_;
-  Engine::Context context_;  // goes before the slots, whose allocators it may call
-  GraphCache graphs_;
-  Setting setting_;
-  Shapes shapes_;        // of the batch that is being enqueued; kept for its memory
-  GraphCache::Key key_;  // likewise
-  uint64_t count_ = 0;
+  // Of inputs and outputs on the device.
+  virtual std::size_t deviceBytes() const noexcept { return 0; }
 };
 
 }  // namespace nt::execution

@@ -25,7 +25,7 @@ struct BatchingOptions {
   std::vector<int64_t> pad;
 };
 
-using Allocate = std::function<std::shared_ptr<cuda::PinnedBlock>(std::size_t bytes)>;
+using Allocate = std::function<std::shared_ptr<HostBlock>(std::size_t bytes)>;
 
 // Makes an empty batch one for requests like `first`, with memory for `rows` rows. Where nothing merges, what `first`
 // leases needs none.

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "../base/error.h"
 #include "../base/text.h"
 
 namespace nt::execution {
@@ -32,7 +33,7 @@ Session::Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink si
       options_(consistent(std::move(options))),
       sink_(std::move(sink)),
       queue_(options_.batching, options_.maxQueue,
-             [this](std::size_t bytes) { return engine_->pinned().acquire(bytes); }) {
+             [this](std::size_t bytes) { return engine_->pool().acquire(bytes); }) {
   if (options_.lane.merging) engine_->checkMergeable(options_.batching.maxBatch);
   if (options_.lane.profile >= std::max(engine_->profiles(), 1)) {
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a profile below " + std::to_string(engine_->profiles()) +
@@ -61,8 +62,10 @@ void Session::startLanes() {
 void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
   std::exception_ptr failure;
   try {
-    engine_->device().makeCurrent();
-    worker.lane = std::make_unique<Lane>(engine_, options_.lane);
+    engine_->enter();
+    auto lane = engine_->createLane(options_.lane);
+    const std::lock_guard laneLock(worker.laneMutex);
+    worker.lane = std::move(lane);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -78,7 +81,12 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
   serve(worker);
   rest();
   const std::lock_guard lock(worker.busy);
-  worker.lane.reset();
+  std::unique_ptr<Lane> lane;
+  {
+    const std::lock_guard laneLock(worker.laneMutex);
+    lane = std::move(worker.lane);
+  }
+  lane.reset();
   worker.spent.reset();
   worker.deviceBytes = 0;
 }
@@ -119,7 +127,7 @@ void Session::finish(Worker& worker) {
   std::vector<Completion> completions;
   std::exception_ptr failure;
   try {
-    completions = worker.lane->finish();
+    completions = worker.lane->finish(false);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -204,7 +212,7 @@ std::size_t Session::copy(const std::vector<Given>& inputs, const Batch& batch, 
 // Checks the inputs, and reads what queue and part have to know of them.
 void Session::measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const {
   readShapes(inputs, scratch.shapes);
-  engine_->device().throwIfLost();
+  engine_->throwIfLost();
   part.rows = rowsOf(scratch.shapes);
   readRowBytes(inputs, part.rows, scratch.rowBytes);
   part.asked = Clock::now();
@@ -225,7 +233,7 @@ void Session::submitAlone(const std::vector<Given>& inputs, Part part, Scratch& 
   if (!scratch.batch) scratch.batch = std::make_shared<Batch>();
   Batch& batch = *scratch.batch;
   layOut(batch, scratch.shapes, scratch.rowBytes, part, 1, false,
-         [this](std::size_t bytes) { return engine_->pinned().acquire(bytes); });
+         [this](std::size_t bytes) { return engine_->pool().acquire(bytes); });
   batch.add(std::move(part));
   const std::size_t copied = copy(inputs, batch, 0);
   try {
@@ -238,9 +246,13 @@ void Session::submitAlone(const std::vector<Given>& inputs, Part part, Scratch& 
 }
 
 bool Session::cancel(uint64_t request) {
-  const bool cancelled = queue_.cancel(request);
-  if (cancelled) stats_.cancelled();
-  return cancelled;
+  if (queue_.cancel(request)) {
+    stats_.cancelled();
+    return true;
+  }
+  // it runs, or has ended
+  eachLane([&](Lane& lane) { lane.abandon(request); });
+  return false;
 }
 
 std::unique_lock<std::mutex> Session::borrow(Worker*& chosen) {
@@ -259,12 +271,12 @@ std::unique_lock<std::mutex> Session::borrow(Worker*& chosen) {
 }
 
 Completion Session::run(const std::vector<Given>& inputs, Part part) {
-  engine_->device().makeCurrent();
+  engine_->enter();
   Scratch scratch;
   measure(inputs, part, scratch);
   const auto batch = std::make_shared<Batch>();
   layOut(*batch, scratch.shapes, scratch.rowBytes, part, part.rows, options_.lane.merging,
-         [this](std::size_t bytes) { return engine_->pinned().acquire(bytes); });
+         [this](std::size_t bytes) { return engine_->pool().acquire(bytes); });
   batch->add(std::move(part));
   stats_.copied(copy(inputs, *batch, 0));
 
@@ -300,9 +312,17 @@ void Session::close() {
   }
 }
 
+void Session::eachLane(const std::function<void(Lane&)>& visit) {
+  for (const auto& worker : workers_) {
+    const std::lock_guard lock(worker->laneMutex);
+    if (worker->lane) visit(*worker->lane);
+  }
+}
+
 void Session::drop() {
   queue_.close();
   queue_.drain();
+  eachLane([](Lane& lane) { lane.abandonAll(); });
 }
 
 void Session::halt(std::chrono::steady_clock::time_point deadline) {
@@ -321,10 +341,10 @@ void Session::rest() {
 }
 
 Session::Memory Session::memory() const {
-  const auto& pool = engine_->pinned();
+  const auto& pool = engine_->pool();
   Memory memory{0, pool.used(), pool.kept()};
   for (const auto& worker : workers_) {
-    memory.device += worker->deviceBytes + static_cast<std::size_t>(std::max<int64_t>(engine_->contextMemory(), 0));
+    memory.device += worker->deviceBytes + engine_->laneBytes();
   }
   return memory;
 }

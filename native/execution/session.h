@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "lane.h"
+#include "engine.h"
 #include "queue.h"
 #include "stats.h"
 
@@ -50,7 +50,8 @@ class Session {
   // Queues a request; its completion goes to the sink. Throws ERR_TRT_CLOSED, ERR_TRT_QUEUE_FULL, ERR_TRT_SHAPE,
   // ERR_TRT_DEVICE_LOST, ERR_TRT_OUT_OF_MEMORY; then nothing is queued.
   void submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
-  // Takes a request out of the queue. False where it runs already: then its completion comes.
+  // Takes a request out of the queue. False where it runs already: then its completion comes, and a batch that nobody
+  // waits for any more may be ended.
   bool cancel(uint64_t request);
   // Runs a request on the calling thread, on a lane that is idle, or waits for one; a lane that is waited for takes no
   // new batches. Throws what would have been the completion's failure.
@@ -59,10 +60,11 @@ class Session {
   // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed. Not from the
   // sink, which is called on a lane's thread.
   void close();
-  // Refuses new work, and lets go of what is queued: no completion comes. To be followed by close().
+  // Refuses new work, and lets go of what is queued: no completion comes. What runs may be ended. To be followed by
+  // close().
   void drop();
-  // For the end of the process: lets go of what is queued, and waits until no lane is in the driver or TensorRT any
-  // more, or until the deadline. The lanes' threads stay where they are, and nothing is freed.
+  // For the end of the process: lets go of what is queued, and waits until no lane is in its runtime any more, or until
+  // the deadline. The lanes' threads stay where they are, and nothing is freed.
   void halt(std::chrono::steady_clock::time_point deadline);
 
   Stats::Snapshot stats() const { return stats_.snapshot(); }
@@ -78,6 +80,7 @@ class Session {
     std::mutex busy;  // held while the lane is in use
     std::condition_variable released;
     std::atomic<int> wanted{0};  // calls of run() that wait for `busy`
+    std::mutex laneMutex;        // held where `lane` changes, and where another thread than its own uses it
     std::unique_ptr<Lane> lane;
     std::thread thread;
     std::atomic<std::size_t> deviceBytes{0};
@@ -90,6 +93,7 @@ class Session {
   void main(Worker& worker, const std::shared_ptr<Start>& start);
   void serve(Worker& worker);
   void rest();
+  void eachLane(const std::function<void(Lane&)>& visit);
   void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
   void finish(Worker& worker);
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);

@@ -1,6 +1,6 @@
 #include "audit.h"
 
-#include "../execution/audit.h"
+#include "../gpu/audit.h"
 #include "errors.h"
 #include "handle.h"
 #include "values.h"
@@ -33,9 +33,9 @@ Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>
   return array;
 }
 
-Napi::Array timesValue(Napi::Env env, const std::vector<execution::LayerTime>& times) {
+Napi::Array timesValue(Napi::Env env, const std::vector<gpu::LayerTime>& times) {
   const Napi::Array array = Napi::Array::New(env);
-  for (const execution::LayerTime& time : times) {
+  for (const gpu::LayerTime& time : times) {
     const Napi::Object value = Napi::Object::New(env);
     value.Set("name", time.name);
     value.Set("averageMs", time.average);
@@ -45,7 +45,7 @@ Napi::Array timesValue(Napi::Env env, const std::vector<execution::LayerTime>& t
   return array;
 }
 
-Napi::Value engineAuditValue(Napi::Env env, const execution::EngineAudit& audit) {
+Napi::Value engineAuditValue(Napi::Env env, const gpu::EngineAudit& audit) {
   const Napi::Object value = Napi::Object::New(env);
   const Napi::Array shapes = Napi::Array::New(env);
   for (const auto& [name, shape] : audit.shapes) {
@@ -80,18 +80,19 @@ Napi::Object auditValue(Napi::Env env, const building::NetworkAudit& audit) {
 Napi::Value audit(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Object options = objectArgument(info, 0, "options");
-    execution::AuditOptions audit;
+    gpu::AuditOptions audit;
     audit.profile = static_cast<int32_t>(integerOf(options, "profile", 0));
     audit.iterations = static_cast<int>(integerOf(options, "iterations", 10));
     const EngineHandle& handle = handleOf(info);
     // shared: the engine stays while it is audited, whoever closes it
-    std::shared_ptr<execution::Engine> engine = handle.open().sharedEngine();
+    auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
+    if (!engine) throw Error("ERR_TRT_UNSUPPORTED", "Only an engine of TensorRT can be audited");
     return handle.environment->runCancellable(
         info.Env(),
         [engine = std::move(engine), audit](const std::atomic<bool>& cancelled) mutable -> Environment::Finish {
           // let go of on this thread, before the promise is settled
-          const std::shared_ptr<execution::Engine> held = std::exchange(engine, nullptr);
-          const auto result = std::make_shared<execution::EngineAudit>(execution::audit(held, audit, cancelled));
+          const std::shared_ptr<gpu::Engine> held = std::exchange(engine, nullptr);
+          const auto result = std::make_shared<gpu::EngineAudit>(gpu::audit(held, audit, cancelled));
           return [result](Napi::Env env) { return engineAuditValue(env, *result); };
         });
   });

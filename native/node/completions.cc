@@ -23,7 +23,7 @@ std::atomic<std::size_t>& externalBytes() {
 constexpr std::size_t kPinnedLimit = std::size_t{256} << 20;
 
 struct Held {
-  std::shared_ptr<cuda::PinnedBlock> block;
+  std::shared_ptr<void> owner;
   std::size_t bytes;
 };
 
@@ -35,7 +35,7 @@ void letGo(napi_env, void*, void* hint) {
 // An ArrayBuffer over the pinned memory itself, or null where it has to be copied.
 napi_value externalOver(Napi::Env env, const execution::Output& output) {
   if (externalBytes() + output.size > kPinnedLimit) return nullptr;
-  auto held = std::make_unique<Held>(Held{output.block(), output.size});
+  auto held = std::make_unique<Held>(Held{output.owner(), output.size});
   napi_value result = nullptr;
   auto* data = const_cast<uint8_t*>(output.data());
   if (napi_create_external_arraybuffer(env, data, output.size, letGo, held.get(), &result) != napi_ok) return nullptr;

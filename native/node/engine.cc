@@ -1,4 +1,6 @@
 // openEngine(), attachEngine() and the object that they give: a plan on a GPU, with lanes of its own.
+#include "../gpu/engine.h"
+
 #include "../execution/registry.h"
 #include "audit.h"
 #include "errors.h"
@@ -60,8 +62,7 @@ execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
   session.maxQueue = static_cast<std::size_t>(integerOf(options, "maxQueue", 4096));
   session.lane.profile = static_cast<int32_t>(integerOf(options, "profile", -1));
   session.lane.highPriority = integerOf(options, "highPriority", 0) != 0;
-  session.lane.graphs =
-      integerOf(options, "graphs", 1) != 0 ? execution::GraphMode::automatic : execution::GraphMode::off;
+  session.lane.captureGraphs = integerOf(options, "graphs", 1) != 0;
   session.lane.slots = static_cast<int>(integerOf(options, "slots", 2));
   if (options.Get("batching").IsObject()) {
     const Napi::Object batching = options.Get("batching").As<Napi::Object>();
@@ -160,7 +161,9 @@ Napi::Value allocate(const Napi::CallbackInfo& info) {
     if (!(bytes >= 0 && bytes <= kMostSafe)) {
       throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a number of bytes");
     }
-    return allocatePinned(info.Env(), handleOf(info).open().engine().device(), static_cast<std::size_t>(bytes));
+    const execution::Engine& engine = handleOf(info).open().engine();
+    engine.enter();
+    return allocatePinned(info.Env(), engine.pool(), static_cast<std::size_t>(bytes));
   });
 }
 
@@ -201,8 +204,8 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("inputs", tensorsValue(env, engine.inputs()));
   value.Set("outputs", tensorsValue(env, engine.outputs()));
-  value.Set("library", engine.library().name());
-  value.Set("device", engine.device().index());
+  value.Set("library", engine.runtime());
+  value.Set("device", engine.deviceIndex());
   value.Set("close", bound(env, close, "close", handle));
   value.Set("share", bound(env, share, "share", handle));
   value.Set("stats", bound(env, stats, "stats", handle));
@@ -231,8 +234,8 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
 }
 
 // Before anything runs on the engine: its weights, where the user gave them, or the refusal of one that has none.
-execution::Engine::Prepare weighing(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                    const std::optional<refitting::OnnxSource>& weights) {
+gpu::Engine::Prepare weighing(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                              const std::optional<refitting::OnnxSource>& weights) {
   return [&library, &device, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
     tensorrt::withLog(library.log(), [&] {
       if (weights) return refitting::refitFromOnnx(device, engine, *weights);
@@ -250,8 +253,8 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
         std::make_shared<const std::optional<refitting::OnnxSource>>(onnxSourceOf(options.Get("weights")));
     return openSession(info.Env(), options, [plan, weights] {
       const auto [library, device] = plan.place();
-      return execution::Engine::load(library, device, plan.bytes->data(), plan.bytes->size(),
-                                     weighing(library, device, *weights));
+      return gpu::Engine::load(library, device, plan.bytes->data(), plan.bytes->size(),
+                               weighing(library, device, *weights));
     });
   });
 }

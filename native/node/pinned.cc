@@ -10,7 +10,7 @@ namespace nt::node {
 namespace {
 
 struct Allocation {
-  std::shared_ptr<cuda::PinnedBlock> block;
+  std::shared_ptr<HostBlock> block;
   std::size_t bytes = 0;
   std::atomic<bool> leased{false};
 };
@@ -47,10 +47,9 @@ void forget(napi_env, void* data, void* hint) {
 
 }  // namespace
 
-Napi::ArrayBuffer allocatePinned(Napi::Env env, const cuda::DeviceContext& device, std::size_t bytes) {
-  device.makeCurrent();
+Napi::ArrayBuffer allocatePinned(Napi::Env env, HostPool& pool, std::size_t bytes) {
   auto allocation = std::make_shared<Allocation>();
-  allocation->block = cuda::PinnedPool::of(device).acquire(bytes);
+  allocation->block = pool.acquire(bytes);
   allocation->bytes = bytes;
   uint8_t* data = allocation->block->data();
   auto kept = std::make_unique<std::shared_ptr<Allocation>>(allocation);

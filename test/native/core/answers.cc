@@ -17,11 +17,11 @@ Part want(uint64_t outputs) {
 }
 
 struct Landing {
-  std::shared_ptr<nt::cuda::PinnedBlock> block;
+  std::shared_ptr<nt::HostBlock> block;
   Target target;
   Landing(const DeviceContext& device, std::size_t bytes) {
     device.makeCurrent();
-    block = nt::cuda::PinnedPool::of(device).acquire(bytes);
+    block = nt::cuda::pinnedPool(device).acquire(bytes);
     std::memset(block->data(), 0xEE, bytes);
     target = {block, block->data(), bytes};
   }

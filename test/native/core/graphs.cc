@@ -53,7 +53,7 @@ TEST("graphs: off means off") {
   fakes::reset();
   {
     SessionOptions options;
-    options.lane.graphs = GraphMode::off;
+    options.lane.captureGraphs = false;
     Rig rig(plans::scale, options);
     for (int i = 0; i < 10; ++i) CHECK(right(rig, 4, i));
     CHECK_EQ(Seen().captures(), 0);

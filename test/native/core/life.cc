@@ -204,7 +204,7 @@ TEST("life: pinned memory is given back and taken again") {
   fakes::reset();
   const DeviceContext& device = DeviceContext::get(0);
   device.makeCurrent();
-  auto& pool = nt::cuda::PinnedPool::of(device);
+  auto& pool = nt::cuda::pinnedPool(device);
   const std::size_t used = pool.used();
   uint8_t* first = nullptr;
   {

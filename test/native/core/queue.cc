@@ -22,7 +22,7 @@ struct Clocked {
       : queue(std::move(batching), limit, [](std::size_t bytes) {
           const DeviceContext& device = DeviceContext::get(0);
           device.makeCurrent();
-          return nt::cuda::PinnedPool::of(device).acquire(bytes);
+          return nt::cuda::pinnedPool(device).acquire(bytes);
         }) {}
 
   Part part(int64_t rows) {
@@ -246,9 +246,9 @@ TEST("queue: a request of its own goes in one step, and gets an empty batch for 
 TEST("queue: a batch that is used again is laid out anew where the request is not alike") {
   Clocked q(batching(1, 0ms));
   int left = 1;
-  const auto allocate = [&](std::size_t bytes) -> std::shared_ptr<nt::cuda::PinnedBlock> {
+  const auto allocate = [&](std::size_t bytes) -> std::shared_ptr<nt::HostBlock> {
     if (left-- == 0) throw nt::Error("ERR_TRT_OUT_OF_MEMORY", "as asked");
-    return nt::cuda::PinnedPool::of(DeviceContext::get(0)).acquire(bytes);
+    return nt::cuda::pinnedPool(DeviceContext::get(0)).acquire(bytes);
   };
   Batch batch;
   const Part plain;
@@ -297,9 +297,9 @@ TEST("few: elements within, and many outside") {
 
 TEST("queue: what fails to find memory leaves nothing behind") {
   int left = 1;
-  Queue queue(batching(4, 0ms), 10, [&](std::size_t bytes) -> std::shared_ptr<nt::cuda::PinnedBlock> {
+  Queue queue(batching(4, 0ms), 10, [&](std::size_t bytes) -> std::shared_ptr<nt::HostBlock> {
     if (left-- == 0) throw nt::Error("ERR_TRT_OUT_OF_MEMORY", "as asked");
-    return nt::cuda::PinnedPool::of(DeviceContext::get(0)).acquire(bytes);
+    return nt::cuda::pinnedPool(DeviceContext::get(0)).acquire(bytes);
   });
   queue.commit(queue.reserve({{1, 8}}, {8}, {}));
   CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", queue.reserve({{1, 4}}, {4}, {}));

@@ -154,7 +154,7 @@ void checkNothingLive(const char* file, int line) {
     none(what, driver.at(what));
   for (const auto& [what, count] : fakes::liveObjects()) none(what, count);
   for (const auto& [what, count] : fakes::misuse()) none("misuse " + what, count);
-  none("pinned memory in use", static_cast<long long>(nt::cuda::PinnedPool::of(DeviceContext::get(0)).used()));
+  none("pinned memory in use", static_cast<long long>(nt::cuda::pinnedPool(DeviceContext::get(0)).used()));
 }
 
 }  // namespace rig

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "../../../native/execution/session.h"
+#include "../../../native/gpu/engine.h"
 #include "fakes.h"
 #include "test.h"
 
@@ -17,6 +18,7 @@ namespace rig {
 
 using namespace nt::execution;
 using nt::cuda::DeviceContext;
+using nt::gpu::Engine;  // and not the runtime-independent one
 
 // Plans that several files use: x → y.
 namespace plans {
@@ -50,7 +52,7 @@ Input input(Shape shape, const std::vector<T>& values) {
 template <class T>
 Input leased(const DeviceContext& device, Shape shape, const std::vector<T>& values) {
   device.makeCurrent();
-  auto block = nt::cuda::PinnedPool::of(device).acquire(values.size() * sizeof(T));
+  auto block = nt::cuda::pinnedPool(device).acquire(values.size() * sizeof(T));
   std::memcpy(block->data(), values.data(), values.size() * sizeof(T));
   return {std::move(shape), std::vector<uint8_t>(values.size() * sizeof(T)), {block, block->data()}};
 }

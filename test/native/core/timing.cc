@@ -69,7 +69,7 @@ TEST("timing: four lanes against one when the enqueue blocks, or the device comp
   };
   fakes::reset();
   fakes::driver("blockMs", "10");
-  one.lane.graphs = four.lane.graphs = GraphMode::off;  // a graph's launch does not block
+  one.lane.captureGraphs = four.lane.captureGraphs = false;  // a graph's launch does not block
   atLeast("four lanes against one, enqueue blocks 10 ms", 3.8, measure);
   fakes::reset();
   fakes::driver("computeMs", "10");

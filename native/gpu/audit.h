@@ -9,7 +9,7 @@
 
 #include "engine.h"
 
-namespace nt::execution {
+namespace nt::gpu {
 
 struct AuditOptions {
   // the optimization profile, at whose best shapes the engine runs
@@ -41,4 +41,4 @@ struct EngineAudit {
 EngineAudit audit(const std::shared_ptr<Engine>& engine, const AuditOptions& options,
                   const std::atomic<bool>& cancelled);
 
-}  // namespace nt::execution
+}  // namespace nt::gpu

@@ -5,7 +5,7 @@
 
 #include "../base/text.h"
 
-namespace nt::execution {
+namespace nt::gpu {
 namespace {
 
 using Use = cuda::OwnedEvent::Use;
@@ -55,7 +55,7 @@ Slot::Clocks& Slot::clocks() {
 
 bool Slot::begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::vector<Shape>& outputShapes) {
   batch_ = std::move(batch);
-  started_ = Clock::now();
+  started_ = execution::Clock::now();
   bytes_ = 0;
   bool moved = false;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -123,9 +123,9 @@ void Slot::reserveHost() {
   });
   if (!needed) return;
   small = small && total <= kMostSmall;  // requests get copies: it is there for the next batch
-  if (small && !small_) small_ = engine_.pinned().acquire(kMostSmall);
+  if (small && !small_) small_ = engine_.pool().acquire(kMostSmall);
   if (small) small_->rest(false);
-  const std::shared_ptr<cuda::PinnedBlock> block = small ? small_ : engine_.pinned().acquire(total);
+  const std::shared_ptr<HostBlock> block = small ? small_ : engine_.pool().acquire(total);
   uint8_t* next = block->data();
   each([&](std::size_t i, std::size_t bytes) {
     results_[i].block = block;
@@ -194,7 +194,7 @@ void Slot::learnDependentSizes() {
     results_[i].shape = *shape;
     measure(i);
     if (!needsHost(i)) continue;
-    results_[i].block = engine_.pinned().acquire(results_[i].rowBytes);
+    results_[i].block = engine_.pool().acquire(results_[i].rowBytes);
     results_[i].host = results_[i].block->data();
   }
 }
@@ -253,7 +253,7 @@ void Slot::complete(Completion& completion, const Part& part) const {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     if (!part.wants(i)) continue;
     Output& output = completion.outputs[i];
-    output.shape = ResultShape(results_[i].shape);
+    output.shape = execution::ResultShape(results_[i].shape);
     if (merging_) output.shape[0] = part.rows;
     output.size = partBytes(i, part);
     const Target* target = part.target(i);
@@ -284,4 +284,4 @@ std::size_t Slot::deviceBytes() const noexcept {
   return bytes;
 }
 
-}  // namespace nt::execution
+}  // namespace nt::gpu

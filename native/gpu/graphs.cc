@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nt::execution {
+namespace nt::gpu {
 
 const cuda::OwnedGraph* GraphCache::find(const Key& key) {
   const auto found = std::ranges::find(graphs_, key, [](const auto& entry) -> const Key& { return entry.first; });
@@ -31,4 +31,4 @@ void GraphCache::forgetSlot(int64_t slot) {
   std::erase_if(uses_, [&](const auto& entry) { return entry.first.front() == slot; });
 }
 
-}  // namespace nt::execution
+}  // namespace nt::gpu

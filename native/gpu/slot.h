@@ -8,7 +8,15 @@
 #include "../tensorrt/output_allocator.h"
 #include "engine.h"
 
-namespace nt::execution {
+namespace nt::gpu {
+
+using execution::Batch;
+using execution::Completion;
+using execution::Lease;
+using execution::Output;
+using execution::Part;
+using execution::Target;
+using execution::Timing;
 
 class Slot {
  public:
@@ -56,8 +64,8 @@ class Slot {
     Shape shape;
     std::size_t rowBytes = 0;  // of one row where requests merge, else of the whole tensor
     bool dependent = false;
-    uint8_t* host = nullptr;                   // where it goes, but for requests that named a target
-    std::shared_ptr<cuda::PinnedBlock> block;  // `host` is in it
+    uint8_t* host = nullptr;           // where it goes, but for requests that named a target
+    std::shared_ptr<HostBlock> block;  // `host` is in it
   };
   void measure(std::size_t output);
   bool needsHost(std::size_t output) const;
@@ -74,10 +82,10 @@ class Slot {
   std::unique_ptr<Clocks> clocks_;
 
   std::shared_ptr<Batch> batch_;
-  TimePoint started_;
+  execution::TimePoint started_;
   std::size_t bytes_ = 0;
   std::vector<Result> results_;
-  std::shared_ptr<cuda::PinnedBlock> small_;  // for results that requests get copies of; made when first needed
+  std::shared_ptr<HostBlock> small_;  // for results that requests get copies of; made when first needed
 };
 
-}  // namespace nt::execution
+}  // namespace nt::gpu

@@ -8,7 +8,7 @@
 
 #include "../cuda/device.h"
 
-namespace nt::execution {
+namespace nt::gpu {
 
 class GraphCache {
  public:
@@ -36,4 +36,4 @@ class GraphCache {
   std::map<Key, int> uses_;
 };
 
-}  // namespace nt::execution
+}  // namespace nt::gpu

@@ -8,7 +8,7 @@
 #include "../tensorrt/output_allocator.h"
 #include "../tensorrt/profiler.h"
 
-namespace nt::execution {
+namespace nt::gpu {
 namespace {
 
 using tensorrt::DType;
@@ -67,7 +67,7 @@ class Audit {
   std::shared_ptr<Engine> engine_;
   int32_t profile_;
   cuda::OwnedStream stream_;
-  std::vector<std::shared_ptr<cuda::PinnedBlock>> zeros_;
+  std::vector<std::shared_ptr<HostBlock>> zeros_;
   std::vector<Place> places_;
   tensorrt::Profiler profiler_;
   Engine::Context context_;  // goes first: it may call what stands above
@@ -111,7 +111,7 @@ void Audit::setInput(const IoTensor& tensor, const Shape& shape) {
     const std::size_t bytes = std::max<std::size_t>(tensorrt::byteSize(tensor.dtype, shape), 1);
     place.device = std::make_unique<cuda::DeviceBuffer>(device);
     place.device->reserve(bytes);
-    zeros_.push_back(cuda::PinnedPool::of(device).acquire(bytes));
+    zeros_.push_back(cuda::pinnedPool(device).acquire(bytes));
     std::memset(zeros_.back()->data(), 0, bytes);
     device.check(device.driver().memcpyHtoDAsync(place.device->get(), zeros_.back()->data(), bytes, stream_.get()),
                  "cuMemcpyHtoDAsync");
@@ -210,4 +210,4 @@ EngineAudit audit(const std::shared_ptr<Engine>& engine, const AuditOptions& opt
   }
 }
 
-}  // namespace nt::execution
+}  // namespace nt::gpu
