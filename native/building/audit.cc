@@ -18,7 +18,7 @@ std::string kindName(const Layer& layer) {
 
 std::string typeName(const tensorrt::Library& library, int32_t type) {
   const auto dtype = tensorrt::dtypeByNumber(type, library.family());
-  return dtype ? tensorrt::dtypeName(*dtype) : "unknown";
+  return dtype ? dtypeName(*dtype) : "unknown";
 }
 
 std::string outputType(const Layer& layer) {
@@ -32,7 +32,7 @@ std::string inputType(const Layer& layer) {
 
 std::size_t byteSize(const tensorrt::Weights& weights, const tensorrt::Library& library) {
   const auto dtype = tensorrt::dtypeByNumber(weights.type, library.family());
-  return dtype ? tensorrt::byteSize(*dtype, {weights.count}) : 0;
+  return dtype ? nt::byteSize(*dtype, {weights.count}) : 0;
 }
 
 TensorFacts factsOf(const tensorrt::Tensor& tensor) {

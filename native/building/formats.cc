@@ -58,7 +58,7 @@ Tensor find(const std::vector<Tensor>& tensors, const std::string& name, bool in
 
 std::string dtypeOf(const Tensor& tensor) {
   const auto type = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
-  return type ? tensorrt::dtypeName(*type) : "unknown";
+  return type ? dtypeName(*type) : "unknown";
 }
 
 void setType(Tensor& tensor, const std::string& wanted, bool stronglyTyped) {

@@ -7,7 +7,6 @@
 namespace nt::building {
 namespace {
 
-using tensorrt::DType;
 using tensorrt::Layer;
 using tensorrt::Library;
 using tensorrt::Method;

@@ -9,7 +9,6 @@ namespace nt::building {
 namespace {
 
 using tensorrt::BuilderConfig;
-using tensorrt::DType;
 using tensorrt::Enumerator;
 using tensorrt::Library;
 using tensorrt::NetworkDefinition;
@@ -47,7 +46,7 @@ struct Census {
 
 std::string typeName(const tensorrt::Tensor& tensor) {
   const auto type = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
-  return type ? tensorrt::dtypeName(*type) : "unknown";
+  return type ? dtypeName(*type) : "unknown";
 }
 
 bool isType(const Library& library, int32_t type, Enumerator wanted) {
@@ -77,7 +76,7 @@ Census censusOf(const NetworkDefinition& network) {
 }
 
 bool has(const Census& census, const Row& row) {
-  return (row.quantized ? census.quantized : census.tensors).contains(tensorrt::dtypeName(row.type));
+  return (row.quantized ? census.quantized : census.tensors).contains(dtypeName(row.type));
 }
 
 // A weakly typed network may give a quantizing layer's own type only when it is built, so that any but FP8's and
@@ -85,8 +84,8 @@ bool has(const Census& census, const Row& row) {
 bool quantizesWeakly(const Census& census, const Row& row) {
   if (row.type != DType::int8) return has(census, row);
   return std::ranges::any_of(census.quantized, [](const auto& each) {
-    return each.first != tensorrt::dtypeName(DType::fp8) && each.first != tensorrt::dtypeName(DType::int4) &&
-           each.first != tensorrt::dtypeName(DType::fp4);
+    return each.first != dtypeName(DType::fp8) && each.first != dtypeName(DType::int4) &&
+           each.first != dtypeName(DType::fp4);
   });
 }
 
@@ -99,7 +98,7 @@ std::string countText(const std::map<std::string, int>& counts) {
 [[noreturn]] void refuse(const std::string& reason, const Row& row, const Census& census) {
   const std::string cure =
       row.quantized ? "Put QuantizeLinear and DequantizeLinear of " + std::string(row.name) + " into the ONNX model"
-                    : "Convert the ONNX model's types to " + std::string(tensorrt::dtypeName(row.type));
+                    : "Convert the ONNX model's types to " + std::string(dtypeName(row.type));
   throw Error(
       "ERR_TRT_PRECISION",
       reason + " The model's tensors: " + countText(census.tensors) +

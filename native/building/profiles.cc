@@ -16,7 +16,7 @@ struct Input {
   Shape shape;
   // its values decide shapes: a profile gives the range of the values
   bool shapeTensor = false;
-  tensorrt::DType type = tensorrt::DType::float32;
+  DType type = DType::float32;
 
   bool dynamic() const {
     return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
@@ -34,8 +34,8 @@ void checkShapeTensor(const Input& input) {
     throw Error("ERR_TRT_UNSUPPORTED", "Input " + input.text() + " " + what);
   };
   if (input.dynamic()) refuse("has no fixed number of values, which TensorRT needs of a shape tensor");
-  if (input.type != tensorrt::DType::int32 && input.type != tensorrt::DType::int64) {
-    refuse("is of " + std::string(tensorrt::dtypeName(input.type)) + ": profiles give int32 and int64 values only");
+  if (input.type != DType::int32 && input.type != DType::int64) {
+    refuse("is of " + std::string(dtypeName(input.type)) + ": profiles give int32 and int64 values only");
   }
 }
 
@@ -74,7 +74,7 @@ void checkValues(const Input& input, const ShapeRange& range) {
   for (const Shape* values : {&range.min, &range.opt, &range.max}) {
     if (values->size() != input.values()) fail("Expected " + std::to_string(input.values()) + " values", input, range);
     for (const int64_t value : *values) {
-      if (input.type == tensorrt::DType::int32 && (value < INT32_MIN || value > INT32_MAX)) {
+      if (input.type == DType::int32 && (value < INT32_MIN || value > INT32_MAX)) {
         fail("Expected values of 32 bits", input, range);
       }
     }

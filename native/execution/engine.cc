@@ -27,8 +27,8 @@ int64_t distance(const Shape& a, const Shape& b) {
 void Engine::checkMergeable(int64_t maxBatch) const {
   const auto refuse = [](const IoTensor& tensor, const std::string& why) {
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Batching needs " + why + ", but '" + tensor.name + "' is " +
-                                                (tensor.onHost ? "a shape tensor, " : "") +
-                                                tensorrt::dtypeName(tensor.dtype) + " " + shapeText(tensor.shape));
+                                                (tensor.onHost ? "a shape tensor, " : "") + dtypeName(tensor.dtype) +
+                                                " " + shapeText(tensor.shape));
   };
   if (inputs_.empty()) throw Error("ERR_TRT_INVALID_ARGUMENT", "Batching needs an input, and the engine has none");
   for (const auto* tensors : {&inputs_, &outputs_}) {
@@ -36,7 +36,7 @@ void Engine::checkMergeable(int64_t maxBatch) const {
       if (tensor.shape.empty() || tensor.shape[0] >= 0)
         refuse(tensor, "a dynamic dimension 0 in every input and output");
       if (tensor.onHost) refuse(tensor, "every input and output on the device");
-      if (tensorrt::dtypeBits(tensor.dtype) < 8) refuse(tensor, "elements of whole bytes");
+      if (dtypeBits(tensor.dtype) < 8) refuse(tensor, "elements of whole bytes");
     }
   }
   for (const IoTensor& tensor : inputs_) {

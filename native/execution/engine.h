@@ -17,7 +17,7 @@ struct ShapeRange {
 
 struct IoTensor {
   std::string name;
-  tensorrt::DType dtype;
+  DType dtype;
   // -1 where the size is known only at run time
   Shape shape;
   // read by the CPU, where the others are on a device: its address is host memory

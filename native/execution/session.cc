@@ -188,7 +188,7 @@ int64_t Session::rowsOf(const Shapes& shapes) const {
 void Session::readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const {
   bytes.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::size_t size = tensorrt::byteSize(engine_->inputs()[i].dtype, inputs[i].shape);
+    const std::size_t size = byteSize(engine_->inputs()[i].dtype, inputs[i].shape);
     const std::size_t given = inputs[i].bytes.size();
     if (given != size) {
       throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(size) + " bytes for input '" +

@@ -11,7 +11,6 @@
 namespace nt::gpu {
 namespace {
 
-using tensorrt::DType;
 using tensorrt::Enumerator;
 
 // The first executions load kernels and grow memory: their times are not the layers'.
@@ -21,7 +20,7 @@ constexpr int kUntimed = 2;
 std::vector<uint8_t> packed(const std::vector<int64_t>& values, DType dtype, const std::string& name) {
   if (dtype != DType::int64 && dtype != DType::int32)
     throw Error("ERR_TRT_UNSUPPORTED", "An audit cannot fill the shape tensor '" + name + "' of type " +
-                                           tensorrt::dtypeName(dtype) + ": only int32 and int64");
+                                           dtypeName(dtype) + ": only int32 and int64");
   const std::size_t width = dtype == DType::int64 ? 8 : 4;
   std::vector<uint8_t> bytes(values.size() * width);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -108,7 +107,7 @@ void Audit::setInput(const IoTensor& tensor, const Shape& shape) {
     check(context_->setTensorAddress(name, place.host.data()), "setTensorAddress");
   } else {
     const cuda::DeviceContext& device = engine_->device();
-    const std::size_t bytes = std::max<std::size_t>(tensorrt::byteSize(tensor.dtype, shape), 1);
+    const std::size_t bytes = std::max<std::size_t>(byteSize(tensor.dtype, shape), 1);
     place.device = std::make_unique<cuda::DeviceBuffer>(device);
     place.device->reserve(bytes);
     zeros_.push_back(cuda::pinnedPool(device).acquire(bytes));
@@ -127,7 +126,7 @@ void Audit::setOutput(const IoTensor& tensor) {
   const Shape shape = dims.vector();
   Place place;
   if (tensor.onHost) {
-    place.host.resize(std::max<std::size_t>(tensorrt::byteSize(tensor.dtype, shape), 1));
+    place.host.resize(std::max<std::size_t>(byteSize(tensor.dtype, shape), 1));
     check(context_->setTensorAddress(name, place.host.data()), "setTensorAddress");
   } else {
     place.device = std::make_unique<cuda::DeviceBuffer>(engine_->device());
@@ -139,7 +138,7 @@ void Audit::setOutput(const IoTensor& tensor) {
                                                                     });
       check(context_->setOutputAllocator(name, place.allocator->object()), "setOutputAllocator");
     } else {
-      place.device->reserve(std::max<std::size_t>(tensorrt::byteSize(tensor.dtype, shape), 1));
+      place.device->reserve(std::max<std::size_t>(byteSize(tensor.dtype, shape), 1));
     }
     check(context_->setTensorAddress(name, place.device->address()), "setTensorAddress");
   }

@@ -61,7 +61,7 @@ bool Slot::begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const IoTensor& tensor = engine_.inputs()[i];
     if (tensor.onHost) continue;
-    const std::size_t bytes = tensorrt::byteSize(tensor.dtype, shapes[i]);
+    const std::size_t bytes = byteSize(tensor.dtype, shapes[i]);
     moved = inputs_[i]->reserve(bytes) || moved;
     bytes_ += bytes;
   }
@@ -95,7 +95,7 @@ void Slot::end() noexcept {
 
 void Slot::measure(std::size_t output) {
   Result& result = results_[output];
-  result.rowBytes = tensorrt::byteSize(engine_.outputs()[output].dtype, result.shape);
+  result.rowBytes = byteSize(engine_.outputs()[output].dtype, result.shape);
   if (merging_) result.rowBytes /= static_cast<std::size_t>(result.shape[0]);
 }
 

@@ -20,7 +20,7 @@ using execution::Session;
 Napi::Object tensorValue(Napi::Env env, const IoTensor& tensor) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("name", tensor.name);
-  value.Set("dtype", tensorrt::dtypeName(tensor.dtype));
+  value.Set("dtype", dtypeName(tensor.dtype));
   value.Set("shape", shapeValue(env, tensor.shape));
   value.Set("format", tensor.format);
   const Napi::Array profiles = Napi::Array::New(env);

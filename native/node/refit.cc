@@ -59,7 +59,7 @@ Napi::Value weightsValue(Napi::Env env, const std::vector<refitting::WeightsFact
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Napi::Object value = Napi::Object::New(env);
     value.Set("name", all[i].name);
-    if (all[i].dtype) value.Set("dtype", tensorrt::dtypeName(*all[i].dtype));
+    if (all[i].dtype) value.Set("dtype", dtypeName(*all[i].dtype));
     if (all[i].count) value.Set("count", static_cast<double>(*all[i].count));
     value.Set("missing", all[i].missing);
     array.Set(static_cast<uint32_t>(i), value);
@@ -80,11 +80,11 @@ Napi::Value weights(const Napi::CallbackInfo& info) {
 Napi::Value set(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const std::string name = info[0].As<Napi::String>().Utf8Value();
-    const auto dtype = tensorrt::dtypeByName(info[1].As<Napi::String>().Utf8Value());
+    const auto dtype = dtypeByName(info[1].As<Napi::String>().Utf8Value());
     if (!dtype) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a data type");
     const int64_t count = info[2].As<Napi::Number>().Int64Value();
     const auto bytes = std::make_shared<std::vector<uint8_t>>(bytesOf(info[3], "the weights"));
-    if (tensorrt::byteSize(*dtype, {count}) != bytes->size()) {
+    if (byteSize(*dtype, {count}) != bytes->size()) {
       throw Error("ERR_TRT_SHAPE", "Expected as many bytes as the elements of '" + name + "' take");
     }
     return onRefitter(info, [name, dtype, count, bytes](Refitter& refitter) {

@@ -95,7 +95,7 @@ std::vector<WeightsFacts> Refitter::weights() const {
   return all;
 }
 
-void Refitter::set(const std::string& name, tensorrt::DType dtype, int64_t count, std::vector<uint8_t> bytes) {
+void Refitter::set(const std::string& name, DType dtype, int64_t count, std::vector<uint8_t> bytes) {
   prepare();
   const tensorrt::LogCapture log(engine().library().log());
   const std::string what = "the weights '" + name + "'";
@@ -106,9 +106,9 @@ void Refitter::set(const std::string& name, tensorrt::DType dtype, int64_t count
   }
   const auto wanted = tensorrt::dtypeByNumber(prototype.type, engine().library().family());
   if (wanted != dtype) {
-    throw Error("ERR_TRT_DTYPE",
-                "Expected " + (wanted ? tensorrt::dtypeName(*wanted) : "type " + std::to_string(prototype.type)) +
-                    " for " + what + " but received " + tensorrt::dtypeName(dtype));
+    throw Error("ERR_TRT_DTYPE", "Expected " +
+                                     (wanted ? dtypeName(*wanted) : "type " + std::to_string(prototype.type)) +
+                                     " for " + what + " but received " + dtypeName(dtype));
   }
   if (prototype.count != count) {
     throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(prototype.count) + " elements for " + what +

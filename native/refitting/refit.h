@@ -14,7 +14,7 @@ namespace nt::refitting {
 struct WeightsFacts {
   std::string name;
   // nothing where TensorRT has no prototype: for weights without a name, and data types that are not known here
-  std::optional<tensorrt::DType> dtype;
+  std::optional<DType> dtype;
   std::optional<int64_t> count;
   // whether refit() needs them and they were not set
   bool missing = false;
@@ -39,7 +39,7 @@ class Refitter {
   std::vector<WeightsFacts> weights() const;
 
   // Keeps `bytes`, of `count` elements, for refit(). Throws ERR_TRT_WEIGHTS, ERR_TRT_DTYPE, ERR_TRT_SHAPE.
-  void set(const std::string& name, tensorrt::DType dtype, int64_t count, std::vector<uint8_t> bytes);
+  void set(const std::string& name, DType dtype, int64_t count, std::vector<uint8_t> bytes);
   // All weights, by their names in the model. Throws ERR_TRT_WEIGHTS, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE.
   void set(const OnnxSource& source);
   // Writes what was set into the engine. Throws ERR_TRT_WEIGHTS, with the names of those that are missing.

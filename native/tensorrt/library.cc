@@ -121,7 +121,9 @@ int32_t Library::require(Enumerator enumerator) const {
 int32_t Library::requireType(const std::string& dtype) const {
   const auto type = dtypeByName(dtype);
   if (!type) throw Error("ERR_TRT_INVALID_ARGUMENT", "There is no data type " + dtype);
-  return require(dtypeEnumerator(*type));
+  const auto enumerator = dtypeEnumerator(*type);
+  if (!enumerator) throw Error("ERR_TRT_UNSUPPORTED", "TensorRT has no data type " + dtype);
+  return require(*enumerator);
 }
 
 void* Library::createRuntime() const {

@@ -1,0 +1,41 @@
+// Data types by the names that lib/tensor.ts has for them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace nt {
+
+enum class DType : uint8_t {
+  float32,
+  float16,
+  bfloat16,
+  int32,
+  int64,
+  int8,
+  uint8,
+  boolean,
+  fp8,
+  int4,
+  fp4,
+  float64,
+  int16,
+  uint16,
+  uint32,
+  uint64,
+  count_
+};
+inline constexpr std::size_t kDTypes = static_cast<std::size_t>(DType::count_);
+
+const char* dtypeName(DType type) noexcept;
+std::optional<DType> dtypeByName(std::string_view name) noexcept;
+// Bits of one element; below 8 the elements are packed.
+int dtypeBits(DType type) noexcept;
+
+// The bytes that a tensor of the shape takes. Throws ERR_TRT_SHAPE where that overflows.
+std::size_t byteSize(DType type, const std::vector<int64_t>& shape);
+
+}  // namespace nt
