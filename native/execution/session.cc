@@ -275,7 +275,7 @@ Completion Session::run(const std::vector<Given>& inputs, Part part) {
   Scratch scratch;
   measure(inputs, part, scratch);
   const auto batch = std::make_shared<Batch>();
-  layOut(*batch, scratch.shapes, scratch.rowBytes, part, part.rows, options_.lane.merging,
+  layOut(*batch, scratch.shapes, scratch.rowBytes, part, paddedRows(part.rows, options_.lane), options_.lane.merging,
          [this](std::size_t bytes) { return engine_->pool().acquire(bytes); });
   batch->add(std::move(part));
   stats_.copied(copy(inputs, *batch, 0));
@@ -329,7 +329,7 @@ void Session::halt(std::chrono::steady_clock::time_point deadline) {
   halting_ = true;
   drop();
   std::unique_lock lock(haltMutex_);
-  haltChanged_.wait_until(lock, deadline, [this] { return halted_ == workers_.size(); });
+  haltChanged_.wait_until(lock, deadline + engine_->patienceAtExit(), [this] { return halted_ == workers_.size(); });
 }
 
 // Where a lane's thread ends up: it goes on to free its lane, or stays for ever when the process ends.
