@@ -51,7 +51,7 @@ async function unknownTensor(model: Uint8Array | string): Promise<string> {
 }
 
 /** What this package and onnxruntime-node both have. */
-const runtimeTypes: readonly string[] = ['float32', 'float16', 'int32', 'int64', 'int8', 'uint8', 'bool']
+const runtimeTypes: readonly string[] = 'float32 float16 int32 int64 int8 uint8 bool float64 int16 uint16 uint32 uint64'.split(' ')
 
 /** What is known of an input or output, or that no Tensor can hold it. */
 function infoOf(metadata: Runtime.InferenceSession.ValueMetadata, use: UnsupportedTensor['use']): ModelTensor | UnsupportedTensor {
