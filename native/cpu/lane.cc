@@ -15,7 +15,7 @@ using execution::Lease;
 using execution::Output;
 using execution::Target;
 
-constexpr std::size_t kMostSmall = 4096;   // bytes of a lane's own block: the least that the pool gives
+constexpr std::size_t kMostSmall = 4096;  // bytes of a lane's own block: the least that the pool gives
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kMostDimensions = 8;  // of a Tensor
 constexpr int kFatal = 4;
@@ -52,7 +52,8 @@ void Lane::enqueue(std::shared_ptr<Batch> batch) {
 void Lane::begin(std::shared_ptr<Batch> batch) {
   const std::lock_guard lock(mutex_);
   if (std::exchange(terminated_, false))
-    library_.check(library_.RunOptionsUnsetTerminate(runOptions_.get()), "ERR_TRT_EXECUTION", "RunOptionsUnsetTerminate");
+    library_.check(library_.RunOptionsUnsetTerminate(runOptions_.get()), "ERR_TRT_EXECUTION",
+                   "RunOptionsUnsetTerminate");
   abandoned_.clear();
   batch_ = std::move(batch);
 }
@@ -109,10 +110,10 @@ void Lane::bindInputs() {
     const Lease* lease = alone ? batch.parts.front().lease(i) : nullptr;
     void* data = lease != nullptr ? const_cast<uint8_t*>(lease->data) : batch.row(i, 0);
     const Shape& shape = shapes_[i];
-    library_.check(library_.CreateTensorWithDataAsOrtValue(
-                       library_.cpuMemory(), data, byteSize(tensor.dtype, shape), shape.data(), shape.size(),
-                       onnxruntime::elementType(tensor.dtype), inputs_[i].out()),
-                   "ERR_TRT_EXECUTION", "onnxruntime refused input '" + tensor.name + "'");
+    library_.check(
+        library_.CreateTensorWithDataAsOrtValue(library_.cpuMemory(), data, byteSize(tensor.dtype, shape), shape.data(),
+                                                shape.size(), onnxruntime::elementType(tensor.dtype), inputs_[i].out()),
+        "ERR_TRT_EXECUTION", "onnxruntime refused input '" + tensor.name + "'");
     given_.push_back(inputs_[i].get());
   }
 }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "../base/dtype.h"
 #include "../base/error.h"
 #include "../base/host_pool.h"
-#include "../base/dtype.h"
 #include "lane.h"
 
 namespace nt::execution {

@@ -17,6 +17,17 @@ struct Session::Start {
   std::exception_ptr failure;
 };
 
+// What a lane throws where nobody waited for a batch any more.
+static bool isAbandonment(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.code() == "ABORTED";
+  } catch (...) {
+    return false;
+  }
+}
+
 SessionOptions Session::consistent(SessionOptions options) {
   options.lanes = std::max(options.lanes, 1);
   options.batching.maxBatch = std::max<int64_t>(options.batching.maxBatch, 1);
@@ -141,9 +152,11 @@ void Session::finish(Worker& worker) {
 
 void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
   std::vector<Completion> completions(batch->parts.size());
+  const bool abandoned = isAbandonment(failure);
   for (std::size_t i = 0; i < completions.size(); ++i) {
     completions[i].request = batch->parts[i].request;
     completions[i].failure = failure;
+    completions[i].abandoned = abandoned;
   }
   running_ -= completions.size();
   // neither the leases nor the exception is touched once others have heard of it

@@ -75,8 +75,8 @@ Napi::Value modelValue(Napi::Env env, const std::shared_ptr<cpu::Engine>& engine
   return value;
 }
 
-// loadOnnx({ path } | { model: Uint8Array }, options): Promise<{ inputs, outputs, open }>. Bytes are not copied, and are
-// not to be changed meanwhile.
+// loadOnnx({ path } | { model: Uint8Array }, options): Promise<{ inputs, outputs, open }>. Bytes are not copied, and
+// are not to be changed meanwhile.
 Napi::Value loadOnnx(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Object source = objectArgument(info, 0, "source");
