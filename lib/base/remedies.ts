@@ -11,7 +11,8 @@ const remedies = {
   ERR_TRT_NO_DRIVER: ({ need }) => driverRemedy(surroundings()) + orWithoutGpu(need),
   ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + orWithoutGpu(need),
   ERR_TRT_NO_LIBRARY: ({ path, plan }) => (path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install),
-  ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded }) => (path === undefined ? 'npm install onnxruntime-node' : onnxruntimeRemedy(path, loaded !== undefined)),
+  ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded }) =>
+    path === undefined ? 'npm install onnxruntime-node' : onnxruntimeRemedy(path, loaded !== undefined),
 } satisfies Partial<Record<ErrorCode, (details: Details) => string>>
 
 type Details = Readonly<Record<string, unknown>>
