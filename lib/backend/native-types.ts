@@ -232,6 +232,13 @@ type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'sinc
 export interface NativeAddon {
   methodTable(): { interface: string; method: string; parameters: string; slots: Slots<'index'> }[]
   enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
+  /** The functions of onnxruntime that are called: index in its table, first version of its interface that has them. */
+  ortTable(): { name: string; index: number; since: number }[]
+  /**
+   * The onnxruntime that this process uses from now on. `path`: of the library or of its folder, empty: look for one; `packageFolder`: of onnxruntime-node's
+   * libonnxruntime.so.1, empty: there is none. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_UNSUPPORTED.
+   */
+  findOnnxruntime(path: string, packageFolder: string): Promise<{ readonly path: string; readonly version: string; readonly name: string }>
   inspectSystem(explicitPath: string): Promise<NativeSystemReport>
   /** `toRun` 1: one that can also run here what it builds. */
   chooseBuilder(options: { readonly tensorrt: string; readonly device: number; readonly toRun?: 0 | 1 }): Promise<NativeBuilderChoice>
