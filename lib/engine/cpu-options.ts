@@ -19,7 +19,7 @@ export interface OnnxRuntimeOptions {
   /** Whether the same inputs give the same bits each time, where a faster kernel does not; `false` unless given. */
   readonly deterministic?: boolean | undefined
   /**
-   * Entries of onnxruntime's session configuration by its own names: `{ 'session.set_denormal_as_zero': '1' }`. What onnxruntime does not know, it ignores.
+   * Entries of onnxruntime's session configuration by its own names: `{ 'session.disable_prepacking': '1' }`. What onnxruntime does not know, it ignores.
    * `session.intra_op.allow_spinning` is `0` unless given: threads without work sleep.
    * @see https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
    */
