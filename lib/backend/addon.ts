@@ -53,6 +53,8 @@ export class AddonBackend implements Backend {
   readonly batches: number
   readonly maxBatch: number | undefined
   readonly precisions: readonly string[]
+  /** Only of what runs on a GPU. */
+  readonly audit?: NonNullable<Backend['audit']>
   readonly #engine: NativeEngine
   /** Audits under way, the aborted ones too, until nothing of them runs. */
   readonly #audits = new Set<Promise<unknown>>()
@@ -71,6 +73,7 @@ export class AddonBackend implements Backend {
     const onGpu = engine.device >= 0
     this.kind = onGpu ? 'tensorrt' : 'cpu'
     this.description = `${engine.library} on ${onGpu ? `GPU ${engine.device}` : 'the CPU'}`
+    if (onGpu) this.audit = (options, cut) => this.#auditLayers(options, cut)
     this.batches = lanes * (onGpu ? slots : 1)
     this.maxBatch = batching?.maxBatch
     this.concurrency = Math.min(this.batches * (this.maxBatch ?? 1), maxQueue)
@@ -147,7 +150,7 @@ export class AddonBackend implements Backend {
     return direct(() => this.#engine.share())
   }
 
-  async audit(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<EngineAuditFacts> {
+  async #auditLayers(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<EngineAuditFacts> {
     const running = direct(() => this.#engine.audit(options))
     const { promise } = running
     const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))

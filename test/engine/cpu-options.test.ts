@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import * as ort from 'onnxruntime-node'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sessionConfig, threadsFor } from '../../lib/backend/cpu-options.js'
 import { checkedCpuOptions } from '../../lib/engine/cpu-options.js'
@@ -102,12 +103,21 @@ onEachWay('config goes to onnxruntime by its own names', async (t) => {
 })
 
 onEachWay('threads of one inference', async (t) => {
-  const count = (): number => readdirSync('/proc/self/task').length
+  /** The threads of this process, once those that only load and close are gone. */
+  const count = async (): Promise<number> => {
+    let last = 0
+    for (let same = 0; same < 20; await sleep(5)) {
+      const now = readdirSync('/proc/self/task').length
+      same = now === last ? same + 1 : 0
+      last = now
+    }
+    return last
+  }
   const more = async (threads: number): Promise<number> => {
-    const before = count()
+    const before = await count()
     await using engine = await Engine.load(identity(), { ...cpu, threads })
     await engine.infer(pattern('float32', [1]))
-    return count() - before
+    return (await count()) - before
   }
   await more(1) // threads that are started once
   const one = await more(1)
