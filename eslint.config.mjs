@@ -36,7 +36,7 @@ function rulesOf(/** @type {string} */ room, /** @type {number} */ floor) {
     .flat()
     .filter((other) => other !== room)
   const names = foreign.map((other) => (other.endsWith('/') ? `${other}.*` : other.replace('.ts', '\\.js')))
-  const regex = `^${isFolder ? '\\.\\./' : '\\./'}(${names.join('|')})$`
+  const regex = `^${isFolder ? '(\\.\\./)+' : '\\./'}(${names.join('|')})$`
   const message = `lib/${room} imports only what lies below it: see the rooms in eslint.config.mjs.`
   const selector = `:matches(ImportExpression, TSImportType) Literal[value=/${regex.replaceAll('/', '\\/')}/]`
   return {

@@ -46,5 +46,6 @@ export {
   Tensor,
   type TensorConstructor,
   type TensorLike,
+  type TensorRTDType,
   type TypedData,
 } from './tensor.js'

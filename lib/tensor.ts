@@ -37,7 +37,8 @@ export interface TensorConstructor {
    */
   new <D extends DType>(dtype: D, data: DTypeData<D>, shape: readonly number[]): Tensor<D>
   /**
-   * A tensor whose data type follows from the array: `Float32Array` → float32, `BigInt64Array` → int64 and so on; `shape` defaults to one dimension. The data is not copied.
+   * A tensor whose data type follows from the array: `Float32Array` → float32, `BigUint64Array` → uint64 and so on; `shape` defaults to one dimension. The data is not
+   * copied. A `Uint16Array` may be float16, bfloat16 or uint16: there the constructor has to be told.
    * @throws TensorRTError as the constructor
    */
   from<A extends TypedData>(data: A, shape?: readonly number[]): Tensor<DTypeOf<A>>
@@ -52,7 +53,7 @@ export interface TensorConstructor {
   fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer, shape: readonly number[]): Tensor<D>
   /**
    * Numbers rounded to a floating-point type, to the nearest, in memory of their own: the inverse of {@link HostTensor.toFloat32}. Beyond the largest number of float16
-   * and bfloat16 is infinity; fp8 (E4M3) has none, and takes its largest, 448.
+   * and bfloat16 is infinity; fp8 (E4M3) has none, and takes its largest, 448. float64 takes each number as it is.
    * @throws TensorRTError as the constructor
    * @see https://onnx.ai/onnx/technical/float8.html
    */
@@ -168,7 +169,8 @@ class HostTensor<D extends DType> {
   }
 
   /**
-   * The numbers as float32, whatever the data type: a tensor in memory of its own, or this one where it is float32 already. int64 beyond 2^24 is rounded, as int32 is.
+   * The numbers as float32, whatever the data type: a tensor in memory of its own, or this one where it is float32 already. What float32 cannot hold is rounded to the
+   * nearest, of two that are as near to the even one: whole numbers beyond 2^24, and float64, which beyond float32's largest number becomes infinity.
    * {@link TensorConstructor.fromFloat32} is the inverse for floating-point types.
    */
   toFloat32(): Tensor<'float32'> {

@@ -1,4 +1,4 @@
-import type { DType } from '../tensor.js'
+import type { TensorRTDType } from '../tensor.js'
 
 /** full: builder and runtime; lean, dispatch: runtimes for version-compatible plans; rtx: TensorRT-RTX. */
 export type LibraryKind = 'full' | 'lean' | 'dispatch' | 'rtx'
@@ -24,7 +24,7 @@ export interface Gpu {
 export interface NetworkTensor {
   readonly name: string
   /** `unknown`: one that this package does not know yet. */
-  readonly dtype: DType | 'unknown'
+  readonly dtype: TensorRTDType | 'unknown'
   /** -1 where a dimension is dynamic. */
   readonly shape: readonly number[]
   /** One for each dimension, empty where it has none; empty where the model names none. */

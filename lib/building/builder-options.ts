@@ -1,4 +1,4 @@
-import type { DType } from '../tensor.js'
+import type { TensorRTDType } from '../tensor.js'
 import type {
   HardwareCompatibility,
   Precision,
@@ -55,9 +55,9 @@ export interface BuilderOptions extends TimingCacheOptions {
   /** Whether a row's result is the same at each place in a batch. BuilderFlag::kDISTRIBUTIVE_INDEPENDENCE (10.12) */
   readonly distributiveIndependence?: boolean
   /** Types of layers by name; a name may hold one `*`, later entries win. ILayer::setPrecision (TensorRT 10 only, weakly typed). Needs `precisionConstraints`. */
-  readonly layerPrecisions?: Readonly<Record<string, DType>>
+  readonly layerPrecisions?: Readonly<Record<string, TensorRTDType>>
   /** Types of layers' outputs, one for all or one for each, by names as above. ILayer::setOutputType (TensorRT 10 only, weakly typed). Needs `precisionConstraints`. */
-  readonly layerOutputTypes?: Readonly<Record<string, DType | readonly DType[]>>
+  readonly layerOutputTypes?: Readonly<Record<string, TensorRTDType | readonly TensorRTDType[]>>
   /** Whether the build fails where a layer's type cannot be had. BuilderFlag kOBEY_PRECISION_CONSTRAINTS, kPREFER_PRECISION_CONSTRAINTS (TensorRT 10 only) */
   readonly precisionConstraints?: 'obey' | 'prefer'
   /** Types and layouts of inputs, by name. */

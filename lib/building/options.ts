@@ -1,19 +1,9 @@
 import type { NativeBuildOptions, NativeFormat, NativeLayerTypes, NativeOptions, NativeOptionValue } from '../backend/native-types.js'
 import { tensorrtPath } from '../backend/native.js'
 import { expected, TensorRTError } from '../errors.js'
-import {
-  checkedBoolean,
-  checkedChoice,
-  checkedList,
-  checkedObject,
-  checkedWhole,
-  choiceOf,
-  isOneOf,
-  isText,
-  quoted,
-} from '../base/checks.js'
+import { checkedBoolean, checkedChoice, checkedList, checkedObject, checkedWhole, isOneOf, isText, quoted } from '../base/checks.js'
 import { checkedPlace, readOptions } from '../base/options.js'
-import { dtypes, isDType } from '../tensor.js'
+import { tensorrtDTypes } from '../tensor.js'
 import type { BuilderOptions, Isolation } from './builder-options.js'
 import { checkedTimingCache, timingCacheOptions } from './timing-cache.js'
 
@@ -172,6 +162,9 @@ function entriesOf(value: unknown, name: string, what: string): [string, unknown
   return Object.entries(checkedObject(value, name, `an object of ${what}`))
 }
 
+/** Those of the CPU are none of them, and are to be told so here rather than after a build has begun. */
+const typeNames = `one of TensorRT's data types ${quoted(tensorrtDTypes)}`
+
 function checkedFormats(value: unknown, option: string): NativeFormat[] {
   return entriesOf(value, option, 'types and formats by tensor').map(([name, entry]) => {
     const owner = `${option} of '${name}'`
@@ -179,7 +172,7 @@ function checkedFormats(value: unknown, option: string): NativeFormat[] {
     if (dtype === undefined && formats === undefined) throw expected('dtype, formats, or both', owner, entry)
     return {
       name,
-      dtype: dtype === undefined ? '' : checkedChoice(dtype, `dtype in ${owner}`, dtypes),
+      dtype: dtype === undefined ? '' : checkedChoice(dtype, `dtype in ${owner}`, tensorrtDTypes, typeNames),
       formats: formats === undefined ? [] : checkedFormatNames(formats, `formats in ${owner}`),
     }
   })
@@ -196,8 +189,8 @@ function checkedLayerTypes(value: unknown, option: string, several: boolean): Na
     const owner = `${option} of '${name}'`
     if (name.split('*').length > 2) throw expected("a name with at most one '*'", option, name)
     const types: unknown[] = several && Array.isArray(entry) ? Array.from(entry as unknown[]) : [entry]
-    if (types.length === 0 || !types.every(isDType))
-      throw expected(`${choiceOf(dtypes)}${several ? ', or an array of them' : ''}`, owner, entry)
+    if (types.length === 0 || !types.every((type) => isOneOf(type, tensorrtDTypes)))
+      throw expected(`${typeNames}${several ? ', or an array of them' : ''}`, owner, entry)
     return { name, types }
   })
 }

@@ -1,7 +1,7 @@
-import type { DType } from '../tensor.js'
+import type { TensorRTDType } from '../tensor.js'
 
 /** The type that a layer computes with, `unknown` where TensorRT does not tell. */
-export type AuditPrecision = DType | 'unknown'
+export type AuditPrecision = TensorRTDType | 'unknown'
 
 /** Precisions by the names that builder options have. */
 export const precisionTypes = {
@@ -12,7 +12,7 @@ export const precisionTypes = {
   fp8: 'fp8',
   int4: 'int4',
   fp4: 'fp4',
-} as const satisfies Record<string, DType>
+} as const satisfies Record<string, TensorRTDType>
 
 export type ExpectedPrecision = keyof typeof precisionTypes
 
@@ -78,7 +78,7 @@ function typeIn(text: string): AuditPrecision {
 }
 
 /** TensorRT's words for types, in lower case. */
-const typeWords: Readonly<Partial<Record<string, DType>>> = Object.assign(
+const typeWords: Readonly<Partial<Record<string, TensorRTDType>>> = Object.assign(
   Object.create(null) as object,
   {
     fp32: 'float32',

@@ -31,7 +31,7 @@ export function tensorToProto(tensor: Tensor, name = ''): TensorProto {
 
 /**
  * A tensor of a model (a weight, the value of an attribute) as a `Tensor`, its elements copied.
- * @throws TensorRTError ERR_TRT_DTYPE for an element type that `Tensor` has not (string, float64 …), ERR_TRT_INVALID_ARGUMENT when the elements
+ * @throws TensorRTError ERR_TRT_DTYPE for an element type that `Tensor` has not (string, complex64 …), ERR_TRT_INVALID_ARGUMENT when the elements
  * are in another file and {@link loadExternalData} was not called, ERR_TRT_ONNX_PARSE when their number is not that of the shape,
  * ERR_TRT_SHAPE for more than eight dimensions.
  */
@@ -52,7 +52,8 @@ export function tensorFromProto(proto: TensorProto): Tensor {
 /** The shape as numbers, after a look at whether there can be as many elements: a damaged file must not make us allocate what it names. */
 function checkedDims(proto: TensorProto, what: string): number[] {
   const shape = proto.dims.map(Number)
-  const stored = proto.rawData.length * 2 + proto.floatData.length + proto.int32Data.length * 2 + proto.int64Data.length
+  const lists = [proto.floatData, proto.int64Data, proto.doubleData, proto.uint64Data]
+  const stored = lists.reduce((sum, { length }) => sum + length, (proto.rawData.length + proto.int32Data.length) * 2)
   if (shape.some((dim) => dim < 0) || elementCount(shape) > stored) {
     throw new TensorRTError('ERR_TRT_ONNX_PARSE', `${what} of shape ${shapeText(shape)} has more elements than are stored`)
   }
@@ -65,8 +66,20 @@ function bytesOf(tensor: Tensor): Uint8Array {
 
 /** The list that holds the elements when `raw_data` does not: `int32_data` has the bits of all types that have no list of their own. */
 function typedElements(proto: TensorProto, dtype: DType): number[] | bigint[] {
-  if (dtype === 'float32') return proto.floatData
-  return dtype === 'int64' ? proto.int64Data : proto.int32Data
+  switch (dtype) {
+    case 'float32':
+      return proto.floatData
+    case 'float64':
+      return proto.doubleData
+    case 'int64':
+      return proto.int64Data
+    case 'uint64':
+      return proto.uint64Data
+    case 'uint32':
+      return proto.uint64Data.map(Number)
+    default:
+      return proto.int32Data
+  }
 }
 
 function fill(what: string, target: Tensor['data'], source: Uint8Array | number[] | bigint[]): void {

@@ -1,5 +1,5 @@
 import type { NetworkTensor } from '../backend/facts.js'
-import type { DType } from '../tensor.js'
+import type { TensorRTDType } from '../tensor.js'
 
 type Counts<K extends string> = Readonly<Partial<Record<K, number>>>
 
@@ -7,7 +7,7 @@ type Counts<K extends string> = Readonly<Partial<Record<K, number>>>
 export interface QuantizingLayers {
   readonly layers: number
   /** How many there are of each quantized type. */
-  readonly types: Counts<DType | 'unknown'>
+  readonly types: Counts<TensorRTDType | 'unknown'>
 }
 
 /** What a network is made of as TensorRT's parser made it, before anything is fused or chosen. Plain data, frozen. */
@@ -21,7 +21,7 @@ export interface NetworkAudit {
    */
   readonly layerTypes: Counts<string>
   /** How many layers have a first output of each data type; `none` counts those without outputs. */
-  readonly outputTypes: Counts<DType | 'unknown' | 'none'>
+  readonly outputTypes: Counts<TensorRTDType | 'unknown' | 'none'>
   readonly quantize: QuantizingLayers
   readonly dequantize: QuantizingLayers
   /** Bytes of the weights that convolutions, deconvolutions, scales and constants hold; what several hold is counted once. */

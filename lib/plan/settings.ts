@@ -1,4 +1,4 @@
-import type { DType } from '../tensor.js'
+import type { TensorRTDType } from '../tensor.js'
 
 export type Precision = 'fp32' | 'fp16' | 'bf16' | 'int8' | 'fp8' | 'int4'
 
@@ -7,7 +7,7 @@ export type TensorFormatName = 'chw' | 'chw2' | 'chw4' | 'chw16' | 'chw32' | 'hw
 
 export interface TensorFormat {
   /** The tensor's type, by ITensor::setType: TensorRT 10, weakly typed networks. Elsewhere it can only say what the model has already. */
-  readonly dtype?: DType
+  readonly dtype?: TensorRTDType
   /** The layouts that TensorRT may choose from; all unless given. ITensor::setAllowedFormats. */
   readonly formats?: readonly TensorFormatName[]
 }
@@ -61,6 +61,6 @@ export interface BuildSettings {
   readonly inputFormats: Readonly<Record<string, Required<TensorFormat>>>
   readonly outputFormats: Readonly<Record<string, Required<TensorFormat>>>
   /** By the layer's whole name. */
-  readonly layerPrecisions: Readonly<Record<string, DType>>
-  readonly layerOutputTypes: Readonly<Record<string, readonly DType[]>>
+  readonly layerPrecisions: Readonly<Record<string, TensorRTDType>>
+  readonly layerOutputTypes: Readonly<Record<string, readonly TensorRTDType[]>>
 }

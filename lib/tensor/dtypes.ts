@@ -14,6 +14,10 @@ type TypedArrayConstructor =
   | Int8ArrayConstructor
   | Uint8ArrayConstructor
   | Uint16ArrayConstructor
+  | Float64ArrayConstructor
+  | Int16ArrayConstructor
+  | Uint32ArrayConstructor
+  | BigUint64ArrayConstructor
 
 /** The array type of a tensor's data, by data type. */
 export interface DTypeArrays {
@@ -34,13 +38,27 @@ export interface DTypeArrays {
   int4: Uint8Array
   /** E2M1, two elements a byte, the first in the low bits. */
   fp4: Uint8Array
+  /** On the CPU only, as all below: TensorRT has none of them. */
+  float64: Float64Array
+  int16: Int16Array
+  uint16: Uint16Array
+  uint32: Uint32Array
+  uint64: BigUint64Array
 }
 
 /**
  * A data type, by the names of this package.
- * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html DataType
+ * @see https://onnx.ai/onnx/intro/concepts.html#element-type
  */
 export type DType = keyof DTypeArrays
+
+const cpuDTypes = ['float64', 'int16', 'uint16', 'uint32', 'uint64'] as const
+
+/**
+ * The data types that TensorRT has; the others are the CPU's alone.
+ * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html DataType
+ */
+export type TensorRTDType = Exclude<DType, (typeof cpuDTypes)[number]>
 
 /** `Float16Array` where the program's own TypeScript library has it; Node has it since version 24. */
 export type Float16ArrayIfAny = typeof globalThis extends { Float16Array: { readonly prototype: infer A } } ? A : never
@@ -49,7 +67,7 @@ export type Float16ArrayIfAny = typeof globalThis extends { Float16Array: { read
 export type DTypeData<D extends DType> =
   DTypeArrays[D] | (D extends 'float16' ? Float16ArrayIfAny : never) | (Uint8Array extends DTypeArrays[D] ? Uint8ClampedArray : never)
 
-/** The data type that follows from an array alone. Of a `Uint16Array`, and of bytes that are no uint8, it has to be said. */
+/** The data type that follows from an array alone. Of a `Uint16Array` (float16, bfloat16, uint16), and of bytes that are no uint8, it has to be said. */
 export type DTypeOf<A> = A extends Float32Array
   ? 'float32'
   : A extends Int32Array
@@ -60,12 +78,31 @@ export type DTypeOf<A> = A extends Float32Array
         ? 'int8'
         : A extends Uint8Array | Uint8ClampedArray
           ? 'uint8'
-          : A extends Float16ArrayIfAny
-            ? 'float16'
-            : never
+          : A extends Float64Array
+            ? 'float64'
+            : A extends Int16Array
+              ? 'int16'
+              : A extends Uint32Array
+                ? 'uint32'
+                : A extends BigUint64Array
+                  ? 'uint64'
+                  : A extends Float16ArrayIfAny
+                    ? 'float16'
+                    : never
 
 /** The arrays whose data type follows from them alone. */
-export type TypedData = Float32Array | Int32Array | BigInt64Array | Int8Array | Uint8Array | Uint8ClampedArray | Float16ArrayIfAny
+export type TypedData =
+  | Float32Array
+  | Int32Array
+  | BigInt64Array
+  | Int8Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | Float64Array
+  | Int16Array
+  | Uint32Array
+  | BigUint64Array
+  | Float16ArrayIfAny
 
 const facts: { readonly [D in DType]: DTypeFacts } = {
   float32: { bits: 32, array: Float32Array },
@@ -79,13 +116,25 @@ const facts: { readonly [D in DType]: DTypeFacts } = {
   fp8: { bits: 8, array: Uint8Array },
   int4: { bits: 4, array: Uint8Array },
   fp4: { bits: 4, array: Uint8Array },
+  float64: { bits: 64, array: Float64Array },
+  int16: { bits: 16, array: Int16Array },
+  uint16: { bits: 16, array: Uint16Array },
+  uint32: { bits: 32, array: Uint32Array },
+  uint64: { bits: 64, array: BigUint64Array },
 }
 
 /** All data types. */
 export const dtypes = Object.freeze(Object.keys(facts) as DType[])
 
+/** The data types that TensorRT has. */
+export const tensorrtDTypes: readonly TensorRTDType[] = dtypes.filter(isTensorRTDType)
+
 export function isDType(value: unknown): value is DType {
   return typeof value === 'string' && Object.hasOwn(facts, value)
+}
+
+function isTensorRTDType(dtype: DType): dtype is TensorRTDType {
+  return !(cpuDTypes as readonly DType[]).includes(dtype)
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
@@ -152,10 +201,13 @@ export function checkedData<D extends DType>(dtype: D, data: unknown): DTypeArra
   throw new TensorRTError('ERR_TRT_DTYPE', `Expected a ${array.name} for the data of a ${dtype} tensor but received ${describe(data)}`)
 }
 
+/** The data types of which each has an array of its own. */
+const ownArrays = ['float32', 'int32', 'int64', 'int8', 'uint8', 'float64', 'int16', 'uint32', 'uint64'] as const
+
 /** The data type that follows from an array alone; nothing where it does not. */
 export function dtypeOf(data: unknown): DType | undefined {
   if (!isTypedArray(data)) return undefined
   if (data instanceof Uint8ClampedArray) return 'uint8'
   if (isFloat16Array(data)) return 'float16'
-  return (['float32', 'int32', 'int64', 'int8', 'uint8'] as const).find((dtype) => data instanceof facts[dtype].array)
+  return ownArrays.find((dtype) => data instanceof facts[dtype].array)
 }

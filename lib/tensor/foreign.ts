@@ -54,7 +54,8 @@ export function readForeign(value: unknown): ForeignTensor {
   const kind = kindOf(value)
   if (kind === undefined)
     throw expected(
-      'a Float32Array, Int32Array, BigInt64Array, Int8Array or Uint8Array (other data types: new Tensor(dtype, data, shape)), or what looks like a tensor',
+      'a Float32Array, Int32Array, BigInt64Array, Int8Array, Uint8Array, Float64Array, Int16Array, Uint32Array or BigUint64Array ' +
+        '(other data types, float16, bfloat16 and uint16 among them: new Tensor(dtype, data, shape)), or what looks like a tensor',
       'data',
       value,
     )

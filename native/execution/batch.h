@@ -128,6 +128,7 @@ class Output {
 struct Completion {
   uint64_t request = 0;
   std::exception_ptr failure;
+  bool abandoned = false;  // ended, since nobody waited for it; `failure` says so
   // in the engine's order
   Few<Output, 1> outputs;
   Timing timing;

@@ -39,6 +39,7 @@ void Engine::checkMergeable(int64_t maxBatch) const {
       if (dtypeBits(tensor.dtype) < 8) refuse(tensor, "elements of whole bytes");
     }
   }
+  if (profiles_ == 0) return;
   for (const IoTensor& tensor : inputs_) {
     int64_t most = 0;
     for (const ShapeRange& range : tensor.profiles) most = std::max(most, range.max.front());
@@ -72,6 +73,12 @@ int32_t Engine::profileFor(const Shapes& shapes) const {
     text.append(i == 0 ? "'" : ", '").append(inputs_[i].name).append("' ").append(shapeText(shapes[i]));
   }
   throw Error("ERR_TRT_SHAPE", "No optimization profile of the engine takes " + text + " together");
+}
+
+Error wrongTarget(const IoTensor& tensor, const Target& target, const Output& output) {
+  return {"ERR_TRT_SHAPE", "The tensor given for output '" + tensor.name + "' has " + std::to_string(target.size) +
+                               " bytes, and the output " + shapeText(output.shape.vector()) + " has " +
+                               std::to_string(output.size)};
 }
 
 }  // namespace nt::execution

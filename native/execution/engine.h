@@ -1,12 +1,14 @@
 // A loaded model, whatever runs it: what it says of its inputs and outputs, and the lanes that it makes.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "../base/dtype.h"
+#include "../base/error.h"
 #include "../base/host_pool.h"
-#include "../tensorrt/dtype.h"
 #include "lane.h"
 
 namespace nt::execution {
@@ -60,6 +62,9 @@ class Engine {
   // Bytes on the device that a lane takes beside its tensors.
   virtual std::size_t laneBytes() const noexcept = 0;
 
+  // How much longer than others its lanes are waited for at the end of the process.
+  virtual std::chrono::seconds patienceAtExit() const noexcept { return std::chrono::seconds(0); }
+
   const std::vector<IoTensor>& inputs() const noexcept { return inputs_; }
   const std::vector<IoTensor>& outputs() const noexcept { return outputs_; }
   const std::vector<UnsupportedTensor>& unsupported() const noexcept { return unsupported_; }
@@ -78,5 +83,8 @@ class Engine {
   std::vector<IoTensor> outputs_;
   std::vector<UnsupportedTensor> unsupported_;
 };
+
+// ERR_TRT_SHAPE for memory that a request named for an output that has another size.
+Error wrongTarget(const IoTensor& tensor, const Target& target, const Output& output);
 
 }  // namespace nt::execution

@@ -17,6 +17,17 @@ struct Session::Start {
   std::exception_ptr failure;
 };
 
+// What a lane throws where nobody waited for a batch any more.
+static bool isAbandonment(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.code() == "ABORTED";
+  } catch (...) {
+    return false;
+  }
+}
+
 SessionOptions Session::consistent(SessionOptions options) {
   options.lanes = std::max(options.lanes, 1);
   options.batching.maxBatch = std::max<int64_t>(options.batching.maxBatch, 1);
@@ -141,9 +152,11 @@ void Session::finish(Worker& worker) {
 
 void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
   std::vector<Completion> completions(batch->parts.size());
+  const bool abandoned = isAbandonment(failure);
   for (std::size_t i = 0; i < completions.size(); ++i) {
     completions[i].request = batch->parts[i].request;
     completions[i].failure = failure;
+    completions[i].abandoned = abandoned;
   }
   running_ -= completions.size();
   // neither the leases nor the exception is touched once others have heard of it
@@ -275,7 +288,7 @@ Completion Session::run(const std::vector<Given>& inputs, Part part) {
   Scratch scratch;
   measure(inputs, part, scratch);
   const auto batch = std::make_shared<Batch>();
-  layOut(*batch, scratch.shapes, scratch.rowBytes, part, part.rows, options_.lane.merging,
+  layOut(*batch, scratch.shapes, scratch.rowBytes, part, paddedRows(part.rows, options_.lane), options_.lane.merging,
          [this](std::size_t bytes) { return engine_->pool().acquire(bytes); });
   batch->add(std::move(part));
   stats_.copied(copy(inputs, *batch, 0));
@@ -329,7 +342,7 @@ void Session::halt(std::chrono::steady_clock::time_point deadline) {
   halting_ = true;
   drop();
   std::unique_lock lock(haltMutex_);
-  haltChanged_.wait_until(lock, deadline, [this] { return halted_ == workers_.size(); });
+  haltChanged_.wait_until(lock, deadline + engine_->patienceAtExit(), [this] { return halted_ == workers_.size(); });
 }
 
 // Where a lane's thread ends up: it goes on to free its lane, or stays for ever when the process ends.

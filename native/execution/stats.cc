@@ -28,15 +28,21 @@ void Stats::copied(std::size_t bytes) noexcept { bytesCopied_.fetch_add(bytes, s
 void Stats::finished(const std::vector<Completion>& completions) noexcept {
   const std::lock_guard lock(mutex_);
   for (const Completion& completion : completions) {
-    ++(completion.failure ? failures_ : requests_);
-    if (completion.failure) continue;
-    queue_.add(completion.timing.queue);
+    if (completion.abandoned) {
+      cancelled();
+    } else {
+      ++(completion.failure ? failures_ : requests_);
+    }
+    if (!completion.failure) queue_.add(completion.timing.queue);
   }
-  if (completions.empty() || completions.front().timing.compute < 0) return;
+  if (completions.empty()) return;
   const Timing& timing = completions.front().timing;  // one for the whole batch
-  copyIn_.add(timing.copyIn);
-  compute_.add(timing.compute);
-  copyOut_.add(timing.copyOut);
+  const auto add = [](Samples& samples, float milliseconds) {
+    if (milliseconds >= 0) samples.add(milliseconds);
+  };
+  add(copyIn_, timing.copyIn);
+  add(compute_, timing.compute);
+  add(copyOut_, timing.copyOut);
 }
 
 Stats::Snapshot Stats::snapshot() const {

@@ -30,7 +30,7 @@ class Samples {
 struct Counts {
   uint64_t requests = 0;  // finished well
   uint64_t failures = 0;
-  uint64_t cancelled = 0;    // taken out of the queue
+  uint64_t cancelled = 0;    // taken out of the queue, or ended
   uint64_t batches = 0;      // enqueued
   uint64_t bytesCopied = 0;  // of inputs, by the CPU
 };

@@ -266,11 +266,7 @@ void Slot::complete(Completion& completion, const Part& part) const {
       }
       continue;
     }
-    if (target->size != output.size) {
-      throw Error("ERR_TRT_SHAPE", "The tensor given for output '" + engine_.outputs()[i].name + "' has " +
-                                       std::to_string(target->size) + " bytes, and the output " +
-                                       shapeText(output.shape.vector()) + " has " + std::to_string(output.size));
-    }
+    if (target->size != output.size) throw execution::wrongTarget(engine_.outputs()[i], *target, output);
     if (engine_.outputs()[i].onHost && output.size > 0) std::memcpy(target->data, results_[i].host, output.size);
     output.placeIn(target->data);
   }

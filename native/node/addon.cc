@@ -10,6 +10,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   nt::node::exportBuild(env, exports);
   nt::node::exportCompletions(env, exports);
   nt::node::exportEngine(env, exports);
+  nt::node::exportCpu(env, exports);
   nt::node::exportFileLock(env, exports);
   nt::node::exportRefit(env, exports);
   nt::node::exportModel(env, exports);

@@ -1,8 +1,9 @@
-// openEngine(), attachEngine() and the object that they give: a plan on a GPU, with lanes of its own.
+// openEngine(), attachEngine() and the object of an engine with lanes of its own.
 #include "../gpu/engine.h"
 
 #include "../execution/registry.h"
 #include "audit.h"
+#include "engine.h"
 #include "errors.h"
 #include "exports.h"
 #include "handle.h"
@@ -16,6 +17,14 @@ namespace {
 
 using execution::IoTensor;
 using execution::Session;
+
+// undefined where a dimension has none
+Napi::Array namesValue(Napi::Env env, const std::vector<std::string>& names) {
+  const Napi::Array array = Napi::Array::New(env, names.size());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    array.Set(static_cast<uint32_t>(i), names[i].empty() ? env.Undefined() : Napi::String::New(env, names[i]));
+  return array;
+}
 
 Napi::Object tensorValue(Napi::Env env, const IoTensor& tensor) {
   const Napi::Object value = Napi::Object::New(env);
@@ -32,13 +41,8 @@ Napi::Object tensorValue(Napi::Env env, const IoTensor& tensor) {
     profiles.Set(profiles.Length(), profile);
   }
   value.Set("profiles", profiles);
+  if (!tensor.dimensionNames.empty()) value.Set("dimensionNames", namesValue(env, tensor.dimensionNames));
   return value;
-}
-
-Napi::Array tensorsValue(Napi::Env env, const std::vector<IoTensor>& tensors) {
-  const Napi::Array array = Napi::Array::New(env);
-  for (const IoTensor& tensor : tensors) array.Set(array.Length(), tensorValue(env, tensor));
-  return array;
 }
 
 execution::Clock::duration milliseconds(const Napi::Object& object, const char* key) {
@@ -204,6 +208,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("inputs", tensorsValue(env, engine.inputs()));
   value.Set("outputs", tensorsValue(env, engine.outputs()));
+  value.Set("unsupported", unsupportedValue(env, engine.unsupported()));
   value.Set("library", engine.runtime());
   value.Set("device", engine.deviceIndex());
   value.Set("close", bound(env, close, "close", handle));
@@ -214,23 +219,6 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
   exportInference(env, value, handle);
   value.Set("audit", bound(env, audit, "audit", handle));
   return value;
-}
-
-// Makes the session where the engine is, off the JavaScript thread.
-Napi::Value openSession(Napi::Env env, const Napi::Object& options,
-                        std::function<std::shared_ptr<execution::Engine>()> engineOf) {
-  const auto environment = Environment::of(env);
-  const execution::SessionOptions session = sessionOptionsOf(options);
-  return environment->run(env, [environment, session, engineOf = std::move(engineOf)]() -> Environment::Finish {
-    const auto engine = engineOf();
-    if (std::max(engine->inputs().size(), engine->outputs().size()) > CompletionPort::kMostTensors) {
-      throw Error("ERR_TRT_UNSUPPORTED",
-                  "Expected at most " + std::to_string(CompletionPort::kMostTensors) + " inputs and as many outputs");
-    }
-    const auto made = std::make_shared<Session>(
-        engine, session, [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
-    return [made](Napi::Env inner) { return engineValue(inner, made); };
-  });
 }
 
 // Before anything runs on the engine: its weights, where the user gave them, or the refusal of one that has none.
@@ -270,6 +258,40 @@ Napi::Value attachEngine(const Napi::CallbackInfo& info) {
 }
 
 }  // namespace
+
+Napi::Array tensorsValue(Napi::Env env, const std::vector<IoTensor>& tensors) {
+  const Napi::Array array = Napi::Array::New(env);
+  for (const IoTensor& tensor : tensors) array.Set(array.Length(), tensorValue(env, tensor));
+  return array;
+}
+
+Napi::Array unsupportedValue(Napi::Env env, const std::vector<execution::UnsupportedTensor>& tensors) {
+  const Napi::Array array = Napi::Array::New(env);
+  for (const execution::UnsupportedTensor& tensor : tensors) {
+    const Napi::Object value = Napi::Object::New(env);
+    value.Set("name", tensor.name);
+    value.Set("use", tensor.input ? "input" : "output");
+    value.Set("type", tensor.type);
+    array.Set(array.Length(), value);
+  }
+  return array;
+}
+
+Napi::Value openSession(Napi::Env env, const Napi::Object& options,
+                        std::function<std::shared_ptr<execution::Engine>()> engineOf) {
+  const auto environment = Environment::of(env);
+  const execution::SessionOptions session = sessionOptionsOf(options);
+  return environment->run(env, [environment, session, engineOf = std::move(engineOf)]() -> Environment::Finish {
+    const auto engine = engineOf();
+    if (std::max(engine->inputs().size(), engine->outputs().size()) > CompletionPort::kMostTensors) {
+      throw Error("ERR_TRT_UNSUPPORTED",
+                  "Expected at most " + std::to_string(CompletionPort::kMostTensors) + " inputs and as many outputs");
+    }
+    const auto made = std::make_shared<Session>(
+        engine, session, [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
+    return [made](Napi::Env inner) { return engineValue(inner, made); };
+  });
+}
 
 EngineHandle& handleOf(const Napi::CallbackInfo& info) {
   return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data());

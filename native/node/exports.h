@@ -7,6 +7,7 @@ namespace nt::node {
 
 void exportTables(Napi::Env env, Napi::Object exports);
 void exportSystem(Napi::Env env, Napi::Object exports);
+void exportCpu(Napi::Env env, Napi::Object exports);
 void exportBuild(Napi::Env env, Napi::Object exports);
 void exportCompletions(Napi::Env env, Napi::Object exports);
 void exportEngine(Napi::Env env, Napi::Object exports);

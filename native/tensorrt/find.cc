@@ -1,14 +1,13 @@
 #include "find.h"
 
 #include <dlfcn.h>
-#include <glob.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
 #include "../base/error.h"
+#include "../base/python.h"
 
 namespace nt::tensorrt {
 namespace {
@@ -26,38 +25,6 @@ constexpr const char* kFolders[] = {
     "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",         "/usr/local/tensorrt/lib",
     "/usr/local/TensorRT*/lib",  "/opt/tensorrt/lib",          "/opt/TensorRT*/lib", "/usr/local/cuda/lib64",
 };
-
-// Folders that hold Python's site-packages; the variables are expanded.
-constexpr const char* kPythonFolders[] = {
-    "$VIRTUAL_ENV/lib/python3*/site-packages",
-    "$CONDA_PREFIX/lib/python3*/site-packages",
-    "$HOME/.local/lib/python3*/site-packages",
-    "/usr/local/lib/python3*/dist-packages",
-    "/usr/local/lib/python3*/site-packages",
-    "/usr/lib/python3*/dist-packages",
-    "/usr/lib/python3*/site-packages",
-    "/opt/conda/lib/python3*/site-packages",
-    "$HOME/.pyenv/versions/*/lib/python3*/site-packages",
-};
-constexpr const char* kWheelFolders[] = {"tensorrt_libs", "tensorrt_rtx_libs", "tensorrt_lean_libs",
-                                         "tensorrt_dispatch_libs"};
-
-std::vector<std::string> globbed(const std::string& pattern) {
-  glob_t matches{};
-  std::vector<std::string> paths;
-  if (glob(pattern.c_str(), 0, nullptr, &matches) == 0)
-    paths.assign(matches.gl_pathv, matches.gl_pathv + matches.gl_pathc);
-  globfree(&matches);
-  return paths;
-}
-
-// "$NAME/rest" with the variable's value, or nothing where it is unset.
-std::string expanded(const std::string& pattern) {
-  if (pattern.front() != '$') return pattern;
-  const auto end = pattern.find('/');
-  const char* value = std::getenv(pattern.substr(1, end - 1).c_str());
-  return value == nullptr || *value == '\0' ? std::string() : value + pattern.substr(end);
-}
 
 // libnvinfer.so, libnvinfer.so.10.15.1 and so on; not libnvinfer_plugin.so.10
 bool isLibraryName(std::string_view file) {
@@ -122,12 +89,9 @@ std::vector<Found> findLibraries(const std::string& explicitPath) {
   for (const char* pattern : kFolders) {
     for (const std::string& folder : globbed(pattern)) addFolder(folder, "folder");
   }
-  for (const char* pattern : kPythonFolders) {
-    const std::string root = expanded(pattern);
-    if (root.empty()) continue;
-    for (const char* wheel : kWheelFolders) {
-      for (const std::string& folder : globbed(root + "/" + wheel)) addFolder(folder, "python");
-    }
+  for (const std::string& folder :
+       globbedInSitePackages({"tensorrt_libs", "tensorrt_rtx_libs", "tensorrt_lean_libs", "tensorrt_dispatch_libs"})) {
+    addFolder(folder, "python");
   }
   return found;
 }

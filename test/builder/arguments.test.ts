@@ -86,6 +86,28 @@ t.test('options that cannot be are refused, by name', async (t) => {
   }
 })
 
+t.test('the data types that TensorRT has not are refused, and those that it has are listed', async (t) => {
+  const has = "'float32', 'float16', 'bfloat16', 'int32', 'int64', 'int8', 'uint8', 'bool', 'fp8', 'int4', 'fp4'"
+  const constraints = { precisionConstraints: 'obey' } as const
+  for (const dtype of ['float64', 'int16', 'uint16', 'uint32', 'uint64'] as const) {
+    const received = `but received string "${dtype}"`
+    const rows: [unknown, string][] = [
+      [{ inputFormats: { x: { dtype } } }, ` for dtype in inputFormats of 'x' ${received}`],
+      [{ outputFormats: { y: { dtype, formats: ['chw'] } } }, ` for dtype in outputFormats of 'y' ${received}`],
+      [{ ...constraints, layerPrecisions: { a: dtype } }, ` for layerPrecisions of 'a' ${received}`],
+      [{ ...constraints, layerOutputTypes: { a: dtype } }, `, or an array of them for layerOutputTypes of 'a' ${received}`],
+      [
+        { ...constraints, layerOutputTypes: { a: ['int8', dtype] } },
+        ", or an array of them for layerOutputTypes of 'a' but received array of 2",
+      ],
+    ]
+    for (const [options, end] of rows) {
+      const { code, message } = await failureOf(() => new Builder(options as never))
+      t.same([code, message], ['ERR_TRT_INVALID_ARGUMENT', `Expected one of TensorRT's data types ${has}${end}`])
+    }
+  }
+})
+
 t.test('what is built, and for which shapes, is checked before TensorRT is asked', async (t) => {
   const builder = new Builder({ tensorrt: '/no/such/folder' })
   const rows: [string, unknown[], string, RegExp][] = [

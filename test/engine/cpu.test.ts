@@ -72,7 +72,7 @@ function withExternalData(): { model: Uint8Array; weights: Uint8Array } {
 }
 
 t.test('every data type, scalars and empty tensors', async (t) => {
-  const types: DType[] = ['float32', 'float16', 'int32', 'int64', 'int8', 'uint8', 'bool']
+  const types: DType[] = ['float32', 'float16', 'int32', 'int64', 'int8', 'uint8', 'bool', 'float64', 'int16', 'uint16', 'uint32', 'uint64']
   const shapes = [[], [5], [2, 0, 3], [0]]
   const inputs = Object.fromEntries(types.flatMap((dtype) => shapes.map((shape) => [`${dtype} [${shape.join()}]`, pattern(dtype, shape)])))
   const g = new GraphBuilder({ name: 'identities' })

@@ -54,9 +54,16 @@ export function pattern<D extends DType>(dtype: D, shape: readonly number[]): Te
   const data: DTypeArrays[DType] = tensor.data
   for (let i = 0, state = 1; i < data.length; i++) {
     state = (state * 48271) % 0x7fffffff
-    if (data instanceof BigInt64Array) data[i] = BigInt(state) - 2n ** 40n
+    if (data instanceof BigInt64Array || data instanceof BigUint64Array) data[i] = BigInt(state) - 2n ** 40n
     else
-      data[i] = dtype === 'float32' ? state / 0x7fffffff - 0.5 : dtype === 'float16' ? state % 0x7c00 : dtype === 'bool' ? state % 2 : state
+      data[i] =
+        dtype === 'float32' || dtype === 'float64'
+          ? state / 0x7fffffff - 0.5
+          : dtype === 'float16'
+            ? state % 0x7c00
+            : dtype === 'bool'
+              ? state % 2
+              : state
   }
   return tensor
 }

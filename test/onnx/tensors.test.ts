@@ -43,6 +43,14 @@ t.test('elements in lists instead of raw bytes', async (t) => {
   t.same(read({ dataType: 9, dims: [2n], int32Data: [0, 1] }), Uint8Array.of(0, 1))
   t.same(read({ dataType: 10, dims: [1n], int32Data: [0x3c00] }), Uint16Array.of(0x3c00), 'the bits of float16')
   t.same(read({ dataType: 22, dims: [3n], int32Data: [0x21, 0x03] }), Uint8Array.of(0x21, 0x03), 'int4: two an entry')
+  t.same(read({ dataType: 11, dims: [2n], doubleData: [0.1, -Infinity] }), Float64Array.of(0.1, -Infinity))
+  t.same(read({ dataType: 5, dims: [2n], int32Data: [5, -32768] }), Int16Array.of(5, -32768))
+  t.same(read({ dataType: 4, dims: [2n], int32Data: [5, 65535] }), Uint16Array.of(5, 65535))
+  t.same(read({ dataType: 12, dims: [2n], uint64Data: [5n, 2n ** 32n - 1n] }), Uint32Array.of(5, 2 ** 32 - 1))
+  t.same(
+    read({ dataType: 13, dims: [2n], uint64Data: [2n ** 53n + 1n, 2n ** 64n - 1n] }),
+    BigUint64Array.of(2n ** 53n + 1n, 2n ** 64n - 1n),
+  )
   t.same(read({ dataType: 1, dims: [0n] }), new Float32Array())
   t.same(read({ dataType: 1, floatData: [3] }), Float32Array.of(3), 'a scalar')
 })
@@ -53,6 +61,9 @@ t.test('tensors that cannot be read', async (t) => {
     () => read({ dataType: 8, dims: [1n], stringData: [Uint8Array.of(65)] }),
     failure('ERR_TRT_DTYPE', /"w" has elements of type string/),
   )
+  t.throws(() => read({ dataType: 14, dims: [1n], floatData: [1, 2] }), failure('ERR_TRT_DTYPE', /complex64 \(14\), which Tensor has not/))
+  t.throws(() => read({ dataType: 11, dims: [2n ** 40n], doubleData: [1] }), failure('ERR_TRT_ONNX_PARSE', /more elements than are stored/))
+  t.throws(() => read({ dataType: 13, dims: [1n], uint64Data: [1n, 2n] }), failure('ERR_TRT_ONNX_PARSE', /needs 1 .* has 2/))
   t.throws(() => read({ dataType: 99 }), failure('ERR_TRT_DTYPE', /undefined \(99\)/))
   t.throws(() => read({ dataType: 1, dims: [2n], floatData: [1, 2, 3] }), failure('ERR_TRT_ONNX_PARSE', /needs 2 .* has 3/))
   t.throws(() => read({ dataType: 1, dims: [2n], rawData: new Uint8Array(7) }), failure('ERR_TRT_ONNX_PARSE', /needs 8 .* has 7/))

@@ -1,6 +1,7 @@
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
 import { Tensor } from '../../lib/index.js'
+import { Random } from '../support/random.js'
 
 /** An ONNX model of one or two Casts: float32 → `to` (→ float32), as bytes written by hand: IR 9, opset 19. */
 async function cast(to: number, back: boolean): Promise<ort.InferenceSession> {
@@ -57,6 +58,67 @@ t.test('numbers are rounded, and read back, as onnxruntime casts them', async (t
   }
 })
 
+/** Casts `given` to float32 by onnxruntime: opset 19. */
+async function castToFloat32(given: Tensor): Promise<Float32Array> {
+  const { GraphBuilder, writeModel } = await import('../../lib/onnx/index.js')
+  const g = new GraphBuilder({ name: 'cast', opset: 19 })
+  g.output(g.node('Cast', [g.input('x', given.dtype, ['N'])], { to: 1 }, { output: 'y' }), 'float32', ['N'])
+  const session = await ort.InferenceSession.create(writeModel(g.toModel()))
+  const { y } = await session.run({ x: new ort.Tensor(given.dtype as 'float64', given.data as Float64Array, given.shape) })
+  const numbers = Float32Array.from(y?.data as Float32Array)
+  await session.release()
+  return numbers
+}
+
+/** Whole numbers of 64 bits about the middle between two float32 numbers, and random ones of all lengths. */
+function hardWhole(): bigint[] {
+  const numbers = [0n, 1n, 2n ** 24n + 1n, 2n ** 53n - 1n, 2n ** 53n + 1n, 2n ** 62n + 2n ** 38n + 1n, 2n ** 63n - 1n]
+  for (let bits = 25n; bits < 63n; bits++) {
+    const [lead, half] = [2n ** bits, 2n ** (bits - 24n)]
+    for (const middle of [lead + half, lead + 3n * half, 2n * lead - half]) numbers.push(middle - 1n, middle, middle + 1n)
+  }
+  const random = new BigUint64Array(new Random(7).bytes(16_000).buffer as ArrayBuffer)
+  return [...numbers, ...Array.from(random, (bits, i) => bits >> BigInt(1 + (i % 40)))]
+}
+
+t.test('the types of the CPU alone, and int64, are read as onnxruntime casts them', async (t) => {
+  const whole = hardWhole()
+  const doubles = [...hard().slice(0, 5000)].flatMap((x) => [x, x * (1 + 2 ** -25), x * (1 + 2 ** -24), x * (1 + 2 ** -24 + 2 ** -50)])
+  const extremes = [0, -0, 0.1, 2 ** -149, 2 ** -150, -(2 ** -151), Number.MIN_VALUE, 3.4028235677973366e38, 3.4028235677973362e38]
+  const given: Tensor[] = [
+    Tensor.from(Float64Array.from([...doubles, ...extremes, Number.MAX_VALUE, -Number.MAX_VALUE, Infinity, -Infinity, NaN])),
+    Tensor.from(Int16Array.of(-32768, -1, 0, 32767)),
+    new Tensor('uint16', Uint16Array.of(0, 1, 0x3c00, 65535), [4]),
+    Tensor.from(Uint32Array.of(0, 1, 2 ** 24 + 1, 2 ** 24 + 3, 2 ** 31, 2 ** 32 - 129, 2 ** 32 - 128, 2 ** 32 - 1)),
+    Tensor.from(BigUint64Array.from([...whole, ...whole.map((n) => 2n * n + 1n), 2n ** 64n - 2n ** 39n - 1n, 2n ** 64n - 1n])),
+    Tensor.from(BigInt64Array.from([...whole, ...whole.map((n) => -n), -(2n ** 63n)])),
+  ]
+  for (const tensor of given) {
+    const ours = tensor.toFloat32().data
+    const wanted = await castToFloat32(tensor)
+    t.equal(ours.length, tensor.size)
+    const wrong = wanted.findIndex((value, i) => !Object.is(value, ours[i]))
+    t.equal(wrong, -1, `${tensor.dtype}: ${tensor.data[wrong]} became ${ours[wrong]}, not ${wanted[wrong]}`)
+  }
+})
+
+t.test('the ends of the types of the CPU alone', (t) => {
+  const read = (tensor: Tensor): number[] => [...tensor.toFloat32().data]
+  t.same(read(Tensor.from(Float64Array.of(1e300, -1e300, 1e-300, NaN, -0))), [Infinity, -Infinity, 0, NaN, -0])
+  t.same(read(Tensor.from(Int16Array.of(-32768, 32767))), [-32768, 32767])
+  t.same(read(new Tensor('uint16', Uint16Array.of(0x3c00, 65535), [2])), [0x3c00, 65535], 'not the bits of float16')
+  t.same(read(Tensor.from(Uint32Array.of(2 ** 32 - 1))), [2 ** 32])
+  t.same(read(Tensor.from(BigUint64Array.of(2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n))), [2 ** 53, 2 ** 63, 2 ** 64], 'no sign')
+  const once = 2n ** 60n + 2n ** 36n + 1n
+  t.same(read(Tensor.from(BigInt64Array.of(once, -once))), [2 ** 60 + 2 ** 37, -(2 ** 60) - 2 ** 37], 'rounded once')
+  const numbers = [0.1, -0, NaN, Infinity, -Infinity, 1e300]
+  t.same(Tensor.fromFloat32('float64', numbers).data, Float64Array.from(numbers), 'float64 takes numbers as they are')
+  t.equal(Tensor.fromFloat32('float64', Float32Array.of(0.1)).data[0], Math.fround(0.1))
+  for (const whole of ['int16', 'uint16', 'uint32', 'uint64'] as const)
+    t.throws(() => Tensor.fromFloat32(whole as 'fp8', [1]), { code: 'ERR_TRT_INVALID_ARGUMENT' }, whole)
+  t.end()
+})
+
 t.test('the bits of float16 are those of onnxruntime', async (t) => {
   const given = hard()
   const session = await cast(numbers.float16, false)
@@ -95,7 +157,7 @@ t.test('the others are read too', (t) => {
 t.test('misuse', (t) => {
   t.throws(() => Tensor.fromFloat32('int8' as 'fp8', [1]), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
-    message: /one of float32, float16, bfloat16, fp8/,
+    message: /one of float32, float16, bfloat16, fp8, float64 for dtype/,
   })
   t.throws(() => Tensor.fromFloat32('fp8', 5 as unknown as number[]), { code: 'ERR_TRT_INVALID_ARGUMENT' })
   t.throws(() => Tensor.fromFloat32('fp8', [1, 2], [3]), { code: 'ERR_TRT_SHAPE' })

@@ -14,6 +14,11 @@ const arrays: Record<DType, [string, number]> = {
   fp8: ['Uint8Array', 1],
   int4: ['Uint8Array', 0.5],
   fp4: ['Uint8Array', 0.5],
+  float64: ['Float64Array', 8],
+  int16: ['Int16Array', 2],
+  uint16: ['Uint16Array', 2],
+  uint32: ['Uint32Array', 4],
+  uint64: ['BigUint64Array', 8],
 }
 
 t.test('each data type has its array and its size', (t) => {
@@ -58,6 +63,10 @@ t.test('from takes the data type from the array', (t) => {
     [new Uint8Array(2), 'uint8'],
     [new Uint8ClampedArray(2), 'uint8'],
     [Buffer.alloc(2), 'uint8'],
+    [new Float64Array(2), 'float64'],
+    [new Int16Array(2), 'int16'],
+    [new Uint32Array(2), 'uint32'],
+    [new BigUint64Array(2), 'uint64'],
   ]
   for (const [data, dtype] of rows) {
     const tensor = Tensor.from(data)
@@ -66,6 +75,34 @@ t.test('from takes the data type from the array', (t) => {
   t.same(Tensor.from(new Float32Array(6), [2, 3]).shape, [2, 3])
   const Float16 = (globalThis as { Float16Array?: new (n: number) => Uint8Array }).Float16Array
   if (Float16) t.equal(Tensor.from(new Float16(2)).dtype, 'float16')
+  t.end()
+})
+
+t.test('the types of the CPU alone, from an array and from bytes', (t) => {
+  const given = [
+    new Tensor('float64', Float64Array.of(-0, Number.MIN_VALUE, Number.MAX_VALUE, -Infinity, NaN), [5]),
+    new Tensor('int16', Int16Array.of(-32768, -1, 32767), [3]),
+    new Tensor('uint16', Uint16Array.of(0, 0x3c00, 65535), [3]),
+    new Tensor('uint32', Uint32Array.of(0, 2 ** 31, 2 ** 32 - 1), [3]),
+    new Tensor('uint64', BigUint64Array.of(0n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n), [4]),
+  ]
+  for (const tensor of given) {
+    const again = Tensor.fromBytes(tensor.dtype, copiedBytes(tensor.data), tensor.shape)
+    t.equal(again.data.constructor, tensor.data.constructor, tensor.dtype)
+    t.same(again, tensor, `${tensor.dtype}: from bytes`)
+    t.same(tensor.clone(), tensor, `${tensor.dtype}: cloned`)
+    t.equal(tensor.as(tensor.dtype), tensor)
+    const { BYTES_PER_ELEMENT: size } = tensor.data
+    t.throws(() => Tensor.fromBytes(tensor.dtype, new ArrayBuffer(size + 1), [1]), {
+      code: 'ERR_TRT_SHAPE',
+      message: `Expected a multiple of ${size} bytes for a ${tensor.dtype} tensor but received ${size + 1}`,
+    })
+    t.throws(() => new Tensor(tensor.dtype as 'int8', new Int8Array(8), [8]), { code: 'ERR_TRT_DTYPE', message: /received Int8Array/ })
+  }
+  t.equal(given[4]?.data[3], 2n ** 64n - 1n)
+  t.throws(() => new Tensor('uint64', new BigInt64Array(1) as never, [1]), { code: 'ERR_TRT_DTYPE', message: /Expected a BigUint64Array/ })
+  const Float16 = (globalThis as { Float16Array?: new (n: number) => Uint16Array }).Float16Array
+  if (Float16) t.throws(() => new Tensor('uint16', new Float16(1), [1]), { code: 'ERR_TRT_DTYPE', message: /received Float16Array/ })
   t.end()
 })
 
@@ -109,7 +146,7 @@ t.test('misuse', (t) => {
     ['bytes that are none', () => Tensor.fromBytes('int8', f as unknown as ArrayBuffer, [24]), 'ERR_TRT_INVALID_ARGUMENT', /Expected an ArrayBuffer for buffer but received Float32Array/],
     ['half an element', () => Tensor.fromBytes('float32', new ArrayBuffer(6), [1]), 'ERR_TRT_SHAPE', /Expected a multiple of 4 bytes/],
     ['from a plain array', () => Tensor.from([1] as unknown as Float32Array), 'ERR_TRT_INVALID_ARGUMENT', /Expected a Float32Array, Int32Array/],
-    ['from unsigned numbers', () => Tensor.from(new Uint16Array(1) as unknown as Uint8Array), 'ERR_TRT_INVALID_ARGUMENT', /other data types: new Tensor/],
+    ['from numbers of three types', () => Tensor.from(new Uint16Array(1) as unknown as Uint8Array), 'ERR_TRT_INVALID_ARGUMENT', /BigUint64Array \(other data types, float16, bfloat16 and uint16 among them: new Tensor\(.* received Uint16Array/],
     ['another size', () => new Tensor('float32', f, [6]).reshape([5]), 'ERR_TRT_SHAPE', /Expected 20 bytes/],
   ] // prettier-ignore
   for (const [what, make, code, message] of rows) t.throws(make, { name: 'TensorRTError', code, message }, what)

@@ -1,5 +1,5 @@
 // What TypeScript has to refuse: each line below a directive is an error.
-import { type BuildInfo, Engine, type InferOptions, Plan, Tensor, type TensorRecord } from 'node-tensorrt'
+import { Builder, type BuildInfo, Engine, type InferOptions, Plan, Tensor, type TensorRecord } from 'node-tensorrt'
 
 declare const undeclared: Engine
 declare const declared: Engine<{ images: 'float32' }, { scores: 'float32'; best: 'int64' }>
@@ -12,6 +12,14 @@ declare const results: TensorRecord
 export async function refused(plan: Plan): Promise<void> {
   // @ts-expect-error of a Uint16Array the data type has to be said
   Tensor.from(new Uint16Array(2))
+  // @ts-expect-error numbers of 64 bits without a sign are no int64
+  const signed: Tensor<'int64'> = Tensor.from(new BigUint64Array(2))
+  // @ts-expect-error a float64 is no float32
+  const single: Tensor<'float32'> = Tensor.from(new Float64Array(2))
+  // @ts-expect-error TensorRT has no float64
+  new Builder({ inputFormats: { x: { dtype: 'float64' } } })
+  // @ts-expect-error nor layers of it
+  new Builder({ precisionConstraints: 'obey', layerPrecisions: { a: 'uint32' } })
   // @ts-expect-error no generic that only casts
   Tensor.from<'bool'>(new Uint8Array(2))
   // @ts-expect-error another array than the data type's
@@ -72,5 +80,5 @@ export async function refused(plan: Plan): Promise<void> {
   plan.bytes = new Uint8Array(1)
   // @ts-expect-error nothing of a tensor can be set
   float.shape = [1]
-  void [numbers, wrong, longs, options]
+  void [numbers, wrong, longs, options, signed, single]
 }

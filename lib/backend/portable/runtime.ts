@@ -1,56 +1,14 @@
-/**
- * The thread (or process, see cpu-carrier.ts) in which onnxruntime-node runs one model, because its `run` blocks the thread that calls it.
- * @see https://github.com/microsoft/onnxruntime/issues/19611
- */
 import { createRequire } from 'node:module'
-import { parentPort, workerData } from 'node:worker_threads'
 import type * as Runtime from 'onnxruntime-node'
-import { lacking } from '../base/remedies.js'
-import { toWire, type WireError } from '../base/wire.js'
-import { TensorRTError } from '../errors.js'
-import { copiedBytes, type DType, elementCount, isDType, Tensor } from '../tensor.js'
-import type { ModelTensor, UnsupportedTensor } from './backend.js'
-import { enterNative, leaveNative, newGuard } from './native-guard.js'
-
-/** What the worker is started with. */
-export interface Start {
-  /** The resolved entry file of onnxruntime-node. */
-  readonly runtime: string
-  readonly model: Uint8Array | string
-}
-
-/** A tensor on its way between threads. Its buffer is transferred. */
-export interface WireTensor {
-  readonly name: string
-  readonly dtype: DType
-  readonly shape: readonly number[]
-  readonly bytes: ArrayBuffer
-}
-
-export type Request =
-  | { readonly type: 'run'; readonly id: number; readonly inputs: readonly WireTensor[]; readonly wanted: readonly string[] }
-  | { readonly type: 'close' }
-
-export type Reply =
-  | {
-      readonly type: 'ready'
-      readonly description: string
-      readonly inputs: ModelTensor[]
-      readonly outputs: ModelTensor[]
-      readonly unsupported: UnsupportedTensor[]
-    }
-  | { readonly type: 'failed'; readonly error: WireError }
-  | { readonly type: 'result'; readonly id: number; readonly outputs: WireTensor[] }
-  | { readonly type: 'error'; readonly id: number; readonly error: WireError }
+import { lacking } from '../../base/remedies.js'
+import { TensorRTError } from '../../errors.js'
+import { copiedBytes, elementCount, isDType, Tensor } from '../../tensor.js'
+import type { ModelTensor, UnsupportedTensor } from '../backend.js'
+import type { Ready, Start, WireTensor } from './messages.js'
 
 type OnnxRuntime = typeof Runtime
 
-/** What onnxruntime throws has no code. */
-function failure(error: unknown): WireError {
-  return toWire(error instanceof TensorRTError ? error : new TensorRTError('ERR_TRT_EXECUTION', textOf(error), { cause: error }))
-}
-
-function textOf(error: unknown): string {
+export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
@@ -85,7 +43,7 @@ function unsupported(what: string, cause?: unknown): TensorRTError {
 
 /** Which tensor onnxruntime-node has no data type for; it does not say. */
 async function unknownTensor(model: Uint8Array | string): Promise<string> {
-  const { modelInfo, readModel } = await import('../onnx/index.js')
+  const { modelInfo, readModel } = await import('../../onnx/index.js')
   const { inputs, outputs } = modelInfo(await readModel(model))
   const found = [...inputs, ...outputs].find(({ dtype }) => !runtimeTypes.includes(dtype))
   const which = found === undefined ? 'a tensor' : `${JSON.stringify(found.name)} of type ${found.dtype}`
@@ -93,7 +51,7 @@ async function unknownTensor(model: Uint8Array | string): Promise<string> {
 }
 
 /** What this package and onnxruntime-node both have. */
-const runtimeTypes: readonly string[] = ['float32', 'float16', 'int32', 'int64', 'int8', 'uint8', 'bool']
+const runtimeTypes: readonly string[] = 'float32 float16 int32 int64 int8 uint8 bool float64 int16 uint16 uint32 uint64'.split(' ')
 
 /** What is known of an input or output, or that no Tensor can hold it. */
 function infoOf(metadata: Runtime.InferenceSession.ValueMetadata, use: UnsupportedTensor['use']): ModelTensor | UnsupportedTensor {
@@ -106,7 +64,8 @@ function infoOf(metadata: Runtime.InferenceSession.ValueMetadata, use: Unsupport
   return { name, dtype, shape, dimensionNames, profiles: [], format: 'linear' }
 }
 
-class Session {
+/** A model that onnxruntime-node has loaded. */
+export class Model {
   readonly #runtime: OnnxRuntime
   readonly #session: Runtime.InferenceSession
 
@@ -115,12 +74,12 @@ class Session {
     this.#session = session
   }
 
-  static async open({ runtime: path, model }: Start): Promise<Session> {
+  static async open({ runtime: path, model }: Start): Promise<Model> {
     const runtime = loadRuntime(path)
-    return new Session(runtime, await openSession(runtime, model))
+    return new Model(runtime, await openSession(runtime, model))
   }
 
-  describe(): Reply {
+  describe(): Ready {
     const description = `onnxruntime-node ${this.#runtime.env.versions.node ?? ''} on the CPU`
     const inputs = this.#session.inputMetadata.map((metadata) => infoOf(metadata, 'input'))
     const outputs = this.#session.outputMetadata.map((metadata) => infoOf(metadata, 'output'))
@@ -158,61 +117,4 @@ function wireTensor(name: string, tensor: Runtime.Tensor | undefined): WireTenso
   if (!isDType(dtype)) throw unsupported(`${JSON.stringify(name)} of type ${dtype}`)
   const bytes = elementCount(tensor.dims) === 0 ? new ArrayBuffer(0) : copiedBytes(tensor.data as NodeJS.TypedArray)
   return { name, dtype, shape: tensor.dims, bytes }
-}
-
-/** The way to the engine's thread. */
-interface Port {
-  postMessage(reply: Reply, transfer: ArrayBuffer[]): void
-  on(event: 'message', listener: (request: Request) => void): unknown
-  close(): void
-}
-
-async function serve(port: Port, start: Start, guard: Int32Array): Promise<void> {
-  const send = (reply: Reply): void => port.postMessage(reply, reply.type === 'result' ? reply.outputs.map(({ bytes }) => bytes) : [])
-  const native = async <T>(work: () => Promise<T>): Promise<T> => {
-    await enterNative(guard)
-    return work().finally(() => leaveNative(guard))
-  }
-  const answer = async (session: Session, request: Request): Promise<void> => {
-    if (request.type === 'close') {
-      await native(() => session.close())
-      return port.close()
-    }
-    try {
-      send({ type: 'result', id: request.id, outputs: await native(() => session.run(request.inputs, request.wanted)) })
-    } catch (error) {
-      send({ type: 'error', id: request.id, error: failure(error) })
-    }
-  }
-  try {
-    const session = await native(() => Session.open(start))
-    let last = Promise.resolve()
-    port.on('message', (request) => {
-      last = last.then(() => answer(session, request))
-    })
-    send(session.describe())
-  } catch (error) {
-    send({ type: 'failed', error: failure(error) })
-    port.close()
-  }
-}
-
-/** As a process: it ends with the other one, whatever way that one ends. */
-function serveProcess(): void {
-  process.on('disconnect', () => process.exit())
-  process.once('message', (start: Start) => {
-    const port: Port = {
-      postMessage: (reply) => void process.send?.(reply, undefined, undefined, () => {}), // nobody is there to hear of a failure
-      on: (event, listener) => process.on(event, listener),
-      close: () => process.disconnect(),
-    }
-    void serve(port, start, newGuard())
-  })
-}
-
-if (parentPort) {
-  const { guard, ...start } = workerData as Start & { guard: Int32Array }
-  void serve(parentPort, start, guard)
-} else {
-  serveProcess()
 }

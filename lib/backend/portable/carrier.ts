@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { isMainThread, Worker } from 'node:worker_threads'
-import type { Reply, Request, Start } from './cpu-worker.js'
+import type { Reply, Request, Start } from './messages.js'
 import { newGuard, unwatch, watch } from './native-guard.js'
 
 /** What carries onnxruntime, seen from the engine's thread. */
@@ -19,7 +19,7 @@ export interface CarrierEvents {
   readonly ended: (code: number | string | null) => void
 }
 
-const entry = new URL('./cpu-worker.js', import.meta.url)
+const entry = new URL('./worker.js', import.meta.url)
 
 /** Flags of the user's process, such as --input-type, need not make sense for our file. */
 const execArgv: string[] = []

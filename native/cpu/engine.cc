@@ -1,0 +1,168 @@
+#include "engine.h"
+
+#include <algorithm>
+
+#include "../base/error.h"
+#include "../base/text.h"
+#include "../onnxruntime/dtype.h"
+#include "lane.h"
+
+namespace nt::cpu {
+namespace {
+
+using onnxruntime::Library;
+using onnxruntime::OwnedSessionOptions;
+
+constexpr const char* kInvalid = "ERR_TRT_INVALID_ARGUMENT";
+constexpr int kFatal = 4;                   // all that onnxruntime logs as an error comes as a status too
+constexpr std::size_t kMostDimensions = 8;  // of a Tensor
+
+// "session.intra_op.allow_spinning": threads that wait for work burn a core each
+constexpr const char* kSpinning = "session.intra_op.allow_spinning";
+
+void configure(const Library& library, OwnedSessionOptions& made, const Options& options) {
+  const auto check = [&](onnxruntime::OrtStatus* status, const std::string& what) {
+    library.check(status, kInvalid, "onnxruntime refused " + what);
+  };
+  check(library.CreateSessionOptions(made.out()), "session options");
+  check(library.SetSessionLogSeverityLevel(made.get(), kFatal), "the log level");
+  check(library.SetIntraOpNumThreads(made.get(), options.threads), "threads " + std::to_string(options.threads));
+  check(library.SetSessionGraphOptimizationLevel(made.get(), options.optimization), "the optimization");
+  if (options.deterministic) check(library.SetDeterministicCompute(made.get(), true), "deterministic");
+  const bool spins = std::ranges::any_of(options.config, [](const auto& entry) { return entry.first == kSpinning; });
+  if (!spins) check(library.AddSessionConfigEntry(made.get(), kSpinning, "0"), kSpinning);
+  for (const auto& [key, value] : options.config) {
+    check(library.AddSessionConfigEntry(made.get(), key.c_str(), value.c_str()),
+          "the configuration entry '" + key + "'");
+  }
+}
+
+std::string nameOf(const Library& library, onnxruntime::OrtSession* session, bool input, std::size_t index) {
+  onnxruntime::OrtAllocator* allocator = nullptr;
+  library.check(library.GetAllocatorWithDefaultOptions(&allocator), "ERR_TRT_EXECUTION", "onnxruntime's allocator");
+  char* name = nullptr;
+  library.check(input ? library.SessionGetInputName(session, index, allocator, &name)
+                      : library.SessionGetOutputName(session, index, allocator, &name),
+                "ERR_TRT_ONNX_PARSE", "the model's names");
+  std::string text = name;
+  library.check(library.AllocatorFree(allocator, name), "ERR_TRT_EXECUTION", "onnxruntime's allocator");
+  return text;
+}
+
+}  // namespace
+
+Live& live() noexcept {
+  static auto& instance = *new Live;
+  return instance;
+}
+
+std::shared_ptr<Engine> Engine::load(const Library& library, const Model& model, const Options& options) {
+  const std::shared_ptr<Engine> engine(new Engine(library));
+  engine->open(model, options);
+  engine->describe(true);
+  engine->describe(false);
+  engine->resolveOutputs();
+  return engine;
+}
+
+void Engine::open(const Model& model, const Options& options) {
+  OwnedSessionOptions session(library_);
+  configure(library_, session, options);
+  onnxruntime::OrtStatus* status =
+      model.data != nullptr
+          ? library_.CreateSessionFromArray(library_.env(), model.data, model.size, session.get(), session_.out())
+          : library_.CreateSession(library_.env(), model.path.c_str(), session.get(), session_.out());
+  library_.check(status, "ERR_TRT_ONNX_PARSE", "onnxruntime cannot load the model");
+}
+
+void Engine::describe(bool input) {
+  const auto check = [&](onnxruntime::OrtStatus* status) {
+    library_.check(status, "ERR_TRT_ONNX_PARSE", "onnxruntime cannot describe the model");
+  };
+  std::size_t count = 0;
+  check(input ? library_.SessionGetInputCount(session(), &count) : library_.SessionGetOutputCount(session(), &count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = nameOf(library_, session(), input, i);
+    onnxruntime::OwnedTypeInfo type(library_);
+    check(input ? library_.SessionGetInputTypeInfo(session(), i, type.out())
+                : library_.SessionGetOutputTypeInfo(session(), i, type.out()));
+    const onnxruntime::OrtTensorTypeAndShapeInfo* info = nullptr;  // belongs to `type`
+    check(library_.CastTypeInfoToTensorInfo(type.get(), &info));
+    if (info == nullptr) {
+      unsupported_.push_back({name, input, "no tensor"});
+      continue;
+    }
+    int element = 0;
+    check(library_.GetTensorElementType(info, &element));
+    const auto dtype = onnxruntime::dtypeByElement(element);
+    std::size_t rank = 0;
+    check(library_.GetDimensionsCount(info, &rank));
+    if (!dtype || rank > kMostDimensions) {
+      unsupported_.push_back(
+          {name, input,
+           dtype ? "a tensor of " + std::to_string(rank) + " dimensions" : onnxruntime::elementName(element)});
+      continue;
+    }
+    Shape shape(rank);
+    check(library_.GetDimensions(info, shape.data(), rank));
+    std::vector<const char*> symbols(rank);
+    check(library_.GetSymbolicDimensions(info, symbols.data(), rank));
+    std::ranges::transform(shape, shape.begin(), [](int64_t dim) { return std::max<int64_t>(dim, -1); });
+    std::vector<std::string> names(symbols.begin(), symbols.end());
+    (input ? inputs_ : outputs_).push_back({name, *dtype, std::move(shape), false, "linear", {}, std::move(names)});
+  }
+}
+
+// Which dimensions of outputs are those of inputs: by the names that the model gives them.
+void Engine::resolveOutputs() {
+  const auto resolved = [&](int64_t size, const std::string& name) -> Dimension {
+    if (size >= 0) return {size, 0, 0, true};
+    for (std::size_t i = 0; i < inputs_.size() && !name.empty(); ++i) {
+      const auto& names = inputs_[i].dimensionNames;
+      const auto found = std::ranges::find(names, name);
+      if (found != names.end()) return {-1, i, static_cast<std::size_t>(found - names.begin()), true};
+    }
+    return {};
+  };
+  for (const IoTensor& output : outputs_) {
+    std::vector<Dimension>& dimensions = outputDimensions_.emplace_back();
+    for (std::size_t axis = 0; axis < output.shape.size(); ++axis)
+      dimensions.push_back(resolved(output.shape[axis], output.dimensionNames[axis]));
+  }
+}
+
+std::optional<Shape> Engine::expectedShape(std::size_t output, const Shapes& inputs) const {
+  // of an output without dimensions nobody knows whether it is a scalar, or was declared without a shape
+  if (!trusted_ || outputDimensions_[output].empty()) return std::nullopt;
+  Shape shape;
+  for (const Dimension& dimension : outputDimensions_[output]) {
+    if (!dimension.known) return std::nullopt;
+    shape.push_back(dimension.size >= 0 ? dimension.size : inputs[dimension.input][dimension.axis]);
+  }
+  return shape;
+}
+
+void Engine::setProfiles(std::vector<std::vector<ShapeRange>> profiles) {
+  for (std::size_t i = 0; i < inputs_.size() && i < profiles.size(); ++i) {
+    profiles_ = std::max(profiles_, static_cast<int32_t>(profiles[i].size()));
+    inputs_[i].profiles = std::move(profiles[i]);
+  }
+}
+
+void Engine::checkShapes(const Shapes& shapes) const {
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const Shape& declared = inputs_[i].shape;
+    for (std::size_t axis = 0; axis < declared.size(); ++axis) {
+      if (declared[axis] < 0 || declared[axis] == shapes[i][axis]) continue;
+      throw Error("ERR_TRT_SHAPE", "Expected the shape " + shapeText(declared) + " for input '" + inputs_[i].name +
+                                       "' but received " + shapeText(shapes[i]));
+    }
+  }
+  if (profiles_ > 0) profileFor(shapes);
+}
+
+std::unique_ptr<execution::Lane> Engine::createLane(const execution::LaneOptions& options) const {
+  return std::make_unique<Lane>(shared_from_this(), options);
+}
+
+}  // namespace nt::cpu

@@ -1,0 +1,93 @@
+// An ONNX model on the CPU: a session of onnxruntime, which all lanes run.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../execution/engine.h"
+#include "../onnxruntime/library.h"
+#include "../onnxruntime/owned.h"
+
+namespace nt::cpu {
+
+using execution::IoTensor;
+using execution::Shape;
+using execution::ShapeRange;
+using execution::Shapes;
+
+struct Options {
+  // of one inference
+  int threads = 1;
+  // GraphOptimizationLevel
+  int optimization = 99;
+  bool deterministic = false;
+  // session configuration entries
+  std::vector<std::pair<std::string, std::string>> config;
+};
+
+// Where a model is: a path, from whose folder its external data comes, or bytes that stay until it is loaded.
+struct Model {
+  std::string path;
+  const void* data = nullptr;
+  std::size_t size = 0;
+};
+
+// What of this room exists in the process: for tests.
+struct Live {
+  std::atomic<int64_t> engines{0}, lanes{0}, values{0};
+};
+Live& live() noexcept;
+
+class Engine : public execution::Engine, public std::enable_shared_from_this<Engine> {
+ public:
+  // Throws ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_INVALID_ARGUMENT for a configuration entry.
+  static std::shared_ptr<Engine> load(const onnxruntime::Library& library, const Model& model, const Options& options);
+  ~Engine() override { --live().engines; }
+
+  std::string runtime() const override { return library_.name(); }
+  int deviceIndex() const noexcept override { return -1; }
+  HostPool& pool() const noexcept override { return HostPool::ordinary(); }
+  void enter() const override {}
+  void throwIfLost() const override {}
+  std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
+  std::size_t laneBytes() const noexcept override { return 0; }
+  // A node of a model may take long, and onnxruntime's libraries must not be torn down under it.
+  std::chrono::seconds patienceAtExit() const noexcept override { return std::chrono::seconds(28); }
+
+  // The shapes that are allowed, for each input one entry per profile: before there is any lane.
+  void setProfiles(std::vector<std::vector<ShapeRange>> profiles);
+
+  const onnxruntime::Library& library() const noexcept { return library_; }
+  onnxruntime::OrtSession* session() const noexcept { return session_.get(); }
+  // Throws ERR_TRT_SHAPE where the shapes are in no profile, or contradict a static dimension.
+  void checkShapes(const Shapes& shapes) const;
+  // An output's shape where that follows from its declaration and from the inputs'; nothing where it depends on the
+  // data. A model may lie: see distrust().
+  std::optional<Shape> expectedShape(std::size_t output, const Shapes& inputs) const;
+  // Outputs came in other shapes than declared: from now on none is expected.
+  void distrust() const noexcept { trusted_ = false; }
+
+ private:
+  explicit Engine(const onnxruntime::Library& library) : library_(library), session_(library) { ++live().engines; }
+  void open(const Model& model, const Options& options);
+  void describe(bool input);
+  void resolveOutputs();
+
+  // A dimension of an output: a number, or that of an input, or neither.
+  struct Dimension {
+    int64_t size = -1;
+    std::size_t input = 0, axis = 0;
+    bool known = false;
+  };
+
+  const onnxruntime::Library& library_;
+  onnxruntime::OwnedSession session_;
+  std::vector<std::vector<Dimension>> outputDimensions_;
+  mutable std::atomic<bool> trusted_{true};
+};
+
+}  // namespace nt::cpu

@@ -1,0 +1,344 @@
+#include "lane.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../base/error.h"
+#include "../base/text.h"
+#include "../onnxruntime/dtype.h"
+
+namespace nt::cpu {
+namespace {
+
+using execution::Clock;
+using execution::Lease;
+using execution::Output;
+using execution::Target;
+
+constexpr std::size_t kMostSmall = 4096;  // bytes of a lane's own block: the least that the pool gives
+constexpr std::size_t kAlignment = 256;
+constexpr std::size_t kMostDimensions = 8;  // of a Tensor
+constexpr int kFatal = 4;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace
+
+Lane::Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options)
+    : engine_(std::move(engine)), library_(engine_->library()), options_(std::move(options)), runOptions_(library_) {
+  ++live().lanes;
+  const auto check = [&](onnxruntime::OrtStatus* status) {
+    library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime's run options");
+  };
+  check(library_.CreateRunOptions(runOptions_.out()));
+  check(library_.RunOptionsSetRunLogSeverityLevel(runOptions_.get(), kFatal));
+  for (const IoTensor& tensor : engine_->inputs()) {
+    inputNames_.push_back(tensor.name.c_str());
+    inputs_.emplace_back(library_);
+  }
+  for (std::size_t i = 0; i < engine_->outputs().size(); ++i) results_.emplace_back(library_);
+}
+
+void Lane::enqueue(std::shared_ptr<Batch> batch) {
+  shapes_ = batch->shapes;
+  if (options_.merging) {
+    for (Shape& shape : shapes_) shape[0] = execution::paddedRows(batch->rows, options_);
+  }
+  engine_->checkShapes(shapes_);
+  started_ = Clock::now();
+  begin(std::move(batch));
+}
+
+void Lane::begin(std::shared_ptr<Batch> batch) {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(terminated_, false))
+    library_.check(library_.RunOptionsUnsetTerminate(runOptions_.get()), "ERR_TRT_EXECUTION",
+                   "RunOptionsUnsetTerminate");
+  abandoned_.clear();
+  batch_ = std::move(batch);
+}
+
+void Lane::release() noexcept {
+  for (Result& result : results_) {
+    result.owner.reset();
+    result.value.reset();
+  }
+  if (small_) small_->rest(true);
+  const std::lock_guard lock(mutex_);
+  batch_.reset();
+}
+
+std::vector<Completion> Lane::finish(bool) {
+  const struct Release {
+    Lane& lane;
+    ~Release() { lane.release(); }
+  } release{*this};
+  gather();
+  bindInputs();
+  bindOutputs();
+  const auto begun = Clock::now();
+  runOrFail();
+  const std::chrono::duration<float, std::milli> compute = Clock::now() - begun;
+  for (const std::size_t output : asked_) learn(output);
+  return completions(compute.count());
+}
+
+// Rows that are not in the batch's memory yet: those that are leased, and padding, which repeats a row since a row of
+// nothing might be an index into nowhere.
+void Lane::gather() {
+  if (!options_.merging) return;
+  Batch& batch = *batch_;
+  const int64_t rows = shapes_.front().front();
+  if (batch.parts.size() == 1 && rows == batch.rows) return;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const std::size_t rowBytes = batch.rowBytes[i];
+    for (const Part& part : batch.parts) {
+      if (const Lease* lease = part.lease(i))
+        std::memcpy(batch.row(i, part.row), lease->data, rowBytes * static_cast<std::size_t>(part.rows));
+    }
+    for (int64_t row = batch.rows; row < rows; ++row)
+      std::memcpy(batch.row(i, row), batch.row(i, batch.rows - 1), rowBytes);
+  }
+}
+
+void Lane::bindInputs() {
+  const Batch& batch = *batch_;
+  const bool alone = batch.parts.size() == 1 && (!options_.merging || shapes_.front().front() == batch.rows);
+  given_.clear();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const IoTensor& tensor = engine_->inputs()[i];
+    const Lease* lease = alone ? batch.parts.front().lease(i) : nullptr;
+    void* data = lease != nullptr ? const_cast<uint8_t*>(lease->data) : batch.row(i, 0);
+    const Shape& shape = shapes_[i];
+    library_.check(
+        library_.CreateTensorWithDataAsOrtValue(library_.cpuMemory(), data, byteSize(tensor.dtype, shape), shape.data(),
+                                                shape.size(), onnxruntime::elementType(tensor.dtype), inputs_[i].out()),
+        "ERR_TRT_EXECUTION", "onnxruntime refused input '" + tensor.name + "'");
+    given_.push_back(inputs_[i].get());
+  }
+}
+
+void Lane::bindOutputs() {
+  const std::vector<Part>& parts = batch_->parts;
+  asked_.clear();
+  askedNames_.clear();
+  got_.clear();
+  std::size_t smallUsed = 0;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    Result& result = results_[i];
+    result.wanted = std::ranges::any_of(parts, [&](const Part& part) { return part.wants(i); });
+    result.bound = false;
+    result.data = nullptr;
+    if (!result.wanted) continue;
+    asked_.push_back(i);
+    askedNames_.push_back(engine_->outputs()[i].name.c_str());
+    auto shape = engine_->expectedShape(i, shapes_);
+    if (shape) {
+      result.shape = std::move(*shape);
+      const std::size_t bytes = byteSize(engine_->outputs()[i].dtype, result.shape);
+      result.rowBytes = bytes / static_cast<std::size_t>(options_.merging ? shapes_.front().front() : 1);
+      const bool small = bytes <= kMostSmall - std::min(smallUsed, kMostSmall) &&
+                         std::ranges::all_of(parts, [&](const Part& p) { return partBytes(i, p) <= Output::kSmall; });
+      if (parts.size() == 1 && parts.front().target(i) != nullptr) {
+        bindTo(i, parts.front());
+      } else if (small) {
+        if (!small_) small_ = engine_->pool().acquire(kMostSmall);
+        small_->rest(false);
+        bind(i, small_->data() + smallUsed);
+        smallUsed += aligned(bytes);
+      } else {
+        const std::shared_ptr<HostBlock> block = engine_->pool().acquire(bytes);
+        bind(i, block->data());
+        result.owner = block;
+      }
+    }
+    got_.push_back(result.value.get());
+  }
+}
+
+// The memory that the request names, where the output fits there.
+bool Lane::bindTo(std::size_t output, const Part& part) {
+  const Target& target = *part.target(output);
+  const std::size_t bytes = byteSize(engine_->outputs()[output].dtype, results_[output].shape);
+  // where rows are padded there are more than it has room for
+  if (target.size != bytes || partBytes(output, part) != bytes) return false;
+  bind(output, target.data);
+  return true;
+}
+
+void Lane::bind(std::size_t output, uint8_t* data) {
+  Result& result = results_[output];
+  const IoTensor& tensor = engine_->outputs()[output];
+  library_.check(library_.CreateTensorWithDataAsOrtValue(
+                     library_.cpuMemory(), data, byteSize(tensor.dtype, result.shape), result.shape.data(),
+                     result.shape.size(), onnxruntime::elementType(tensor.dtype), result.value.out()),
+                 "ERR_TRT_EXECUTION", "onnxruntime refused memory for output '" + tensor.name + "'");
+  result.data = data;
+  result.bound = true;
+}
+
+bool Lane::anyBound() const noexcept {
+  return std::ranges::any_of(asked_, [&](std::size_t i) { return results_[i].bound; });
+}
+
+void Lane::unbind() {
+  for (std::size_t k = 0; k < asked_.size(); ++k) {
+    Result& result = results_[asked_[k]];
+    result.value.reset();
+    result.owner.reset();
+    result.bound = false;
+    result.data = nullptr;
+    got_[k] = nullptr;
+  }
+}
+
+onnxruntime::OrtStatus* Lane::run() {
+  return library_.Run(engine_->session(), runOptions_.get(), inputNames_.data(), given_.data(), given_.size(),
+                      askedNames_.data(), askedNames_.size(), got_.data());
+}
+
+void Lane::runOrFail() {
+  onnxruntime::OrtStatus* status = run();
+  if (status != nullptr && anyBound() && !abandoned()) {
+    // perhaps an output is not of the shape that the model declares: then memory of ours does not fit it
+    unbind();
+    onnxruntime::OrtStatus* again = run();
+    if (again == nullptr) {
+      engine_->distrust();
+      library_.ReleaseStatus(status);
+      status = nullptr;
+    } else {
+      library_.ReleaseStatus(again);
+    }
+  }
+  if (status != nullptr) fail(status);
+  for (std::size_t k = 0; k < asked_.size(); ++k) {
+    Result& result = results_[asked_[k]];
+    if (!result.bound) *result.value.out() = got_[k];
+  }
+}
+
+void Lane::fail(onnxruntime::OrtStatus* status) {
+  const bool ended = abandoned();
+  try {
+    library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime failed");
+  } catch (const Error&) {
+    if (!ended) throw;
+  }
+  throw Error("ABORTED", "Nobody waits for the inference any more");
+}
+
+// What onnxruntime made, where it was not known before.
+void Lane::learn(std::size_t output) {
+  Result& result = results_[output];
+  const IoTensor& tensor = engine_->outputs()[output];
+  if (!result.bound) {
+    const auto check = [&](onnxruntime::OrtStatus* status) {
+      library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime's output '" + tensor.name + "'");
+    };
+    onnxruntime::OwnedTensorInfo info(library_);
+    check(library_.GetTensorTypeAndShape(result.value.get(), info.out()));
+    std::size_t rank = 0;
+    int element = 0;
+    check(library_.GetDimensionsCount(info.get(), &rank));
+    check(library_.GetTensorElementType(info.get(), &element));
+    if (rank > kMostDimensions || element != onnxruntime::elementType(tensor.dtype)) {
+      throw Error("ERR_TRT_UNSUPPORTED", "Output '" + tensor.name + "' came as " + onnxruntime::elementName(element) +
+                                             " of " + std::to_string(rank) + " dimensions; expected " +
+                                             dtypeName(tensor.dtype) + " of at most " +
+                                             std::to_string(kMostDimensions));
+    }
+    result.shape.resize(rank);
+    check(library_.GetDimensions(info.get(), result.shape.data(), rank));
+    void* data = nullptr;
+    check(library_.GetTensorMutableData(result.value.get(), &data));
+    result.data = static_cast<uint8_t*>(data);
+    ++live().values;
+    result.owner = std::shared_ptr<void>(result.value.release(), [&library = library_](void* value) {
+      library.ReleaseValue(static_cast<onnxruntime::OrtValue*>(value));
+      --live().values;
+    });
+  }
+  if (options_.merging) checkRows(output);
+  result.rowBytes = byteSize(tensor.dtype, result.shape);
+  if (options_.merging) result.rowBytes /= static_cast<std::size_t>(result.shape[0]);
+}
+
+void Lane::checkRows(std::size_t output) const {
+  const Shape& shape = results_[output].shape;
+  const int64_t rows = shapes_.front().front();
+  if (!shape.empty() && shape[0] == rows) return;
+  throw Error("ERR_TRT_EXECUTION", "Output '" + engine_->outputs()[output].name + "' " + shapeText(shape) +
+                                       " does not have one row for each of " + std::to_string(rows) +
+                                       " rows of input: this model cannot be batched");
+}
+
+std::size_t Lane::partBytes(std::size_t output, const Part& part) const {
+  return results_[output].rowBytes * static_cast<std::size_t>(options_.merging ? part.rows : 1);
+}
+
+std::vector<Completion> Lane::completions(float computeMs) const {
+  std::vector<Completion> completions(batch_->parts.size());
+  for (std::size_t i = 0; i < completions.size(); ++i) {
+    const Part& part = batch_->parts[i];
+    completions[i].request = part.request;
+    completions[i].timing.queue = std::chrono::duration<float, std::milli>(started_ - part.asked).count();
+    completions[i].timing.compute = computeMs;
+    try {
+      complete(completions[i], part);
+    } catch (const Error&) {
+      completions[i].failure = std::current_exception();
+      completions[i].outputs.reset(0);
+    }
+  }
+  return completions;
+}
+
+void Lane::complete(Completion& completion, const Part& part) const {
+  completion.outputs.reset(results_.size());
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (!part.wants(i)) continue;
+    const Result& result = results_[i];
+    Output& output = completion.outputs[i];
+    output.shape = execution::ResultShape(result.shape);
+    if (options_.merging) output.shape[0] = part.rows;
+    output.size = partBytes(i, part);
+    const uint8_t* data = result.data + result.rowBytes * static_cast<std::size_t>(part.row);
+    const Target* target = part.target(i);
+    if (target == nullptr) {
+      if (output.size <= Output::kSmall) {
+        output.copy(data);
+      } else {
+        output.hold(data, result.owner);
+      }
+      continue;
+    }
+    if (target->size != output.size) throw execution::wrongTarget(engine_->outputs()[i], *target, output);
+    if (target->data != data && output.size > 0) std::memcpy(target->data, data, output.size);
+    output.placeIn(target->data);
+  }
+}
+
+bool Lane::abandoned() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return terminated_;
+}
+
+void Lane::abandon(uint64_t request) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!batch_ || std::ranges::find(abandoned_, request) != abandoned_.end()) return;
+  if (std::ranges::find(batch_->parts, request, &Part::request) == batch_->parts.end()) return;
+  abandoned_.push_back(request);
+  if (abandoned_.size() < batch_->parts.size()) return;
+  terminated_ = true;
+  library_.ReleaseStatus(library_.RunOptionsSetTerminate(runOptions_.get()));
+}
+
+void Lane::abandonAll() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!batch_ || terminated_) return;
+  terminated_ = true;
+  library_.ReleaseStatus(library_.RunOptionsSetTerminate(runOptions_.get()));
+}
+
+}  // namespace nt::cpu

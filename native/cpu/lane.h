@@ -1,0 +1,87 @@
+// Runs one batch at a time on the thread that waits for it. Inputs and outputs lie in the batch's own memory; an output
+// whose size is not known beforehand stays where onnxruntime put it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine.h"
+
+namespace nt::cpu {
+
+using execution::Batch;
+using execution::Completion;
+using execution::Part;
+
+class Lane : public execution::Lane {
+ public:
+  Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options);
+  ~Lane() override { --live().lanes; }
+
+  bool hasFreeSlot() const noexcept override { return !batch_; }
+  bool idle() const noexcept override { return !batch_; }
+  // Throws ERR_TRT_SHAPE.
+  void enqueue(std::shared_ptr<Batch> batch) override;
+  const std::shared_ptr<Batch>& oldest() const override { return batch_; }
+  // Runs it. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_UNSUPPORTED, and ABORTED where nobody waited.
+  std::vector<Completion> finish(bool spin) override;
+  void abandon(uint64_t request) noexcept override;
+  void abandonAll() noexcept override;
+
+ private:
+  // One output of the batch under way.
+  struct Result {
+    bool wanted = false;
+    bool bound = false;  // to memory of ours
+    Shape shape;
+    std::size_t rowBytes = 0;  // of one row where requests merge, else of the whole tensor
+    uint8_t* data = nullptr;
+    std::shared_ptr<void> owner;  // of `data`; none where it is a request's target, or this lane's own memory
+    onnxruntime::OwnedValue value;
+    explicit Result(const onnxruntime::Library& library) : value(library) {}
+  };
+
+  void begin(std::shared_ptr<Batch> batch);
+  void release() noexcept;
+  void gather();
+  void bindInputs();
+  void bindOutputs();
+  bool bindTo(std::size_t output, const Part& part);
+  void bind(std::size_t output, uint8_t* data);
+  void unbind();
+  bool anyBound() const noexcept;
+  onnxruntime::OrtStatus* run();
+  void runOrFail();
+  void learn(std::size_t output);
+  void checkRows(std::size_t output) const;
+  std::size_t partBytes(std::size_t output, const Part& part) const;
+  void complete(Completion& completion, const Part& part) const;
+  std::vector<Completion> completions(float computeMs) const;
+  bool abandoned() const noexcept;
+  [[noreturn]] void fail(onnxruntime::OrtStatus* status);
+
+  const std::shared_ptr<const Engine> engine_;
+  const onnxruntime::Library& library_;
+  const execution::LaneOptions options_;
+  onnxruntime::OwnedRunOptions runOptions_;
+  std::shared_ptr<HostBlock> small_;  // for results that requests get copies of
+
+  Shapes shapes_;  // of all inputs, padding and all
+  execution::TimePoint started_;
+  std::vector<const char*> inputNames_;
+  std::vector<onnxruntime::OwnedValue> inputs_;
+  std::vector<Result> results_;
+  std::vector<std::size_t> asked_;  // the outputs that are computed, and what of them onnxruntime is told
+  std::vector<const char*> askedNames_;
+  std::vector<const onnxruntime::OrtValue*> given_;
+  std::vector<onnxruntime::OrtValue*> got_;
+
+  // what abandon() looks at
+  mutable std::mutex mutex_;
+  std::shared_ptr<Batch> batch_;
+  std::vector<uint64_t> abandoned_;  // requests of `batch_`
+  bool terminated_ = false;
+};
+
+}  // namespace nt::cpu
