@@ -7,6 +7,7 @@ import {
   type ElementType,
   elementTypeNumber,
   GraphBuilder,
+  type GraphProto,
   type ModelProto,
   type Value,
   writeModel,
@@ -102,7 +103,7 @@ function giveBody(model: ModelProto): void {
   b.output(b.node('Identity', [go], {}, { output: 'go on' }), 'bool', [])
   const product = b.node('MatMul', [state, b.constant('weights', seeded([width, width], 2))], {}, { output: 'product' })
   b.output(b.node('Tanh', [product], {}, { output: 'next' }), 'float32', [width, width])
-  const body = create(AttributeProtoSchema, { name: 'body', type: 5, g: b.toModel().graph ?? undefined! })
+  const body = create(AttributeProtoSchema, { name: 'body', type: 5, g: b.toModel().graph as GraphProto })
   model.graph?.node.find(({ name }) => name === '#loop')?.attribute.push(body)
 }
 
@@ -120,15 +121,15 @@ export function shapesOf({ profiles = [] }: Spec): { shapes?: Shapes[] } {
 }
 
 /** y = x of each given type and shape, as `NAME` and `NAME!`. */
-export function identities(ports: readonly { name: string; dtype: ElementType; shape: readonly Dim[] }[], opset = 23): Uint8Array {
+export function identities(ports: readonly { name: string; dtype: ElementType; shape: readonly Dim[] }[], opset = 21): Uint8Array {
   const g = new GraphBuilder({ name: 'identities', opset })
   for (const { name, dtype, shape } of ports)
     g.output(g.node('Identity', [g.input(name, dtype, shape)], {}, { output: `${name}!` }), dtype, shape)
   return writeModel(g.toModel())
 }
 
-/** y = x, cast to a type on the way and, if there is another, to that; for types that Identity does not take. */
-export function casts(from: ElementType, to: ElementType, opset = 23): Uint8Array {
+/** y = x in another type. */
+export function casts(from: ElementType, to: ElementType, opset = 21): Uint8Array {
   const g = new GraphBuilder({ name: `${from} to ${to}`, opset })
   const y = g.node('Cast', [g.input('x', from, ['N'])], { to: elementTypeNumber(to) }, { output: 'y' })
   g.output(y, to, ['N'])
@@ -152,12 +153,20 @@ export function nonZero(): Uint8Array {
   return writeModel(g.toModel())
 }
 
-/** An input and an output of strings beside those of numbers, which can be used without them. */
+/** y = x and once more x, of a size that it declares under a name: with x's it is a lie. */
+export function doubled(name: string): Uint8Array {
+  const g = new GraphBuilder({ name: 'doubled' })
+  const x = g.input('x', 'float32', ['N'])
+  g.output(g.node('Concat', [x, x], { axis: 0 }, { output: 'y' }), 'float32', [name])
+  return writeModel(g.toModel())
+}
+
+/** An output of strings beside one of numbers, which can be had without it. */
 export function strings(): Uint8Array {
   const g = new GraphBuilder({ name: 'strings' })
-  g.output(g.node('Neg', [g.input('x', 'float32', ['N'])], {}, { output: 'y' }), 'float32', ['N'])
-  g.output(g.constant('words', Tensor.zeros('int64', [1])), 'int64', [1])
-  g.output(g.node('Cast', ['x'], { to: elementTypeNumber('string') }, { output: 's' }), 'string', ['N'])
+  const x = g.input('x', 'float32', ['N'])
+  g.output(g.node('Neg', [x], {}, { output: 'y' }), 'float32', ['N'])
+  g.output(g.node('Cast', [x], { to: elementTypeNumber('string') }, { output: 's' }), 'string', ['N'])
   return writeModel(g.toModel())
 }
 
