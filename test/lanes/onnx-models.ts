@@ -76,7 +76,7 @@ function addOp(g: GraphBuilder, { type, inputs, output, attributes = {} }: FakeO
 
 /** The width of the matrices that a slow model multiplies, and how often it does so in about a millisecond. */
 const width = 64
-const perMillisecond = 30
+const perMillisecond = 100
 
 /**
  * Work that takes its time before anything else, where `computeMs` says so: a loop over matrices whose sum, times nothing, is added to the first input of
