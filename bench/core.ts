@@ -1,7 +1,6 @@
 /** The execution core on the fake device: what a call costs, whether the event loop stays free, what overlaps, what is copied, what leaks. Names of parts: those alone; `--quick`: a shorter soak. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
@@ -9,7 +8,7 @@ import type { Results } from '../lib/backend/backend.js'
 import { Tensor } from '../lib/index.js'
 import { identityPlan } from '../test/fake/plan.js'
 import { fakeDevice, type FakeDevice } from './support/fake.js'
-import { interleaved, keepInFlight, microsecondsPerCall, oneAfterAnother } from './support/measure.js'
+import { interleaved, keepInFlight, loopDelay, microsecondsPerCall, oneAfterAnother, throughput } from './support/measure.js'
 import { onnxruntimeDetector, onnxruntimeIdentity, onnxruntimeVersion, RoundTrip } from './support/peers.js'
 import { machine, note, print, type Report, row, type Row } from './support/report.js'
 
@@ -63,18 +62,6 @@ async function calls(device: FakeDevice): Promise<Row[]> {
   ]
 }
 
-/** Milliseconds of event-loop delay (p99) while `work` is done again and again for so long. */
-async function loopDelay(ms: number, work: () => Promise<unknown>): Promise<number> {
-  const delay = monitorEventLoopDelay({ resolution: 1 })
-  delay.enable()
-  await sleep(10) // its first reading only starts its clock
-  const end = performance.now() + ms
-  while (performance.now() < end) await work()
-  await sleep(10) // a loop that was blocked to the end has not told yet
-  delay.disable()
-  return delay.percentile(99) / 1e6
-}
-
 /** Milliseconds that the event loop is late while eight inferences of 20 ms are in flight, beyond what it is when idle. */
 async function eventLoop(device: FakeDevice): Promise<Row[]> {
   note('event-loop delay …')
@@ -117,11 +104,6 @@ async function eventLoop(device: FakeDevice): Promise<Row[]> {
       'into, tensors of allocate()',
     ),
   ]
-}
-
-/** Inferences per second of `count` calls, `inFlight` at once. */
-async function throughput(inFlight: number, count: number, call: () => Promise<unknown>): Promise<number> {
-  return 1e6 / (await microsecondsPerCall(count, () => keepInFlight(inFlight, count, call)))
 }
 
 /** Throughput of four lanes against one, where an enqueue holds up its thread as long as the device works. */

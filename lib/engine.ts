@@ -253,7 +253,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
 
   /**
    * The same on the calling thread, which it blocks: for scripts, and for the lowest latency. It borrows a lane that is idle, or waits for one.
-   * @throws TensorRTError as {@link infer}, ERR_TRT_NOT_READY before {@link ready}, and ERR_TRT_UNSUPPORTED on the CPU backend
+   * @throws TensorRTError as {@link infer}, ERR_TRT_NOT_READY before {@link ready}, and ERR_TRT_UNSUPPORTED on the CPU where the addon does not load
    */
   inferSync<const W extends readonly TensorName<O>[] | undefined = undefined>(
     inputs: InputRecord<I>,
@@ -272,7 +272,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     this.#refuseIfOver()
     const loaded = this.#known()
     const { backend, checker, forms } = loaded
-    if (backend.runSync === undefined) throw onlyOnGpu('inferSync()', backend)
+    if (backend.runSync === undefined) throw lacking('inferSync()', backend)
     if (given === undefined) refuseUnusable(loaded)
     const checked = checker.check(tensors)
     const run = given === undefined ? forms.defaults : runOptions(given, loaded, checked)
@@ -352,25 +352,28 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)
   }
 
-  /** A token by which {@link attach} finds this engine, in any thread of this process; good as long as somebody uses the engine. */
+  /**
+   * A token by which {@link attach} finds this engine, in any thread of this process; good as long as somebody uses the engine.
+   * @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load
+   */
   share(): EngineToken {
     this.#refuseIfOver()
     const { backend } = this.#known()
-    if (backend.share === undefined) throw onlyOnGpu('share()', backend)
+    if (backend.share === undefined) throw lacking('share()', backend)
     return Object.freeze({ pid: process.pid, id: backend.share() })
   }
 
-  /** What this engine has done, and how long it took. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU backend */
+  /** What this engine has done, and how long it took. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load */
   get stats(): EngineStats {
     const { backend } = this.#known()
-    if (backend.stats === undefined) throw onlyOnGpu('stats', backend)
+    if (backend.stats === undefined) throw lacking('stats', backend)
     return backend.stats()
   }
 
   /** The memory that this engine takes. @throws TensorRTError as {@link stats} */
   get memory(): EngineMemory {
     const { backend } = this.#known()
-    if (backend.memory === undefined) throw onlyOnGpu('memory', backend)
+    if (backend.memory === undefined) throw lacking('memory', backend)
     return backend.memory()
   }
 
@@ -453,4 +456,10 @@ async function rejected(reason: unknown): Promise<never> {
 
 function onlyOnGpu(what: string, { reason }: Backend): TensorRTError {
   return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} needs the TensorRT backend; this engine runs on the CPU${takenSince(reason)}`)
+}
+
+/** What another backend on the same machine could have: this one says why it has not. */
+function lacking(what: string, backend: Backend): TensorRTError {
+  if (backend.lacks === undefined) return onlyOnGpu(what, backend)
+  return new TensorRTError('ERR_TRT_UNSUPPORTED', `${what} ${backend.lacks}`)
 }

@@ -13,6 +13,7 @@ export type { EngineCacheOptions } from './cache/options.js'
 export { capabilities, type Capabilities, type CapabilitiesOptions, type Missing, type TensorRTLibrary } from './capabilities.js'
 export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'
+export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.js'
 export type { AuditedLayer, EngineAudit, EngineAuditOptions, PrecisionShare } from './engine/audit.js'
 export type { AuditPrecision, ExpectedPrecision } from './engine/layers.js'
 export type { AttachOptions, BatchingOptions, DeclaredOptions, EngineOptions, LaneOptions, Undeclared } from './engine/options.js'
@@ -46,6 +47,5 @@ export {
   Tensor,
   type TensorConstructor,
   type TensorLike,
-  type TensorRTDType,
   type TypedData,
 } from './tensor.js'

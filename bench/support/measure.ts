@@ -1,4 +1,6 @@
 /** Ways to measure: interleaved rounds, medians, growth over time. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Gives a figure; each call is one round. */
 export type Measurement = () => Promise<number> | number
@@ -44,6 +46,23 @@ export async function keepInFlight(inFlight: number, count: number, call: () => 
     while (left-- > 0) await call()
   }
   await Promise.all(Array.from({ length: inFlight }, worker))
+}
+
+/** Milliseconds of event-loop delay (p99) while `work` is done again and again for so long. */
+export async function loopDelay(ms: number, work: () => Promise<unknown>): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  await sleep(10) // its first reading only starts its clock
+  const end = performance.now() + ms
+  while (performance.now() < end) await work()
+  await sleep(10) // a loop that was blocked to the end has not told yet
+  delay.disable()
+  return delay.percentile(99) / 1e6
+}
+
+/** Inferences per second of `count` calls, `inFlight` at once. */
+export async function throughput(inFlight: number, count: number, call: () => Promise<unknown>): Promise<number> {
+  return 1e6 / (await microsecondsPerCall(count, () => keepInFlight(inFlight, count, call)))
 }
 
 /** How much the values grow from the first to the last, by the line that fits them best (least squares). */

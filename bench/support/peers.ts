@@ -26,6 +26,22 @@ export async function onnxruntimeIdentity(size: number): Promise<Peer> {
   return { run: () => session.run(feeds), release: () => session.release() }
 }
 
+/** A model on one thread, with one input of such a shape; its values differ, for kernels may take zeros faster. */
+export async function onnxruntimeModel(model: Uint8Array | string, shape: readonly number[]): Promise<Peer> {
+  const options = { intraOpNumThreads: 1 }
+  const session = await (typeof model === 'string'
+    ? InferenceSession.create(model, options)
+    : InferenceSession.create(model, options))
+  const [input = ''] = session.inputNames
+  const feeds = { [input]: new Tensor('float32', wave(shape), shape) }
+  return { run: () => session.run(feeds), release: () => session.release() }
+}
+
+/** Numbers from -1 to 1, as many as a tensor of the shape has. */
+export function wave(shape: readonly number[]): Float32Array {
+  return Float32Array.from({ length: shape.reduce((product, dim) => product * dim, 1) }, (_, i) => Math.sin(i))
+}
+
 /** PP-OCR's text detector, on a picture of such a size that it takes about so many milliseconds here. */
 export async function onnxruntimeDetector(wantedMs: number): Promise<Peer & { readonly ms: number; readonly size: number }> {
   const session = await InferenceSession.create(realModels.detector)

@@ -21,7 +21,7 @@ export interface TensorInfo<D extends DType = DType> {
   readonly shape: readonly number[]
   /** The names of dynamic dimensions, where the model names them: `['batch', undefined, 'height', 'width']`; an entry for each dimension. */
   readonly dimensionNames: readonly (string | undefined)[]
-  /** One entry per optimization profile; empty for outputs, for static inputs and on the CPU backend. */
+  /** One entry per optimization profile; empty for outputs, for static inputs, and on the CPU unless the engine was given `shapes`. */
   readonly profiles: readonly ProfileShapes[]
   /** TensorRT's description of the memory layout, `linear` for row-major. */
   readonly format: string
@@ -122,7 +122,10 @@ export interface Backend {
   /** Lets running work end, then frees everything. Twice without harm. */
   close(): Promise<void>
 
-  // what only a GPU has
+  /** Where it has none of what follows that not only a GPU could have: why, as the end of a sentence that begins with the name of what is lacking. */
+  readonly lacks?: string
+
+  // what not every backend has
   runSync?(inputs: readonly Tensor[], options: RunOptions | undefined): Results
   allocate?(bytes: number): ArrayBuffer
   stats?(): EngineStats

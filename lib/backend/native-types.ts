@@ -1,7 +1,7 @@
 /** What native/node gives and takes. Nothing of this is public: users see the interfaces of backend.ts, facts.ts and of the rooms above. */
 import type { OnnxSource } from '../base/source.js'
 import type { DType } from '../tensor.js'
-import type { EngineAuditFacts, EngineMemory, EngineStats, ModelTensor, NamedShapes } from './backend.js'
+import type { EngineAuditFacts, EngineMemory, EngineStats, ModelTensor, NamedShapes, ProfileShapes, UnsupportedTensor } from './backend.js'
 import type { FoundBy, Gpu, LibraryKind, NetworkTensor, ParsedFacts } from './facts.js'
 
 /** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
@@ -140,7 +140,10 @@ export interface NativeSessionOptions {
 export interface NativeEngine {
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
+  readonly unsupported: readonly UnsupportedTensor[]
+  /** What runs it, with its version. */
   readonly library: string
+  /** The number of the GPU; -1 on the CPU. */
   readonly device: number
   /**
    * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i, negative for all. The inputs' shapes stand
@@ -162,6 +165,27 @@ export interface NativeEngine {
     cancel(): void
   }
   close(): Promise<void>
+}
+
+/** How onnxruntime runs a model; complete, since native code does not guess. */
+export interface NativeCpuOptions {
+  /** Of the library, or of the folder that has it; empty: none was asked for. */
+  readonly path: string
+  /** The folder of onnxruntime-node's library; empty: there is none. */
+  readonly package: string
+  readonly threads: number
+  /** onnxruntime's GraphOptimizationLevel. */
+  readonly optimization: number
+  readonly deterministic: 0 | 1
+  readonly config: Readonly<Record<string, string>>
+}
+
+/** ONNX that is loaded on the CPU, and has no lanes yet. */
+export interface NativeModel {
+  readonly inputs: readonly ModelTensor[]
+  readonly outputs: readonly ModelTensor[]
+  /** Once. `profiles`: those of each input, as many for each dynamic one; none: any shape. */
+  open(options: NativeSessionOptions & { readonly profiles?: readonly (readonly ProfileShapes[])[] }): Promise<NativeEngine>
 }
 
 /** The lock of a file, held until it is released or collected. */
@@ -208,6 +232,13 @@ type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'sinc
 export interface NativeAddon {
   methodTable(): { interface: string; method: string; parameters: string; slots: Slots<'index'> }[]
   enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
+  /** The functions of onnxruntime that are called: index in its table, first version of its interface that has them. */
+  ortTable(): { name: string; index: number; since: number }[]
+  /**
+   * The onnxruntime that this process uses from now on. `path`: of the library or of its folder, empty: look for one; `packageFolder`: of onnxruntime-node's
+   * libonnxruntime.so.1, empty: there is none. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_UNSUPPORTED.
+   */
+  findOnnxruntime(path: string, packageFolder: string): Promise<{ readonly path: string; readonly version: string; readonly name: string }>
   inspectSystem(explicitPath: string): Promise<NativeSystemReport>
   /** `toRun` 1: one that can also run here what it builds. */
   chooseBuilder(options: { readonly tensorrt: string; readonly device: number; readonly toRun?: 0 | 1 }): Promise<NativeBuilderChoice>
@@ -223,6 +254,10 @@ export interface NativeAddon {
   /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   openEngine(plan: Uint8Array, options: NativeSessionOptions & NativePlanPlace & { readonly weights?: OnnxSource }): Promise<NativeEngine>
+  /** Bytes are not copied, and are not to be changed meanwhile. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE. */
+  loadOnnx(source: OnnxSource, options: NativeCpuOptions): Promise<NativeModel>
+  /** What the engines on the CPU keep in this process: for tests. */
+  cpuLive(): { readonly engines: number; readonly lanes: number; readonly values: number }
   openRefitter(plan: Uint8Array, options: NativePlanPlace): Promise<NativeRefitter>
   attachEngine(name: string, options: NativeSessionOptions): Promise<NativeEngine>
   /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */

@@ -11,7 +11,8 @@ const remedies = {
   ERR_TRT_NO_DRIVER: ({ need }) => driverRemedy(surroundings()) + orWithoutGpu(need),
   ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + orWithoutGpu(need),
   ERR_TRT_NO_LIBRARY: ({ path, plan }) => (path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install),
-  ERR_TRT_NO_ONNXRUNTIME: () => 'npm install onnxruntime-node',
+  ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded }) =>
+    path === undefined ? 'npm install onnxruntime-node' : onnxruntimeRemedy(path, loaded !== undefined),
 } satisfies Partial<Record<ErrorCode, (details: Details) => string>>
 
 type Details = Readonly<Record<string, unknown>>
@@ -77,6 +78,12 @@ function gpuRemedy(gpus: unknown): string {
 function pathRemedy(path: unknown): string {
   const name = path === process.env['TENSORRT_PATH'] ? 'TENSORRT_PATH' : 'the option tensorrt'
   return `${name} names the folder of libnvinfer.so or libtensorrt_rtx.so, or the library itself; without it, TensorRT is looked for in the usual places`
+}
+
+function onnxruntimeRemedy(path: unknown, otherIsLoaded: boolean): string {
+  const name = path === process.env['ONNXRUNTIME_PATH'] ? 'ONNXRUNTIME_PATH' : 'the option onnxruntime.path'
+  if (otherIsLoaded) return `${name} names the library that is loaded, or is left out; another one needs a process of its own`
+  return `${name} names the folder of libonnxruntime.so.1, or the library itself; without it, onnxruntime-node's is used`
 }
 
 function surroundings(): Surroundings {

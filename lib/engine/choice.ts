@@ -1,8 +1,9 @@
 import { isLack } from '../base/remedies.js'
 import { reworded, TensorRTError } from '../errors.js'
+import { cpuNames } from './cpu-options.js'
 
 // Which options are wishes for a backend, and what becomes of a wish that cannot be fulfilled: an error, under `auto` too. What every runtime can mean (`shapes`,
-// `cache`, `onProgress`, `signal`, `lanes`, `batching`, `maxQueue`) is no wish for TensorRT.
+// `cache`, `onProgress`, `signal`, `lanes`, `batching`, `maxQueue`) is no wish for either. What the CPU lacks where the addon does not load, it says itself.
 
 type Given = Readonly<Partial<Record<string, unknown>>>
 
@@ -17,27 +18,14 @@ export function wishesFor(given: Given): readonly string[] {
   return [...always.filter((name) => given[name] !== undefined), ...chosen.map(([name]) => name)]
 }
 
-/** The names of the options that the CPU backend does not do yet: until it does, they are refused there and not ignored. */
-export function notYetOnCpu(given: Given): readonly string[] {
-  const { lanes = 1, batching, maxQueue } = given
-  return [
-    ...(lanes === 1 ? [] : ['lanes']),
-    ...(batching === undefined ? [] : ['batching']),
-    ...(maxQueue === undefined ? [] : ['maxQueue']),
-  ]
+/** The names of the options that are about the CPU alone: with `auto` they count where it is taken. */
+export function wishesForCpu(given: Given): readonly string[] {
+  return cpuNames.filter((name) => given[name] !== undefined)
 }
 
-/** `reason`: why `auto` took the CPU. @throws TensorRTError ERR_TRT_UNSUPPORTED */
-export function refuseOnCpu(names: readonly string[], reason: string | undefined): void {
-  if (names.length === 0) return
-  throw new TensorRTError('ERR_TRT_UNSUPPORTED', `The CPU backend does not do the ${optionsText(names)} yet${takenSince(reason)}`, {
-    details: { options: names },
-  })
-}
-
-/** For the end of a message about what the CPU backend lacks. */
-export function takenSince(reason: string | undefined): string {
-  return reason === undefined ? '' : `, which 'auto' took since TensorRT cannot run here: ${reason}`
+/** For the end of a message about what the CPU backend lacks, or went wrong there; nothing where the message says the reason already. */
+export function takenSince(reason: string | undefined, message = ''): string {
+  return reason === undefined || message.includes(reason) ? '' : `, which 'auto' took since TensorRT cannot run here: ${reason}`
 }
 
 /**

@@ -40,7 +40,7 @@ export function openerOf(source: EngineSource, options: EngineOptions | undefine
 export function attacherOf(token: unknown, options: unknown): Opener {
   const id = checkedToken(token)
   const { lanes, signal, declaration } = checkedAttachOptions(options)
-  return new Opener(signal, declaration, async () => (await import('../backend/tensorrt.js')).attachTensorRT(id, lanes))
+  return new Opener(signal, declaration, async () => (await import('../backend/addon.js')).attachEngine(id, lanes))
 }
 
 function checkedToken(token: unknown): string {

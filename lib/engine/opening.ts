@@ -1,10 +1,12 @@
 import type { Backend } from '../backend/backend.js'
+import type { CpuOptions } from '../backend/cpu-options.js'
 import type { NativeSessionOptions } from '../backend/native-types.js'
 import type { BuildOptions } from '../builder.js'
 import type { BuilderOptions } from '../building/options.js'
+import { checkedProfiles } from '../building/shapes.js'
 import type { CachePlace } from '../cache/options.js'
 import { reworded, TensorRTError } from '../errors.js'
-import { reasonForCpu, refuseOnCpu, takenSince, withOnnxRemedy } from './choice.js'
+import { reasonForCpu, takenSince, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
 import type { Model, PlanToOpen } from './source.js'
 import type { Plan } from '../plan.js'
@@ -12,9 +14,11 @@ import { checkedOrigin, dimensionNamesOf, precisionsOf } from '../plan/origin.js
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
-  /** The names of options that ask for TensorRT, and of those that the CPU backend does not do yet. */
+  /** The names of options that ask for TensorRT, of those that are for the CPU alone, and of all that were given. */
   readonly wishes: readonly string[]
-  readonly notYetOnCpu: readonly string[]
+  readonly forCpu: readonly string[]
+  readonly given: readonly string[]
+  readonly cpu: CpuOptions
   readonly device: number
   readonly lanes: NativeSessionOptions
   readonly tensorrt?: string
@@ -49,11 +53,12 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
   return openPlan({ name: 'The plan', bytes, info }, { ...options, ...weights }, signal)
 }
 
-function refuseForPlan(label: string, { backend, shapes, builder }: OpenOptions): void {
+function refuseForPlan(label: string, { backend, shapes, builder, forCpu }: OpenOptions): void {
   const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is a TensorRT plan: ${why}`)
   if (backend === 'cpu') throw refuse("only TensorRT runs it. For backend 'cpu' give the ONNX model that it was built from")
   if (shapes !== undefined) throw refuse('its shapes were decided when it was built. Leave out the option shapes')
   if (builder !== undefined) throw refuse('it is built already. Leave out the option builder')
+  if (forCpu[0] !== undefined) throw refuse(`it never runs on the CPU. Leave out the option ${forCpu[0]}`)
 }
 
 interface Choice {
@@ -72,15 +77,15 @@ async function chooseBackend({ backend, device, tensorrt, wishes }: OpenOptions)
   return { backend: 'cpu', reason: reasonForCpu(why, wishes) }
 }
 
-async function openOnCpu(model: Uint8Array | string, { notYetOnCpu }: OpenOptions, reason: string | undefined): Promise<Backend> {
-  refuseOnCpu(notYetOnCpu, reason)
+async function openOnCpu(model: Uint8Array | string, options: OpenOptions, reason: string | undefined): Promise<Backend> {
+  const profiles = checkedProfiles(options.shapes)
   const { openCpu } = await import('../backend/cpu.js')
   try {
-    return await openCpu(model, reason)
+    return await openCpu(model, { ...options, profiles }, reason)
   } catch (error) {
-    throw error instanceof TensorRTError && reason !== undefined
-      ? reworded(error, `${error.message} (on the CPU backend${takenSince(reason)})`)
-      : error
+    if (!(error instanceof TensorRTError)) throw error
+    const since = takenSince(reason, error.message)
+    throw since === '' ? error : reworded(error, `${error.message} (on the CPU backend${since})`)
   }
 }
 

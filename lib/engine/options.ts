@@ -4,7 +4,8 @@ import { type BuilderOptions, checkedBuilderOptions } from '../building/options.
 import type { Shapes } from '../building/shapes.js'
 import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
 import { expected } from '../errors.js'
-import { notYetOnCpu, wishesFor } from './choice.js'
+import { wishesFor, wishesForCpu } from './choice.js'
+import { checkedCpuOptions, type CpuEngineOptions, cpuNames } from './cpu-options.js'
 import { checkedDeclaration, type Declaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
 import type { EngineBuilderOptions, OpenOptions } from './opening.js'
 import { checkedChoice, checkedListener, checkedNumber, checkedSignal, checkedWhole, isWhole } from '../base/checks.js'
@@ -38,20 +39,24 @@ export interface LaneOptions {
   readonly maxQueue?: number | undefined
 }
 
-export interface EngineOptions extends LaneOptions {
+export interface EngineOptions extends LaneOptions, CpuEngineOptions {
   /**
    * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime-node, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
    * machine can build and run with it, else the CPU; {@link Engine.backend} says which, {@link Engine.backendReason} why.
    *
    * `tensorrt`, `device`, `builder` and `weights`, and `profile`, `priority` and `cudaGraph` with any value but the default, ask for TensorRT: where it cannot build
-   * and run here, `auto` is then an error that says why, and so is a $TENSORRT_PATH where nothing can be loaded. Beside `cpu` they are always an error.
+   * and run here, `auto` is then an error that says why, and so is a $TENSORRT_PATH where nothing can be loaded. Beside `cpu` they are always an error; so are
+   * `threads` and `onnxruntime` beside `tensorrt` and for a plan. With `auto` those count where the CPU is taken.
    */
   readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
   /** The number of the GPU; 0 unless given. */
   readonly device?: number | undefined
   /** The path of a TensorRT library, or of the folder that has it; else $TENSORRT_PATH, else the first that is found. */
   readonly tensorrt?: string | undefined
-  /** For ONNX with dynamic inputs on TensorRT: the shapes to build for, by input. A plan has its own; the CPU needs none. */
+  /**
+   * For ONNX with dynamic inputs: the shapes to build for, by input. A plan has its own. The CPU needs none; given, they are checked as TensorRT's are, and an inference
+   * beyond them is refused there, too.
+   */
   readonly shapes?: Shapes | readonly Shapes[] | undefined
   /** For ONNX on TensorRT: how to build it; `device` and `tensorrt` are those of the engine. With `stripWeights` the weights come from the model when the plan is opened. */
   readonly builder?: EngineBuilderOptions | undefined
@@ -111,7 +116,7 @@ type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 export function checkedEngineOptions(
   options: unknown,
 ): OpenOptions & { readonly signal: AbortSignal | undefined; readonly declaration: Declaration } {
-  const given = readOptions(options, [...ownNames, ...laneNames], 'Engine')
+  const given = readOptions(options, [...ownNames, ...cpuNames, ...laneNames], 'Engine')
   const { shapes, weights } = given
   const signal = checkedSignal(given.signal)
   const backend = checkedChoice(given.backend === undefined ? 'auto' : given.backend, 'backend', backends)
@@ -120,10 +125,14 @@ export function checkedEngineOptions(
   const lanes = checkedLanes(given)
   const wishes = wishesFor(given)
   if (backend === 'cpu' && wishes.length > 0) throw expected('no option that asks for TensorRT', "backend 'cpu'", wishes[0])
+  const forCpu = wishesForCpu(given)
+  if (backend === 'tensorrt' && forCpu.length > 0) throw expected('no option that is for the CPU', "backend 'tensorrt'", forCpu[0])
   return {
     backend,
     wishes,
-    notYetOnCpu: notYetOnCpu(given),
+    forCpu,
+    given: Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name])),
+    cpu: checkedCpuOptions(given),
     device,
     lanes,
     signal,

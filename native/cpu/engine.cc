@@ -14,8 +14,7 @@ using onnxruntime::Library;
 using onnxruntime::OwnedSessionOptions;
 
 constexpr const char* kInvalid = "ERR_TRT_INVALID_ARGUMENT";
-constexpr int kFatal = 4;                   // all that onnxruntime logs as an error comes as a status too
-constexpr std::size_t kMostDimensions = 8;  // of a Tensor
+constexpr int kFatal = 4;  // all that onnxruntime logs as an error comes as a status too
 
 // "session.intra_op.allow_spinning": threads that wait for work burn a core each
 constexpr const char* kSpinning = "session.intra_op.allow_spinning";
@@ -97,10 +96,8 @@ void Engine::describe(bool input) {
     const auto dtype = onnxruntime::dtypeByElement(element);
     std::size_t rank = 0;
     check(library_.GetDimensionsCount(info, &rank));
-    if (!dtype || rank > kMostDimensions) {
-      unsupported_.push_back(
-          {name, input,
-           dtype ? "a tensor of " + std::to_string(rank) + " dimensions" : onnxruntime::elementName(element)});
+    if (!dtype) {
+      unsupported_.push_back({name, input, onnxruntime::elementName(element)});
       continue;
     }
     Shape shape(rank);

@@ -242,11 +242,9 @@ void Lane::learn(std::size_t output) {
     int element = 0;
     check(library_.GetDimensionsCount(info.get(), &rank));
     check(library_.GetTensorElementType(info.get(), &element));
-    if (rank > kMostDimensions || element != onnxruntime::elementType(tensor.dtype)) {
-      throw Error("ERR_TRT_UNSUPPORTED", "Output '" + tensor.name + "' came as " + onnxruntime::elementName(element) +
-                                             " of " + std::to_string(rank) + " dimensions; expected " +
-                                             dtypeName(tensor.dtype) + " of at most " +
-                                             std::to_string(kMostDimensions));
+    if (element != onnxruntime::elementType(tensor.dtype)) {
+      throw Error("ERR_TRT_DTYPE", "Expected " + std::string(dtypeName(tensor.dtype)) + " for output '" + tensor.name +
+                                       "' but onnxruntime made " + onnxruntime::elementName(element));
     }
     result.shape.resize(rank);
     check(library_.GetDimensions(info.get(), result.shape.data(), rank));
@@ -258,6 +256,10 @@ void Lane::learn(std::size_t output) {
       library.ReleaseValue(static_cast<onnxruntime::OrtValue*>(value));
       --live().values;
     });
+  }
+  if (result.shape.size() > kMostDimensions) {
+    throw Error("ERR_TRT_SHAPE", "Expected at most " + std::to_string(kMostDimensions) + " dimensions for output '" +
+                                     tensor.name + "' but received " + std::to_string(result.shape.size()));
   }
   if (options_.merging) checkRows(output);
   result.rowBytes = byteSize(tensor.dtype, result.shape);

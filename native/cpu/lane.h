@@ -24,7 +24,8 @@ class Lane : public execution::Lane {
   // Throws ERR_TRT_SHAPE.
   void enqueue(std::shared_ptr<Batch> batch) override;
   const std::shared_ptr<Batch>& oldest() const override { return batch_; }
-  // Runs it. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_UNSUPPORTED, and ABORTED where nobody waited.
+  // Runs it. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_SHAPE, ERR_TRT_DTYPE, and ABORTED where nobody
+  // waited.
   std::vector<Completion> finish(bool spin) override;
   void abandon(uint64_t request) noexcept override;
   void abandonAll() noexcept override;

@@ -1,8 +1,9 @@
-// What this machine has: driver, GPUs, TensorRT libraries.
+// What this machine has: driver, GPUs, TensorRT libraries, onnxruntime.
 #include <optional>
 
 #include "../base/text.h"
 #include "../cuda/driver.h"
+#include "../onnxruntime/library.h"
 #include "../tensorrt/choose.h"
 #include "../tensorrt/find.h"
 #include "../tensorrt/library.h"
@@ -125,6 +126,22 @@ Napi::Value inspectSystem(const Napi::CallbackInfo& info) {
   });
 }
 
+// findOnnxruntime(path, package): Promise<{ path, version, name }>, of the one that this process uses from now on
+Napi::Value findOnnxruntime(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const onnxruntime::Wanted wanted{textArgument(info, 0, "path"), textArgument(info, 1, "package")};
+    return Environment::of(info.Env())->run(info.Env(), [wanted]() -> Environment::Finish {
+      return [&library = onnxruntime::Library::open(wanted)](Napi::Env env) -> Napi::Value {
+        const Napi::Object value = Napi::Object::New(env);
+        value.Set("path", library.path());
+        value.Set("version", library.version());
+        value.Set("name", library.name());
+        return value;
+      };
+    });
+  });
+}
+
 // The GPU to build for. TensorRT-RTX builds without one.
 std::optional<cuda::DeviceFacts> gpuFor(const tensorrt::Library& library, int device) {
   try {
@@ -165,6 +182,7 @@ Napi::Value chooseBuilder(const Napi::CallbackInfo& info) {
 
 void exportSystem(Napi::Env env, Napi::Object exports) {
   exports.Set("chooseBuilder", Napi::Function::New(env, chooseBuilder));
+  exports.Set("findOnnxruntime", Napi::Function::New(env, findOnnxruntime));
   exports.Set("inspectSystem", Napi::Function::New(env, inspectSystem));
 }
 

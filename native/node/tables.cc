@@ -46,11 +46,27 @@ Napi::Value enumTable(const Napi::CallbackInfo& info) {
   return rows;
 }
 
+Napi::Value ortTable(const Napi::CallbackInfo& info) {
+  const Napi::Array rows = Napi::Array::New(info.Env());
+  const auto add = [&](const char* name, int index, int since) {
+    const Napi::Object value = Napi::Object::New(info.Env());
+    value.Set("name", name);
+    value.Set("index", index);
+    value.Set("since", since);
+    rows.Set(rows.Length(), value);
+  };
+#define ORT_FUNCTION(index, since, name, returns, parameters) add(#name, index, since);
+#include "../onnxruntime/functions.def"
+#undef ORT_FUNCTION
+  return rows;
+}
+
 }  // namespace
 
 void exportTables(Napi::Env env, Napi::Object exports) {
   exports.Set("methodTable", Napi::Function::New(env, methodTable));
   exports.Set("enumTable", Napi::Function::New(env, enumTable));
+  exports.Set("ortTable", Napi::Function::New(env, ortTable));
 }
 
 }  // namespace nt::node

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <mutex>
+#include <optional>
 
 #include "../base/error.h"
 #include "../base/exit.h"
@@ -16,34 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kNone = "ERR_TRT_NO_ONNXRUNTIME";
 
-// null where it cannot be loaded; the reason is then appended
-void* tryOpen(const std::string& file, std::string& reasons) {
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) {
-    const char* reason = dlerror();
-    reasons += (reasons.empty() ? "" : "; ") + (reason == nullptr ? file : std::string(reason));
-  }
-  return handle;
-}
-
-// What is to be opened, which is there to be opened.
-std::string loadable(const Wanted& wanted) {
-  const std::string mapped = mappedLibrary();
-  if (!mapped.empty()) {
-    requireSame(wanted, mapped);
-    return mapped;
-  }
-  std::string reasons;
-  for (const std::string& file : findLibraries(wanted)) {
-    if (tryOpen(file, reasons) != nullptr) return file;
-  }
-  if (!wanted.path.empty())
-    throw Error(kNone, "Cannot load the onnxruntime at " + wanted.path + ": " + reasons, {{"path", wanted.path}});
-  throw Error(kNone, "No onnxruntime was found: neither " +
-                         (wanted.package.empty() ? "in a package onnxruntime-node" : "in " + wanted.package) +
-                         ", nor by the dynamic loader, nor in the folders of Python's packages (" + reasons + ")");
-}
-
 // The file that the library came from, with links resolved.
 std::string fileOf(void* symbol, const std::string& fallback) {
   Dl_info info{};
@@ -51,6 +24,53 @@ std::string fileOf(void* symbol, const std::string& fallback) {
   std::error_code failed;
   const fs::path resolved = fs::weakly_canonical(info.dli_fname, failed);
   return failed ? info.dli_fname : resolved.string();
+}
+
+struct Opened {
+  const OrtApiBase* base = nullptr;
+  std::string path;
+};
+
+// Nothing where the file is not there or no onnxruntime; the reason is then appended.
+std::optional<Opened> tryOpen(const std::string& file, std::string& reasons) {
+  if (!reasons.empty()) reasons += "; ";
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    reasons += orEmpty(dlerror());
+    return std::nullopt;
+  }
+  armExit();
+  void* symbol = dlsym(handle, "OrtGetApiBase");
+  if (symbol == nullptr) {
+    reasons += file + " is no onnxruntime: it has no OrtGetApiBase";
+    return std::nullopt;
+  }
+  return Opened{reinterpret_cast<const OrtApiBase* (*)()>(symbol)(), fileOf(symbol, file)};
+}
+
+Opened openMapped(const std::string& file) {
+  std::string reason;
+  if (auto opened = tryOpen(file, reason)) return *opened;
+  throw Error(kNone, "Cannot use the onnxruntime that this process has loaded: " + reason);
+}
+
+Opened openFound(const Wanted& wanted) {
+  std::string reasons;
+  for (const std::string& file : findLibraries(wanted)) {
+    if (auto opened = tryOpen(file, reasons)) return *opened;
+  }
+  if (!wanted.path.empty())
+    throw Error(kNone, "Cannot load the onnxruntime at " + wanted.path + ": " + reasons, {{"path", wanted.path}});
+  const std::string package = wanted.package.empty() ? "a package onnxruntime-node" : wanted.package;
+  throw Error(kNone, "No onnxruntime was found in " + package +
+                         ", by the dynamic loader, or in the folders of Python's packages: " + reasons);
+}
+
+Opened openLibrary(const Wanted& wanted) {
+  const std::string mapped = mappedLibrary();
+  if (mapped.empty()) return openFound(wanted);
+  requireSame(wanted, mapped);
+  return openMapped(mapped);
 }
 
 bool saysOutOfMemory(const std::string& text) {
@@ -65,24 +85,17 @@ const Library& Library::open(const Wanted& wanted) {
   static const Library* opened = nullptr;
   const std::lock_guard lock(mutex);
   if (opened == nullptr) {
-    opened = new Library(loadable(wanted));
+    const auto [base, path] = openLibrary(wanted);
+    opened = new Library(*base, path);
   } else {
     requireSame(wanted, opened->path_);
   }
   return *opened;
 }
 
-Library::Library(const std::string& file) {
-  std::string reason;
-  void* handle = tryOpen(file, reason);
-  if (handle == nullptr) throw Error(kNone, "Cannot load onnxruntime: " + reason);
-  armExit();
-  auto* getBase = reinterpret_cast<const OrtApiBase* (*)()>(dlsym(handle, "OrtGetApiBase"));
-  if (getBase == nullptr) throw Error(kNone, file + " is no onnxruntime: it has no OrtGetApiBase", {{"path", file}});
-  path_ = fileOf(reinterpret_cast<void*>(getBase), file);
-  const OrtApiBase* base = getBase();
-  version_ = orEmpty(base->GetVersionString());
-  const auto* api = reinterpret_cast<void* const*>(base->GetApi(kApiVersion));
+Library::Library(const OrtApiBase& base, const std::string& path)
+    : path_(path), version_(orEmpty(base.GetVersionString())) {
+  const auto* api = reinterpret_cast<void* const*>(base.GetApi(kApiVersion));
   if (api == nullptr) {
     throw Error("ERR_TRT_UNSUPPORTED", "Expected onnxruntime 1." + std::to_string(kApiVersion) + " or newer at " +
                                            path_ + " but received onnxruntime " + version_);

@@ -44,7 +44,7 @@ class Library {
   }
 
  private:
-  explicit Library(const std::string& file);
+  Library(const OrtApiBase& base, const std::string& path);
   [[noreturn]] void fail(OrtStatus* status, const char* code, const std::string& prefix) const;
 
   std::string path_;

@@ -97,14 +97,13 @@ t.test('the CPU that auto took says why, and so do errors that follow', async (t
   t.equal(engine.backend, 'cpu')
   t.match(engine.backendReason, /^No CUDA driver: .*libcuda\.so\.1.*What to do: /)
   const x = engine.allocate('x', [2])
-  for (const call of [() => engine.inferSync(x), () => engine.share(), () => engine.stats, () => engine.memory, () => engine.audit()]) {
-    const { code, message } = await failureOf(call)
-    t.equal(code, 'ERR_TRT_UNSUPPORTED')
-    t.ok(
-      message.endsWith(`this engine runs on the CPU, which 'auto' took since TensorRT cannot run here: ${String(engine.backendReason)}`),
-      message,
-    )
-  }
+  t.same((await engine.infer(x)).shape, [2])
+  const { code, message } = await failureOf(() => engine.audit())
+  t.equal(code, 'ERR_TRT_UNSUPPORTED')
+  t.ok(
+    message.endsWith(`this engine runs on the CPU, which 'auto' took since TensorRT cannot run here: ${String(engine.backendReason)}`),
+    message,
+  )
   const broken = await failureOf(() => Engine.load(Buffer.concat([identity(), Buffer.from('broken')])))
   t.match(broken, { code: 'ERR_TRT_ONNX_PARSE', message: /on the CPU backend, which 'auto' took since .*No CUDA driver/ })
   const asked = new Engine(identity(), { backend: 'cpu' })

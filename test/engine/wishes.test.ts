@@ -44,7 +44,7 @@ const harmless: readonly Wish[] = [
   { variable: '' },
 ]
 
-/** What the CPU does not do yet. */
+/** What the CPU does not do where the addon does not load, or is not to be used. */
 const refused: readonly EngineOptions[] = [{ lanes: 2 }, { batching: { maxBatch: 4 } }, { maxQueue: 4096 }]
 
 /** A machine, and what keeps TensorRT from running there: where no path of it is given, and where one is that is right. */
@@ -70,6 +70,12 @@ const machines: readonly Machine[] = [
     lacksWithPath: undefined,
   },
   { name: 'no addon', env: { NODE_TENSORRT_ADDON: '/nonexistent.node' }, lacks: 'ERR_TRT_NO_ADDON', lacksWithPath: 'ERR_TRT_NO_ADDON' },
+  {
+    name: 'no driver, and the portable way forced',
+    env: { NODE_TENSORRT_LIBCUDA: none, NODE_TENSORRT_PORTABLE: '1' },
+    lacks: 'ERR_TRT_NO_DRIVER',
+    lacksWithPath: 'ERR_TRT_NO_DRIVER',
+  },
 ]
 
 /** Only what is named is found: no TensorRT in somebody's home. */
@@ -171,17 +177,25 @@ for (const machine of machines) {
       t.equal(outcome.backend, 'cpu', String(outcome.message))
       t.match(outcome.reason, /What to do: /, 'says why')
     }
+    const isForced = machine.env['NODE_TENSORRT_PORTABLE'] !== undefined
+    if (!isForced && machine.lacks !== 'ERR_TRT_NO_ADDON') return
     const outcomes = await attempt(
       machine,
       refused.flatMap((options) => [{ options }, { options: { ...options, backend: 'cpu' as const } }]),
     )
     outcomes.forEach((outcome, i) => {
       const [name] = Object.keys(refused[i >> 1] ?? {})
-      const since = i % 2 === 0 ? ", which 'auto' took since TensorRT cannot run here: .*What to do: " : '$'
+      const why = isForced
+        ? 'NODE_TENSORRT_PORTABLE=1 asks for that'
+        : 'The native addon of node-tensorrt for .* cannot be loaded .*What to do: '
+      const since = isForced ? (i % 2 === 0 ? " .*, which 'auto' took since TensorRT cannot run here: .*No CUDA driver" : '$') : ''
       t.match(outcome, {
         code: 'ERR_TRT_UNSUPPORTED',
-        message: new RegExp(`The CPU backend does not do the option ${name ?? ''} yet${since}`),
+        message: new RegExp(
+          `^The option ${name ?? ''} needs the addon of node-tensorrt; this engine runs without it, on onnxruntime-node in a worker: ${why}${since}`,
+        ),
       })
+      t.equal(outcome.message?.split('What to do: ').length, isForced && i % 2 === 1 ? 1 : 2, 'what is said is said once')
     })
   })
 }

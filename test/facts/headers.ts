@@ -1,10 +1,11 @@
 // Vtable indices as the compiler sees them in TensorRT's real headers: a generated C++ program prints, for every row, the
 // index in the pointer to the member. Nothing of the headers is kept.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { cargoCrate, crateInRegistry } from './crates.js'
 
 const run = promisify(execFile)
 
@@ -24,39 +25,14 @@ export interface HeaderSet {
   include: string[]
 }
 
-const crate = 'trtx-sys-0.9.1+rtx1.7'
-
-function inRegistry(): string | undefined {
-  const sources = join(process.env['CARGO_HOME'] ?? join(homedir(), '.cargo'), 'registry', 'src')
-  if (!existsSync(sources)) return undefined
-  return readdirSync(sources)
-    .map((registry) => join(sources, registry, crate, 'TensorRT-Headers'))
-    .find((folder) => existsSync(folder))
-}
-
-async function fetchCrate(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'trtx-sys-'))
-  try {
-    writeFileSync(join(folder, 'Cargo.toml'), '[package]\nname = "headers"\nversion = "0.0.0"\nedition = "2021"\n[lib]\npath = "lib.rs"\n[dependencies]\ntrtx-sys = "=0.9.1"\n')
-    writeFileSync(join(folder, 'lib.rs'), '')
-    await run('cargo', ['fetch', '--manifest-path', join(folder, 'Cargo.toml')], { timeout: 120_000 })
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+const crate = { name: 'trtx-sys', version: '0.9.1+rtx1.7' }
+const inCrate = 'TensorRT-Headers'
 
 /** The headers that cargo has or can fetch; a text says why there are none. */
 export async function cargoHeaders(): Promise<HeaderSet[] | string> {
-  let folder = inRegistry()
-  if (!folder) {
-    try {
-      await fetchCrate()
-    } catch (error) {
-      return `no real headers: cargo could not fetch ${crate} (${(error as Error).message.split('\n')[0] ?? ''})`
-    }
-    folder = inRegistry()
-    if (!folder) return `no real headers: ${crate} is not in cargo's registry after fetching it`
-  }
+  const fetched = await cargoCrate(crate)
+  if (typeof fetched === 'string') return fetched
+  const folder = join(fetched.folder, inCrate)
   const names: Record<string, string> = { 'TRT-Enterprise-11.4': 'trt11', 'TRT-RTX-1.5': 'rtx1.5', 'TRT-RTX-1.6': 'rtx1.6', 'TRT-RTX-1.7': 'rtx1.7' }
   return Object.entries(names)
     .filter(([name]) => existsSync(join(folder, name, 'NvInfer.h')))
@@ -71,7 +47,7 @@ export async function namedHeaders(argv: readonly string[] = process.argv): Prom
   const major = await define(folder, 'MAJOR')
   const minor = await define(folder, 'MINOR')
   const rtx = existsSync(join(folder, 'NvInferVersion.h')) && major < 10
-  return [{ family: rtx ? `rtx${major}.${minor}` : `trt${major}`, folder, include: [inRegistry() ?? ''].filter(Boolean) }]
+  return [{ family: rtx ? `rtx${major}.${minor}` : `trt${major}`, folder, include: [crateInRegistry(crate)].filter((found) => found !== undefined).map((found) => join(found, inCrate)) }]
 }
 
 async function define(folder: string, part: 'MAJOR' | 'MINOR'): Promise<number> {

@@ -3,18 +3,42 @@ import { lacking } from '../../base/remedies.js'
 import { awaited } from '../../base/stacks.js'
 import { copiedBytes, type Tensor } from '../../tensor.js'
 import type { Backend, ModelTensor, Results, RunOptions, UnsupportedTensor } from '../backend.js'
+import { type OpenCpuOptions, sessionConfig, threadsFor } from '../cpu-options.js'
+import { profilesFor } from '../profiles.js'
 import { placed } from '../results.js'
-import type { Ready } from './messages.js'
+import { needsAddon, refuseLacking } from './lacks.js'
+import type { Ready, SessionOptions } from './messages.js'
 import { Session } from './session.js'
+
+export interface PortableOptions extends OpenCpuOptions {
+  /** Why the addon is not used: the end of a sentence. */
+  readonly why: string
+}
 
 /**
  * Opens an ONNX model on onnxruntime-node, in a worker thread of its own. Bytes are transferred: `model` is empty afterwards.
  * A path is opened by onnxruntime itself, which finds weights in files beside it. `reason`: why the CPU was chosen, where it was not asked for.
- * @throws TensorRTError ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE
+ * @throws TensorRTError ERR_TRT_UNSUPPORTED (see lacks.ts), ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE, and those of profilesFor
  */
-export async function openPortable(model: Uint8Array | string, reason?: string): Promise<Backend> {
-  const session = new Session({ runtime: findRuntime(), model })
-  return new PortableBackend(session, await session.ready, reason)
+export async function openPortable(model: Uint8Array | string, options: PortableOptions, reason?: string): Promise<Backend> {
+  refuseLacking(options, options.why)
+  const session = new Session({ runtime: findRuntime(), model, options: sessionOptions(options) })
+  const ready = await session.ready
+  try {
+    return new PortableBackend(session, withProfiles(ready, options), needsAddon(options.why), reason)
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+}
+
+function sessionOptions({ cpu, lanes }: PortableOptions): SessionOptions {
+  return { threads: threadsFor(cpu, lanes.lanes), optimization: cpu.optimization, config: sessionConfig(cpu) }
+}
+
+function withProfiles(ready: Ready, { profiles }: PortableOptions): Ready {
+  const byInput = profilesFor(profiles, ready.inputs)
+  return { ...ready, inputs: ready.inputs.map((input, i) => ({ ...input, profiles: byInput[i] ?? [] })) }
 }
 
 function findRuntime(): string {
@@ -37,10 +61,12 @@ class PortableBackend implements Backend {
   readonly inputs: readonly ModelTensor[]
   readonly outputs: readonly ModelTensor[]
   readonly unsupported: readonly UnsupportedTensor[]
+  readonly lacks: string
   readonly reason: string | undefined
   readonly #session: Session
 
-  constructor(session: Session, { description, inputs, outputs, unsupported }: Ready, reason: string | undefined) {
+  constructor(session: Session, { description, inputs, outputs, unsupported }: Ready, lacks: string, reason: string | undefined) {
+    this.lacks = lacks
     this.reason = reason
     this.description = description
     this.inputs = inputs

@@ -1,12 +1,22 @@
 import type { WireError } from '../../base/wire.js'
 import type { DType } from '../../tensor.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
+import type { Optimization } from '../cpu-options.js'
 
 /** What the worker is started with. */
 export interface Start {
   /** The resolved entry file of onnxruntime-node. */
   readonly runtime: string
   readonly model: Uint8Array | string
+  readonly options: SessionOptions
+}
+
+/** How onnxruntime runs a model. */
+export interface SessionOptions {
+  readonly threads: number
+  readonly optimization: Optimization
+  /** Entries of its session configuration. */
+  readonly config: Readonly<Record<string, string>>
 }
 
 /** A tensor on its way between threads. Its buffer is transferred. */

@@ -4,7 +4,7 @@ import { lacking } from '../../base/remedies.js'
 import { TensorRTError } from '../../errors.js'
 import { copiedBytes, elementCount, isDType, Tensor } from '../../tensor.js'
 import type { ModelTensor, UnsupportedTensor } from '../backend.js'
-import type { Ready, Start, WireTensor } from './messages.js'
+import type { Ready, SessionOptions, Start, WireTensor } from './messages.js'
 
 type OnnxRuntime = typeof Runtime
 
@@ -12,7 +12,16 @@ export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/**
+ * onnxruntime-common keeps float16 in a Float16Array wherever there is that class (Node 24), and the binding of onnxruntime-node 1.30 cannot read one ("not enough
+ * space: expected 8, got 0"). Where there is none, both do with a Uint16Array. This thread, or process, is onnxruntime's alone.
+ */
+function hideFloat16Array(): void {
+  Reflect.deleteProperty(globalThis, 'Float16Array')
+}
+
 function loadRuntime(path: string): OnnxRuntime {
+  hideFloat16Array()
   try {
     const runtime = createRequire(import.meta.url)(path) as OnnxRuntime
     // Everything that onnxruntime logs as an error arrives as an exception too, so nothing of its log is wanted on stderr.
@@ -25,16 +34,19 @@ function loadRuntime(path: string): OnnxRuntime {
   }
 }
 
-async function openSession(runtime: OnnxRuntime, model: Uint8Array | string): Promise<Runtime.InferenceSession> {
-  const options: Runtime.InferenceSession.SessionOptions = { logSeverityLevel: 4 }
+async function openSession(runtime: OnnxRuntime, { model, options }: Start): Promise<Runtime.InferenceSession> {
+  const given = nodeOptions(options)
   try {
-    return await (typeof model === 'string'
-      ? runtime.InferenceSession.create(model, options)
-      : runtime.InferenceSession.create(model, options))
+    return await (typeof model === 'string' ? runtime.InferenceSession.create(model, given) : runtime.InferenceSession.create(model, given))
   } catch (error) {
     if (/^Unsupported data type/.test(textOf(error))) throw unsupported(await unknownTensor(model), error)
     throw new TensorRTError('ERR_TRT_ONNX_PARSE', `onnxruntime cannot load the model: ${textOf(error)}`, { cause: error })
   }
+}
+
+/** `extra` takes names with dots as they are. */
+function nodeOptions({ threads, optimization, config }: SessionOptions): Runtime.InferenceSession.SessionOptions {
+  return { logSeverityLevel: 4, intraOpNumThreads: threads, graphOptimizationLevel: optimization, extra: config }
 }
 
 function unsupported(what: string, cause?: unknown): TensorRTError {
@@ -51,7 +63,9 @@ async function unknownTensor(model: Uint8Array | string): Promise<string> {
 }
 
 /** What this package and onnxruntime-node both have. */
-const runtimeTypes: readonly string[] = 'float32 float16 int32 int64 int8 uint8 bool float64 int16 uint16 uint32 uint64'.split(' ')
+const runtimeTypes: readonly string[] = 'float32 float16 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool'
+  .split(' ')
+  .filter(isDType)
 
 /** What is known of an input or output, or that no Tensor can hold it. */
 function infoOf(metadata: Runtime.InferenceSession.ValueMetadata, use: UnsupportedTensor['use']): ModelTensor | UnsupportedTensor {
@@ -74,9 +88,9 @@ export class Model {
     this.#session = session
   }
 
-  static async open({ runtime: path, model }: Start): Promise<Model> {
-    const runtime = loadRuntime(path)
-    return new Model(runtime, await openSession(runtime, model))
+  static async open(start: Start): Promise<Model> {
+    const runtime = loadRuntime(start.runtime)
+    return new Model(runtime, await openSession(runtime, start))
   }
 
   describe(): Ready {

@@ -1,0 +1,203 @@
+/** The execution core on onnxruntime, beside onnxruntime-node with the same session options. Names of parts: those alone; `--quick`: a shorter soak. */
+import { execFile } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { faceDetectorModel } from '../examples/face-detector/model.js'
+import { Engine, type EngineOptions, Tensor } from '../lib/index.js'
+import { identity, realModels } from '../test/engine/models.js'
+import { identityPlan } from '../test/fake/plan.js'
+import { fakeDevice } from './support/fake.js'
+import { interleaved, keepInFlight, loopDelay, microsecondsPerCall, oneAfterAnother, throughput } from './support/measure.js'
+import { onnxruntimeIdentity, onnxruntimeModel, onnxruntimeVersion, wave } from './support/peers.js'
+import { machine, note, print, type Report, row, type Row } from './support/report.js'
+
+/** One thread for each inference, as all peers have. */
+const load = (model: Uint8Array | string, options: EngineOptions = {}): Promise<Engine> =>
+  Engine.load(model, { backend: 'cpu', threads: 1, ...options })
+
+const tensor = (shape: readonly number[]): Tensor => new Tensor('float32', wave(shape), shape)
+
+interface RealModel {
+  readonly name: string
+  readonly model: Uint8Array | string
+  readonly shape: readonly number[]
+}
+const faces = async (batch: number | 'N'): Promise<RealModel> => ({
+  name: 'face detector',
+  model: await faceDetectorModel({ batch }),
+  shape: [1, 3, 416, 416],
+})
+const detector: RealModel = { name: "PP-OCR's detector", model: realModels.detector, shape: [1, 3, 320, 320] }
+const reader: RealModel = { name: "PP-OCR's recognizer", model: realModels.reader, shape: [1, 3, 48, 320] }
+
+/** Microseconds of one call of 16 floats. */
+async function calls(): Promise<Row[]> {
+  note('calls of 16 floats …')
+  const rounds = 9
+  const engine = await load(identity('float32', [16]))
+  const device = await fakeDevice()
+  device.driver.set({ inline: 1 })
+  const fake = await device.load(identityPlan([16]))
+  const x = new Tensor('float32', new Float32Array(16), [16])
+  const peer = await onnxruntimeIdentity(16)
+  /** After a burst on both threads: see bench core. */
+  const single = async (one: Engine): Promise<number> => {
+    await keepInFlight(64, 2_000, () => one.infer(x))
+    return microsecondsPerCall(1_000, (count) => oneAfterAnother(count, () => one.infer(x)))
+  }
+  const time = await interleaved(rounds, {
+    many: () => microsecondsPerCall(40_000, (count) => keepInFlight(64, count, () => engine.infer(x))),
+    manyPeer: () => microsecondsPerCall(20_000, (count) => keepInFlight(64, count, peer.run)),
+    sync: () =>
+      microsecondsPerCall(10_000, async (count) => {
+        for (let i = 0; i < count; i++) engine.inferSync(x)
+      }),
+    syncPeer: () => microsecondsPerCall(5_000, (count) => oneAfterAnother(count, peer.run)),
+    single: () => single(engine),
+    singlePeer: () => single(fake),
+  })
+  await Promise.all([peer.release(), engine.close(), fake.close()])
+  const onnxruntime = `peer: onnxruntime-node, Identity of 16 floats; ${rounds} rounds`
+  const half = { of: 'ratio', sign: '<=', value: 0.5 } as const
+  return [
+    row('inferSync, one after another', 'µs', time.sync, time.syncPeer, half, onnxruntime),
+    row('infer, 64 in flight, per call', 'µs', time.many, time.manyPeer, half, onnxruntime),
+    row(
+      'infer, one after another',
+      'µs',
+      time.single,
+      time.singlePeer,
+      { of: 'difference', sign: '<=', value: 3 },
+      `peer: the same on the fake device of bench core, which takes no time; ${rounds} rounds`,
+    ),
+  ]
+}
+
+/** Milliseconds of an inference of a real model, in alternating pairs. */
+async function models(): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const { name, model, shape } of [detector, await faces(1)]) {
+    note(`${name} …`)
+    const rounds = 30
+    const engine = await load(model)
+    const peer = await onnxruntimeModel(model, shape)
+    const x = tensor(shape)
+    const time = await interleaved(rounds, {
+      ours: () => microsecondsPerCall(1, () => engine.infer(x)),
+      peer: () => microsecondsPerCall(1, peer.run),
+    })
+    await Promise.all([peer.release(), engine.close()])
+    rows.push(
+      row(
+        `infer, ${name}, ${shape.join('x')}`,
+        'ms',
+        time.ours / 1000,
+        time.peer / 1000,
+        { of: 'ratio', sign: '<=', value: 1.05 },
+        `peer: onnxruntime-node, one thread each; median of ${rounds} alternating pairs`,
+      ),
+    )
+  }
+  return rows
+}
+
+/** Milliseconds that the event loop is late while a real model runs, beyond what it is when idle. */
+async function eventLoop(): Promise<Row[]> {
+  note('event-loop delay …')
+  const rows: Row[] = []
+  for (const { name, model, shape } of [detector, await faces(1)]) {
+    const engine = await load(model)
+    const peer = await onnxruntimeModel(model, shape)
+    const x = tensor(shape)
+    const late = await interleaved(7, {
+      idle: () => loopDelay(400, () => sleep(100)),
+      ours: () => loopDelay(400, () => keepInFlight(2, 8, () => engine.infer(x))),
+      peer: () => loopDelay(100, () => keepInFlight(2, 4, peer.run)),
+    })
+    await Promise.all([peer.release(), engine.close()])
+    rows.push(
+      row(
+        `event-loop delay, p99 above idle, ${name}`,
+        'ms',
+        late.ours - late.idle,
+        late.peer - late.idle,
+        { of: 'ours', sign: '<', value: 2 },
+        `peer: onnxruntime-node; two in flight; idle p99 ${late.idle.toFixed(2)} ms; 7 rounds`,
+      ),
+    )
+  }
+  return rows
+}
+
+/** Throughput of two lanes against one, one thread each. */
+async function lanes(): Promise<Row[]> {
+  note('lanes …')
+  const rows: Row[] = []
+  for (const { name, model, shape } of [detector, await faces(1)]) {
+    const [one, two] = [await load(model), await load(model, { lanes: 2 })]
+    const x = tensor(shape)
+    const rate = await interleaved(7, {
+      two: () => throughput(4, 12, () => two.infer(x)),
+      one: () => throughput(4, 12, () => one.infer(x)),
+    })
+    await Promise.all([one.close(), two.close()])
+    rows.push(
+      row(`two lanes, ${name}`, '/s', rate.two, rate.one, { of: 'ratio', sign: '>=', value: 1.8 }, 'peer: one lane, one thread each; 7 rounds'),
+    )
+  }
+  return rows
+}
+
+/** What merging 16 requests gains, against what onnxruntime-node itself gains from a batch of 16. */
+async function batching(): Promise<Row[]> {
+  note('batching …')
+  const rows: Row[] = []
+  for (const { name, model, shape } of [reader, await faces('N')]) {
+    const most = 16
+    const [single, merging] = [await load(model), await load(model, { batching: { maxBatch: most, maxDelayMs: 1000 } })]
+    const [peer, peerBatch] = [await onnxruntimeModel(model, shape), await onnxruntimeModel(model, [most, ...shape.slice(1)])]
+    const x = tensor(shape)
+    const time = await interleaved(5, {
+      merged: () => microsecondsPerCall(most, (count) => keepInFlight(most, count, () => merging.infer(x))),
+      single: () => microsecondsPerCall(most, (count) => keepInFlight(most, count, () => single.infer(x))),
+      peerBatch: () => microsecondsPerCall(most, () => peerBatch.run()),
+      peer: () => microsecondsPerCall(most, (count) => oneAfterAnother(count, peer.run)),
+    })
+    await Promise.all([single.close(), merging.close(), peer.release(), peerBatch.release()])
+    rows.push(
+      row(
+        `gain of merging ${most} requests, ${name}`,
+        'x',
+        time.single / time.merged,
+        time.peer / time.peerBatch,
+        { of: 'ratio', sign: '>=', value: 0.9 },
+        `peer: what onnxruntime-node gains from a batch of ${most}; one thread each; 5 rounds`,
+      ),
+    )
+  }
+  return rows
+}
+
+/** The soak, in a process of its own: nothing else moves its memory. */
+async function soak(quick: boolean): Promise<readonly Row[]> {
+  note('soak …')
+  const args = [fileURLToPath(new URL('soak.js', import.meta.url)), '--cpu', '--json', ...(quick ? ['--quick'] : [])]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 2 ** 24 })
+  return (JSON.parse(stdout) as Report).rows
+}
+
+const flag = { type: 'boolean', default: false } as const
+const { values, positionals } = parseArgs({ options: { json: flag, quick: flag }, allowPositionals: true })
+const parts = { calls, models, eventLoop, lanes, batching, soak: () => soak(values.quick) }
+const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
+if (unknown !== undefined) throw new Error(`cpu has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
+
+const probe = await load(identity('float32', [16]))
+const on = machine({ peers: onnxruntimeVersion(), runtime: probe.description })
+await probe.close()
+const rows: Row[] = []
+for (const [name, part] of Object.entries(parts)) {
+  if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part()))
+}
+print({ bench: 'cpu', date: new Date().toISOString(), machine: on, rows }, values.json)

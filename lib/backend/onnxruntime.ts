@@ -1,0 +1,61 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { findPeer } from '../base/peer.js'
+import type { OnnxSource } from '../base/source.js'
+import { openAddonEngine } from './addon.js'
+import type { Backend } from './backend.js'
+import { type CpuOptions, type OpenCpuOptions, type Optimization, sessionConfig, threadsFor } from './cpu-options.js'
+import { loadAddon, native } from './native.js'
+import type { NativeCpuOptions } from './native-types.js'
+import { profilesFor } from './profiles.js'
+
+/** onnxruntime's GraphOptimizationLevel. */
+const levels: { readonly [O in Optimization]: number } = { disabled: 0, basic: 1, extended: 2, layout: 3, all: 99 }
+
+/**
+ * Opens an ONNX model on the CPU through the addon: onnxruntime's library on lanes of the same core as TensorRT's. Bytes are not copied, and not to be changed until then.
+ * @throws TensorRTError ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT and those of profilesFor
+ * @see https://onnxruntime.ai/docs/api/c/struct_ort_api.html CreateSession, CreateSessionFromArray
+ */
+export async function openOnnxRuntime(
+  model: Uint8Array | string,
+  { cpu, lanes, profiles }: OpenCpuOptions,
+  reason?: string,
+): Promise<Backend> {
+  const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), nativeOptions(cpu, lanes.lanes)))
+  const byInput = profilesFor(profiles, loaded.inputs)
+  return openAddonEngine(lanes, () => loaded.open({ ...lanes, profiles: byInput }), { reason })
+}
+
+function sourceOf(model: Uint8Array | string): OnnxSource {
+  return typeof model === 'string' ? { path: model } : { model }
+}
+
+function nativeOptions(cpu: CpuOptions, lanes: number): NativeCpuOptions {
+  const path = cpu.path ?? process.env['ONNXRUNTIME_PATH'] ?? ''
+  return {
+    path,
+    package: path === '' ? packageFolder() : '',
+    threads: threadsFor(cpu, lanes),
+    optimization: levels[cpu.optimization],
+    deterministic: cpu.deterministic ? 1 : 0,
+    config: sessionConfig(cpu),
+  }
+}
+
+/** Where onnxruntime-node, if it is installed, has the library of this platform: in a folder for a version of Node-API. */
+function packageFolder(): string {
+  const root = packageRoot()
+  if (root === undefined) return ''
+  const folders = readdirSync(join(root, 'bin')).map((api) => join(root, 'bin', api, process.platform, process.arch))
+  return folders.find((folder) => existsSync(join(folder, 'libonnxruntime.so.1'))) ?? ''
+}
+
+function packageRoot(): string | undefined {
+  try {
+    const root = dirname(findPeer('onnxruntime-node/package.json'))
+    return existsSync(join(root, 'bin')) ? root : undefined
+  } catch {
+    return undefined
+  }
+}

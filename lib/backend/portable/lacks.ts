@@ -1,0 +1,58 @@
+import { TensorRTError } from '../../errors.js'
+import type { OpenCpuOptions } from '../cpu-options.js'
+
+/** What the portable way lacks of what the addon does on the CPU. The one list: errors, docs/architecture.md and tests are of it. */
+export const lacks = {
+  /** Refused when an engine is opened: ERR_TRT_UNSUPPORTED. */
+  options: {
+    lanes: 'more than 1: inferences run one after another',
+    batching: '',
+    maxQueue: 'as many requests wait as there are',
+    'onnxruntime.path': 'it is the library that onnxruntime-node has',
+    'onnxruntime.deterministic': '`true`',
+  },
+  /** Refused when they are used: ERR_TRT_UNSUPPORTED. */
+  members: {
+    'inferSync()': '',
+    'share()': 'and `Engine.attach`',
+    stats: '',
+    memory: '',
+  },
+  /** What goes on, in another way. */
+  ways: [
+    '`allocate()` gives ordinary memory: it is copied, and nobody minds its use by two inferences at once',
+    'an inference that has begun runs to its end, though all who wait for it give it up',
+    'inputs and outputs of bfloat16, fp8, int4 and fp4: ERR_TRT_DTYPE, since onnxruntime-node has none of them',
+  ],
+} as const
+
+export type LackingOption = keyof typeof lacks.options
+
+/** The options that ask for what is lacking. */
+function lackingOptions({ given, lanes, cpu }: OpenCpuOptions): readonly LackingOption[] {
+  const asked: Record<LackingOption, boolean> = {
+    lanes: lanes.lanes !== 1,
+    batching: lanes.batching !== undefined,
+    maxQueue: given.includes('maxQueue'),
+    'onnxruntime.path': cpu.path !== undefined,
+    'onnxruntime.deterministic': cpu.deterministic,
+  }
+  return (Object.keys(lacks.options) as LackingOption[]).filter((name) => asked[name])
+}
+
+/** @throws TensorRTError ERR_TRT_UNSUPPORTED with all that is lacking; `why`: see {@link needsAddon} */
+export function refuseLacking(options: OpenCpuOptions, why: string): void {
+  const names = lackingOptions(options)
+  if (names.length === 0) return
+  const subject = names.length === 1 ? `The option ${names.join()} needs` : `The options ${names.join(', ')} need`
+  throw new TensorRTError('ERR_TRT_UNSUPPORTED', `${subject} ${addonAndWhy(why)}`, { details: { options: names } })
+}
+
+/** For messages about a method that is lacking: what follows on its name. `why`: why the addon is not used. */
+export function needsAddon(why: string): string {
+  return `needs ${addonAndWhy(why)}`
+}
+
+function addonAndWhy(why: string): string {
+  return `the addon of node-tensorrt; this engine runs without it, on onnxruntime-node in a worker: ${why}`
+}

@@ -1,0 +1,65 @@
+import { type CpuOptions, type Optimization, optimizations } from '../backend/cpu-options.js'
+import { checkedBoolean, checkedChoice, checkedObject, checkedText, checkedWhole, isText } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { localPath } from '../base/source.js'
+import { expected } from '../errors.js'
+
+/** How onnxruntime runs a model on the CPU. */
+export interface OnnxRuntimeOptions {
+  /**
+   * The path of onnxruntime's library, or of the folder that has it; else $ONNXRUNTIME_PATH, else the first that is found, of which that of
+   * onnxruntime-node is one. It is needed with the addon only: without it onnxruntime-node runs the model.
+   */
+  readonly path?: string | undefined
+  /**
+   * How far the graph is changed before it runs: `all` unless given; `layout` and what is above may give other last digits.
+   * @see https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
+   */
+  readonly optimization?: Optimization | undefined
+  /** Whether the same inputs give the same bits each time, where a faster kernel does not; `false` unless given. */
+  readonly deterministic?: boolean | undefined
+  /**
+   * Entries of onnxruntime's session configuration by its own names: `{ 'session.disable_prepacking': '1' }`. What onnxruntime does not know, it ignores.
+   * `session.intra_op.allow_spinning` is `0` unless given: threads without work sleep.
+   * @see https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
+   */
+  readonly config?: Readonly<Record<string, string>> | undefined
+}
+
+/** The options that are about the CPU alone. */
+export interface CpuEngineOptions {
+  /** For ONNX on the CPU: the threads of one inference, 1 to 1024; unless given, the cores of this machine over `lanes`, and 1 at least. */
+  readonly threads?: number | undefined
+  /** For ONNX on the CPU: how onnxruntime runs it. */
+  readonly onnxruntime?: OnnxRuntimeOptions | undefined
+}
+
+export const cpuNames = ['threads', 'onnxruntime'] as const
+type Given = Partial<Record<(typeof cpuNames)[number], unknown>>
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedCpuOptions({ threads, onnxruntime }: Given): CpuOptions {
+  const names = ['path', 'optimization', 'deterministic', 'config'] as const
+  const { path, optimization = 'all', deterministic = false, config = {} } = readOptions(onnxruntime, names, 'onnxruntime')
+  return {
+    ...(threads !== undefined && { threads: checkedWhole(threads, 'threads', 1, 1024, 'a number of threads from 1 to 1024') }),
+    ...(path !== undefined && { path: localPath(checkedText(path, 'onnxruntime.path', 'a path'), 'onnxruntime.path') }),
+    optimization: checkedChoice(optimization, 'onnxruntime.optimization', optimizations),
+    deterministic: checkedBoolean(deterministic, 'onnxruntime.deterministic'),
+    config: checkedConfig(config),
+  }
+}
+
+/** Names and values end at a zero in native code; onnxruntime takes no longer names. */
+const longestName = 1024
+
+function checkedConfig(config: unknown): Readonly<Record<string, string>> {
+  const name = 'onnxruntime.config'
+  if (config instanceof Map) throw expected('a record of strings (Object.fromEntries(map) makes one)', name, config)
+  const entries = Object.entries(checkedObject(config, name, 'a record of strings')) as [string, unknown][]
+  for (const [key, value] of entries) {
+    if (!isText(key) || Buffer.byteLength(key) > longestName) throw expected(`names of 1 to ${longestName} bytes`, name, key)
+    if (typeof value !== 'string' || value.includes('\0')) throw expected('a string', `${name}[${JSON.stringify(key)}]`, value)
+  }
+  return Object.fromEntries(entries) as Record<string, string>
+}
