@@ -1,21 +1,21 @@
-// Programs that run in a process of their own, on the fakes.
+// Programs that run in a process of their own, on any of the runtimes.
 import { Worker } from 'node:worker_threads'
 import { type Ended, runNode } from '../engine/children.js'
-import type { FakeFamily } from '../native/fakes.js'
-import { families, rowsPlan } from './rig.js'
+import { families, rowsPlan, type Runtime } from './rig.js'
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 
-/** What a program, or a worker of one, begins with. `plan`, `load`, `call` and `soon` are all that most need. */
-export const prelude = ({ version, path }: FakeFamily = families[0]): string => `
+/** What a program, or a worker of one, begins with. `plan`, `load`, `call` and `soon` are all that most need; `plan({ computeMs })` is slow on any runtime. */
+export const prelude = (runtime: Runtime = families[0]): string => `
   import { Engine, Tensor, onLog } from ${url('../../lib/index.js')}
   import { fakePlan } from ${url('../fake/plan.js')}
   import { controlFakes } from ${url('../fake/control.js')}
   import { isMainThread, parentPort, Worker } from 'node:worker_threads'
   const { driver, trt10, trt11 } = controlFakes(JSON.parse(process.env.FAKES))
-  const options = { tensorrt: ${JSON.stringify(path)} }
-  const plan = (more = {}) => fakePlan({ ...${JSON.stringify({ ...rowsPlan(), version })}, ...more })
-  const load = (more = {}) => Engine.load(plan(), { ...options, ...more })
+  const spec = ${JSON.stringify(rowsPlan())}
+  ${runtime.child}
+  const plan = (more = {}) => model({ ...spec, ...more })
+  const load = (more = {}, how = {}) => Engine.load(plan(how), { ...options, ...more })
   const x = Tensor.zeros('float32', [1, 3])
   const call = (engine) => engine.infer(x)
   const soon = (ms = 30) => new Promise((resolve) => setTimeout(resolve, ms))
@@ -23,16 +23,16 @@ export const prelude = ({ version, path }: FakeFamily = families[0]): string => 
 `
 
 /** A thread with the prelude and a program, without tap's hooks, which it would load for seconds. */
-export const startWorker = (program: string, family: FakeFamily, workerData?: unknown): Worker =>
-  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(family) + program)}`), {
+export const startWorker = (program: string, runtime: Runtime, workerData?: unknown): Worker =>
+  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(runtime) + program)}`), {
     workerData,
     execArgv: [],
     env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' },
   })
 
 /** Runs a program with the prelude; in it `worker(program)` starts a thread with the same. */
-export async function runChild(program: string, family: FakeFamily = families[0], timeout?: number): Promise<Ended> {
-  const head = prelude(family)
+export async function runChild(program: string, runtime: Runtime = families[0], timeout?: number): Promise<Ended> {
+  const head = prelude(runtime)
   const inner = `const prelude = ${JSON.stringify(head)}\n`
   return runNode(['--input-type=module', '-e', `${inner}${head}\n${program}`], process.cwd(), timeout)
 }

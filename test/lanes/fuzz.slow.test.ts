@@ -2,8 +2,7 @@
 import t from 'tap'
 import { Engine, type EngineOptions, type EngineToken, Tensor, TensorRTError, type TensorRecord } from '../../lib/index.js'
 import { Random } from '../support/random.js'
-import type { FakeFamily } from '../native/fakes.js'
-import { driver, families, leftovers, planOf, rowsPlan, size, until, wanted } from './rig.js'
+import { driver, leftovers, planOf, rowsPlan, type Runtime, runtimes, size, until, wanted } from './rig.js'
 
 const seed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_260_101)
 
@@ -17,7 +16,7 @@ const numbersOf = ({ data }: Tensor): Float32Array | undefined =>
   data instanceof Float32Array && data.length > 0 ? data.slice() : undefined
 
 class Fuzzer extends Random {
-  readonly family: FakeFamily
+  readonly runtime: Runtime
   readonly engines: Engine[] = []
   readonly tokens: EngineToken[] = []
   readonly pinned: Tensor[] = []
@@ -26,9 +25,9 @@ class Fuzzer extends Random {
   readonly counts: Record<string, number> = {}
   readonly #controllers: AbortController[] = []
 
-  constructor(family: FakeFamily, seed: number) {
+  constructor(runtime: Runtime, seed: number) {
     super(seed)
-    this.family = family
+    this.runtime = runtime
   }
 
   /** What is said, and now and then something else. */
@@ -65,13 +64,13 @@ class Fuzzer extends Random {
 
   engineOptions(): EngineOptions {
     return this.mostly({
-      tensorrt: this.family.path,
+      ...this.runtime.options(rowsPlan()),
       ...(this.chance(0.5) && { lanes: this.mostly(1 + this.below(3)) }),
       ...(this.chance(0.3) && {
         batching: this.mostly({ maxBatch: this.mostly(1 + this.below(16)), maxDelayMs: this.mostly(this.below(3)) }),
       }),
       ...(this.chance(0.2) && { maxQueue: this.mostly(1 + this.below(20)) }),
-      ...(this.chance(0.2) && { cudaGraph: this.mostly(this.chance(0.5)) }),
+      ...(this.runtime.backend === 'tensorrt' && this.chance(0.2) && { cudaGraph: this.mostly(this.chance(0.5)) }),
     })
   }
 
@@ -126,7 +125,7 @@ class Fuzzer extends Random {
 
   open(): void {
     this.watch('load', async () => {
-      const plan = planOf(this.family, rowsPlan())
+      const plan = planOf(this.runtime, rowsPlan())
       const engine = new Engine(this.mostly(this.chance(0.95) ? plan : plan.subarray(0, this.below(plan.length))), this.engineOptions())
       this.engines.push(engine)
       await engine.ready.catch((error: unknown) => this.judge('ready', error))
@@ -182,8 +181,8 @@ class Fuzzer extends Random {
     if (this.engines.length >= 8) return
     this.watch('attach', async () => {
       const token = this.tokens.length > 0 ? this.pick(this.tokens.slice(-4)) : ({ pid: process.pid, id: 'none' } as EngineToken)
-      const options = { ...this.engineOptions(), tensorrt: undefined }
-      Reflect.deleteProperty(options, 'tensorrt')
+      const options = { ...this.engineOptions() }
+      for (const name of Object.keys(this.runtime.options(rowsPlan()))) Reflect.deleteProperty(options, name)
       this.engines.push(await Engine.attach(this.mostly(token), options))
     })
   }
@@ -194,16 +193,16 @@ class Fuzzer extends Random {
   }
 }
 
-for (const [i, family] of families.entries()) {
-  await t.test(`${family.name}, seed ${seed + i}`, { timeout: 600_000 }, async (t) => {
-    const fuzzer = new Fuzzer(family, seed + i)
+for (const [i, runtime] of runtimes.entries()) {
+  await t.test(`${runtime.name}, seed ${seed + i}`, { timeout: 600_000 }, async (t) => {
+    const fuzzer = new Fuzzer(runtime, seed + i)
     const unhandled = (reason: unknown): void => void fuzzer.problems.push(`unhandled: ${String(reason)}`)
     process.on('unhandledRejection', unhandled)
     const steps = size(5_000, 50_000)
     for (let k = 0; k < steps && fuzzer.problems.length < 5; k++) {
       if (k % 500 === 0) driver.set({ computeMs: fuzzer.chance(0.3) ? 0.3 : 0, blockMs: fuzzer.chance(0.1) ? 0.2 : 0 })
       if (fuzzer.chance(0.002)) driver.failNth('cuMemcpyHtoDAsync_v2', 1, 1)
-      if (fuzzer.chance(0.002)) family.control.failNth('enqueueV3', 1)
+      if (fuzzer.chance(0.002) && runtime.fake !== undefined) runtime.fake.control.failNth('enqueueV3', 1)
       if (fuzzer.chance(0.001)) driver.failNth('cuMemHostAlloc', 1, 2)
       fuzzer.step()
       if (k % 7 === 0) await new Promise((resolve) => setImmediate(resolve))

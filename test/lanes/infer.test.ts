@@ -4,68 +4,41 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import {
-  bytesOf,
-  collect,
-  driven,
-  driver,
-  families,
-  fanPlan,
-  leftovers,
-  load,
-  planOf,
-  range,
-  rows,
-  rowsPlan,
-  until,
-  wanted,
-} from './rig.js'
+import { bytesOf, collect, constantPlan, fanPlan, leftovers, load, planOf, range, rows, rowsPlan, runtimes, until, wanted } from './rig.js'
 
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
-for (const family of families) {
-  await t.test(family.name, async (t) => {
+for (const runtime of runtimes) {
+  await t.test(runtime.name, async (t) => {
     await t.test('1, 2 and 8 lanes, eight at once, bit-equal to one after another', async (t) => {
       const inputs = Array.from({ length: 64 }, (_, i) => rows(i, 1 + (i % 5)))
-      await using serial = await load(family, rowsPlan())
+      await using serial = await load(runtime, rowsPlan())
       const expected: Buffer[] = []
       for (const input of inputs) expected.push(bytesOf(await serial.infer(input)))
       for (const lanes of [1, 2, 8]) {
-        await using engine = await load(family, rowsPlan(), { lanes })
-        const results: Buffer[] = []
-        let next = 0
-        const worker = async (): Promise<void> => {
-          while (next < inputs.length) {
-            const i = next++
-            results[i] = bytesOf(await engine.infer(inputs[i] as Tensor))
+        await runtime.slowly({ computeMs: 0.2 }, rowsPlan(), { lanes }, async (engine) => {
+          const results: Buffer[] = []
+          let next = 0
+          const worker = async (): Promise<void> => {
+            while (next < inputs.length) {
+              const i = next++
+              results[i] = bytesOf(await engine.infer(inputs[i] as Tensor))
+            }
           }
-        }
-        await driven({ computeMs: 0.2 }, () => Promise.all(Array.from({ length: 8 }, worker)))
-        t.same(results, expected, `${lanes} lanes`)
-        t.match(engine.stats, { completed: 64, failed: 0, waiting: 0, inFlight: 0, batches: 64 })
+          await Promise.all(Array.from({ length: 8 }, worker))
+          t.same(results, expected, `${lanes} lanes`)
+          t.match(engine.stats, { completed: 64, failed: 0, waiting: 0, inFlight: 0, batches: 64 })
+        })
       }
       t.same(expected[3], Buffer.from(wanted(rows(3, 4).data).buffer))
     })
 
-    await t.test('lanes do not wait for each other when an enqueue blocks', async (t) => {
-      const took = async (lanes: number): Promise<number> => {
-        await using engine = await load(family, rowsPlan(), { lanes })
-        await engine.warmup({ iterations: 1 })
-        const begun = performance.now()
-        await driven({ blockMs: 40 }, () => Promise.all(Array.from({ length: 8 }, (_, i) => engine.infer(rows(i)))))
-        return performance.now() - begun
-      }
-      const [one, four] = [await took(1), await took(4)]
-      t.ok(four < 0.8 * one, `less than one after another takes: ${four.toFixed(0)} of ${one.toFixed(0)} ms`)
-    })
-
     await t.test('a queue that is full', async (t) => {
-      await using engine = await load(family, rowsPlan(), { maxQueue: 3 })
       // the lane is held up in enqueue, so that it takes nothing more
-      await driven({ blockMs: 60 }, async () => {
+      await runtime.slowly({ blockMs: 60 }, rowsPlan(), { maxQueue: 3 }, async (engine) => {
         const running = [engine.infer(rows(0))]
         t.ok(await until(() => engine.stats.inFlight === 1))
         const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
@@ -74,41 +47,40 @@ for (const family of families) {
         t.match(failure, { code: 'ERR_TRT_QUEUE_FULL', message: /3 requests wait, maxQueue is 3/ })
         const results = await Promise.all([...running, ...waiting])
         results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
+        t.match(engine.stats, { completed: 4, cancelled: 0, waiting: 0, inFlight: 0 })
       })
-      t.match(engine.stats, { completed: 4, cancelled: 0, waiting: 0, inFlight: 0 })
     })
 
     await t.test('abort and timeout, of what waits and of what runs', async (t) => {
-      await using engine = await load(family, rowsPlan())
-      await driven({ blockMs: 1000 }, async () => {
+      await runtime.slowly({ blockMs: 1000 }, rowsPlan(), {}, async (engine) => {
         const controller = new AbortController()
         const running = engine.infer(rows(0), { signal: controller.signal })
         t.ok(await until(() => engine.stats.inFlight === 1))
         const queued = engine.infer(rows(2), { signal: controller.signal })
         const late = engine.infer(rows(3), { timeoutMs: 5 })
+        t.match(await failureOf(() => late), { code: 'ERR_TRT_TIMEOUT', message: /5 ms/ })
+        t.match(engine.stats, { inFlight: 1, waiting: 1, cancelled: 1 }, 'it left the queue')
         const last = engine.infer(rows(4))
         const reason = new Error('mine')
         controller.abort(reason)
-        t.equal(engine.stats.cancelled, 1, 'the queued one left at once')
+        t.equal(engine.stats.cancelled, 2, 'the queued one left at once')
         t.equal(await running.catch((error: unknown) => error), reason)
         t.equal(await queued.catch((error: unknown) => error), reason)
-        t.match(await failureOf(() => late), { code: 'ERR_TRT_TIMEOUT', message: /5 ms/ })
-        t.equal(engine.stats.inFlight, 1, 'none of them waited for the device')
-        t.equal(engine.stats.cancelled, 2)
+        t.equal(engine.stats.completed, 0, 'none of them waited for the end')
         t.same((await last).data, wanted(rows(4).data))
+        // a GPU lets what runs come to its end, a CPU is taken away from it
+        const ended = runtime.backend === 'tensorrt' ? { completed: 2, cancelled: 2 } : { completed: 1, cancelled: 3 }
+        t.match(engine.stats, { ...ended, failed: 0, waiting: 0, inFlight: 0 })
+        await t.rejects(engine.infer(rows(0), { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
       })
-      t.match(engine.stats, { completed: 2, failed: 0, cancelled: 2, waiting: 0, inFlight: 0 })
-      await t.rejects(engine.infer(rows(0), { signal: AbortSignal.abort(new Error('before')) }), { message: 'before' })
     })
 
     await t.test('only some outputs', async (t) => {
-      await using engine = await load(family, fanPlan(5))
+      await using engine = await load(runtime, fanPlan(5))
       const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
-      const before = driver.stats().bytesDtoH
       const some = await engine.infer({ x }, { outputs: ['y3', 'y0', 'y3'] })
       t.same(Object.keys(some), ['y0', 'y3'])
       t.same([some['y0']?.data, some['y3']?.data], [x.data, Float32Array.of(4, 8, 12, 16)])
-      t.equal(driver.stats().bytesDtoH - before, 32, 'the others are not copied back')
       t.same(Object.keys(engine.inferSync({ x }, { outputs: ['y4'] })), ['y4'])
       for (const outputs of [[], ['y5'], ['x'], 'y0', [0], ['__proto__']])
         t.equal((await failureOf(() => engine.infer({ x }, { outputs: outputs as string[] }))).code, 'ERR_TRT_INVALID_ARGUMENT')
@@ -123,7 +95,7 @@ for (const family of families) {
     })
 
     await t.test('into tensors that are given, ordinary and allocated', async (t) => {
-      await using engine = await load(family, fanPlan(3))
+      await using engine = await load(runtime, fanPlan(3))
       const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
       const ordinary = Tensor.zeros('float32', [4])
       const pinned = engine.allocate('y1', [4]) as Tensor<'float32'>
@@ -157,25 +129,24 @@ for (const family of families) {
     })
 
     await t.test('into a tensor of a dynamic output that has another size fails alone', async (t) => {
-      await using engine = await load(family, rowsPlan())
-      const pinned = engine.allocate('y', [4, 3])
-      for (const y of [pinned, Tensor.zeros('float32', [4, 3])]) {
-        await driven({ computeMs: 20 }, async () => {
+      await runtime.slowly({ computeMs: 20 }, rowsPlan(), {}, async (engine) => {
+        const pinned = engine.allocate('y', [4, 3])
+        for (const y of [pinned, Tensor.zeros('float32', [4, 3])]) {
           const first = engine.infer(rows(0))
           const bad = engine.infer(rows(1, 2), { into: { y } })
           const others = [2, 3, 4, 5].map((i) => engine.infer(rows(i)))
           t.equal((await failureOf(() => bad)).code, 'ERR_TRT_SHAPE')
           t.same((await first).data, wanted(rows(0).data))
           for (const [i, other] of others.entries()) t.same((await other).data, wanted(rows(i + 2).data))
-        })
-        t.equal((await failureOf(() => engine.inferSync(rows(1, 2), { into: { y } }))).code, 'ERR_TRT_SHAPE')
-        t.equal(await engine.infer(rows(7, 4), { into: { y } }), y)
-        t.same(y.data, wanted(rows(7, 4).data))
-      }
+          t.equal((await failureOf(() => engine.inferSync(rows(1, 2), { into: { y } }))).code, 'ERR_TRT_SHAPE')
+          t.equal(await engine.infer(rows(7, 4), { into: { y } }), y)
+          t.same(y.data, wanted(rows(7, 4).data))
+        }
+      })
     })
 
     await t.test('allocate: nothing copied, one use at a time, freed with its tensor', async (t) => {
-      await using engine = await load(family, rowsPlan(1024))
+      await using engine = await load(runtime, rowsPlan(1024))
       const x = engine.allocate('x', [4, 1024]) as Tensor<'float32'>
       const y = engine.allocate('y', [4, 1024])
       x.data.set(rows(1, 4, 1024).data)
@@ -184,7 +155,7 @@ for (const family of families) {
       t.equal(engine.stats.bytesCopied, 0)
       await engine.infer(rows(2, 4, 1024))
       t.equal(engine.stats.bytesCopied, 16384, 'an ordinary tensor is copied once')
-      await driven({ computeMs: 30 }, async () => {
+      await runtime.slowly({ computeMs: 100 }, rowsPlan(1024), {}, async (engine) => {
         const using = engine.infer(x, { into: { y } })
         for (const call of [() => engine.infer(x), () => engine.infer(rows(3, 4, 1024), { into: { y } }), () => engine.inferSync(x)])
           t.equal((await failureOf(call)).code, 'ERR_TRT_BUFFER_IN_USE')
@@ -213,37 +184,37 @@ for (const family of families) {
       t.ok(used() <= before, 'all eight are free again')
     })
 
-    await t.test('an aborted call keeps its leased memory until the device is done', async (t) => {
-      await using engine = await load(family, rowsPlan())
-      const x = engine.allocate('x', [1, 3]) as Tensor<'float32'>
-      await driven({ computeMs: 40 }, async () => {
+    await t.test('an aborted call keeps its leased memory until the run is done', async (t) => {
+      await runtime.slowly({ computeMs: 100 }, rowsPlan(), {}, async (engine) => {
+        const x = engine.allocate('x', [1, 3]) as Tensor<'float32'>
         await t.rejects(engine.infer(x, { timeoutMs: 5 }), { code: 'ERR_TRT_TIMEOUT' })
-        t.equal((await failureOf(() => engine.infer(x))).code, 'ERR_TRT_BUFFER_IN_USE')
+        // onnxruntime is told to end, and may have done so by now
+        if (runtime.backend === 'tensorrt') t.equal((await failureOf(() => engine.infer(x))).code, 'ERR_TRT_BUFFER_IN_USE')
         t.ok(await until(() => engine.stats.inFlight === 0))
+        x.data.fill(2)
+        t.same((await engine.infer(x)).data, Float32Array.of(5, 5, 5))
       })
-      x.data.fill(2)
-      t.same((await engine.infer(x)).data, Float32Array.of(5, 5, 5))
     })
 
     await t.test('inferSync, alone and among others', async (t) => {
-      await using engine = await load(family, rowsPlan(), { lanes: 2 })
+      await using engine = await load(runtime, rowsPlan(), { lanes: 2 })
       t.same(engine.inferSync(rows(1)).data, wanted(rows(1).data))
       t.same(engine.inferSync({ x: rows(2) })['y']?.data, wanted(rows(2).data))
-      await driven({ computeMs: 5 }, async () => {
+      await runtime.slowly({ computeMs: 5 }, rowsPlan(), { lanes: 2 }, async (engine) => {
         const others = Array.from({ length: 12 }, (_, i) => engine.infer(rows(i)))
         for (let i = 20; i < 26; i++) t.same(engine.inferSync(rows(i)).data, wanted(rows(i).data))
         for (const [i, other] of others.entries()) t.same((await other).data, wanted(rows(i).data))
       })
       t.throws(() => engine.inferSync(rows(1), { signal: AbortSignal.timeout(1) } as object), { code: 'ERR_TRT_INVALID_ARGUMENT' })
       t.throws(() => engine.inferSync({ z: rows(1) }), { code: 'ERR_TRT_UNKNOWN_INPUT' })
-      const young = new Engine(planOf(family, rowsPlan()), { tensorrt: family.path })
+      const young = new Engine(planOf(runtime, rowsPlan()), runtime.options(rowsPlan()))
       t.throws(() => young.inferSync(rows(1)), { code: 'ERR_TRT_NOT_READY' })
       await young.close()
       t.throws(() => young.inferSync(rows(1)), { code: 'ERR_TRT_CLOSED' })
     })
 
     await t.test('stream: in order, as many in flight as asked', async (t) => {
-      await using engine = await load(family, rowsPlan(), { lanes: 2 })
+      await using engine = await load(runtime, rowsPlan(), { lanes: 2 })
       let given = 0
       let most = 0
       let taken = 0
@@ -269,7 +240,7 @@ for (const family of families) {
     })
 
     await t.test('stream: errors, an early end, an abort', async (t) => {
-      await using engine = await load(family, rowsPlan())
+      await using engine = await load(runtime, rowsPlan())
       const seen: number[] = []
       const run = async (source: Iterable<Tensor> | AsyncIterable<Tensor>, options?: object): Promise<void> => {
         seen.length = 0
@@ -298,28 +269,23 @@ for (const family of families) {
       for await (const y of engine.stream(endless())) if (y.size === 3) break
       t.ok(ended, 'the source is told')
       t.ok(await until(() => engine.stats.waiting + engine.stats.inFlight === 0), 'and nothing is left running')
-      await driven({ computeMs: 20 }, async () => {
-        await t.rejects(run(endless(), { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
+      await runtime.slowly({ computeMs: 20 }, rowsPlan(), {}, async (engine) => {
+        const cut = async (): Promise<void> => {
+          for await (const y of engine.stream(endless(), { signal: AbortSignal.timeout(50) })) t.equal(y.size, 3)
+        }
+        await t.rejects(cut(), { name: 'TimeoutError' })
+        t.ok(await until(() => engine.stats.inFlight === 0))
       })
-      t.ok(await until(() => engine.stats.inFlight === 0))
     })
 
-    await t.test('warmup captures graphs; cudaGraph: false has none', async (t) => {
-      for (const cudaGraph of ['auto', true, false] as const) {
-        await using engine = await load(family, rowsPlan(), { cudaGraph, lanes: 2 })
-        const before = driver.stats()
-        await engine.warmup()
-        const { graphExecs } = driver.stats()
-        if (cudaGraph === false) t.equal(graphExecs - before.graphExecs, 0)
-        else t.ok(graphExecs - before.graphExecs >= 1, `${graphExecs} graphs`)
-        const launched = driver.stats().graphLaunches
-        for (let i = 0; i < 8; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
-        t.equal(driver.stats().graphLaunches > launched, cudaGraph !== false)
-      }
-      await using engine = await load(family, rowsPlan())
+    await t.test('warmup', async (t) => {
+      await using engine = await load(runtime, rowsPlan(), { lanes: 2 })
+      await engine.warmup()
+      t.ok(engine.stats.completed >= 2, 'each lane has run')
+      for (let i = 0; i < 8; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
       for (const options of [{ iterations: 0 }, { iterations: 'x' }, { iterations: 10_001 }, { iteration: 1 }])
         t.equal((await failureOf(() => engine.warmup(options as object))).code, 'ERR_TRT_INVALID_ARGUMENT')
-      await using small = await load(family, rowsPlan(), { maxQueue: 1, lanes: 3, batching: { maxBatch: 8 } })
+      await using small = await load(runtime, rowsPlan(), { maxQueue: 1, lanes: 3, batching: { maxBatch: 8 } })
       await small.warmup()
       let streamed = 0
       for await (const y of small.stream(Array.from({ length: 20 }, (_, i) => rows(i)))) streamed += y.shape[0] ?? 0
@@ -327,61 +293,52 @@ for (const family of families) {
       await t.rejects(engine.warmup({ signal: AbortSignal.abort(new Error('no')) }), { message: 'no' })
     })
 
-    await t.test('a profile by number, and one that is not there', async (t) => {
+    await t.test('several ranges of shapes: what none of them takes is refused', async (t) => {
       const two = rowsPlan(3, 4, {
-        profiles: [{ dims: { x: range([1, 3], [2, 3], [4, 3]) } }, { dims: { x: range([2, 3], [8, 3], [16, 3]) } }],
+        profiles: [{ dims: { x: range([1, 3], [2, 3], [4, 3]) } }, { dims: { x: range([6, 3], [8, 3], [16, 3]) } }],
       })
-      await using second = await load(family, two, { profile: 1 })
-      t.same((await second.infer(rows(1, 12))).data, wanted(rows(1, 12).data))
-      t.equal((await failureOf(() => second.infer(rows(1, 1)))).code, 'ERR_TRT_SHAPE', 'the other profile takes it')
-      await using auto = await load(family, two)
-      for (const count of [1, 16, 3, 2]) t.same((await auto.infer(rows(count, count))).data, wanted(rows(count, count).data))
-      t.match(await failureOf(() => load(family, two, { profile: 2 })), {
-        code: 'ERR_TRT_INVALID_ARGUMENT',
-        message: /profile below 2 but received 2/,
-      })
-    })
-
-    await t.test('priority', async (t) => {
-      for (const priority of ['high', 'normal'] as const) {
-        await using engine = await load(family, rowsPlan(), { priority })
-        t.same((await engine.infer(rows(5))).data, wanted(rows(5).data))
-      }
+      await using engine = await load(runtime, two)
+      t.same(
+        engine.inputs['x']?.profiles,
+        two.profiles?.map(({ dims }) => dims?.['x']),
+      )
+      for (const count of [1, 16, 3, 6]) t.same((await engine.infer(rows(count, count))).data, wanted(rows(count, count).data))
+      for (const count of [5, 17, 0])
+        for (const call of [() => engine.infer(rows(1, count)), () => engine.inferSync(rows(1, count))])
+          t.equal((await failureOf(call)).code, 'ERR_TRT_SHAPE', `${count} rows`)
     })
 
     await t.test('stats and memory are plausible', async (t) => {
-      await using engine = await load(family, rowsPlan(1024))
-      const begun = performance.now()
-      await driven({ computeMs: 4, copyMs: 1 }, async () => {
+      await runtime.slowly({ computeMs: 4 }, rowsPlan(1024), {}, async (engine) => {
+        const begun = performance.now()
         await Promise.all(Array.from({ length: 10 }, (_, i) => engine.infer(rows(i, 2, 1024))))
+        const elapsed = performance.now() - begun
+        const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
+        t.same(counts, { waiting: 0, inFlight: 0, completed: 10, failed: 0, cancelled: 0, batches: 10, bytesCopied: 10 * 8192 })
+        t.ok(computeMs.p50 > 0 && computeMs.p50 < elapsed, `compute ${computeMs.p50} ms`)
+        t.ok(queueMs.p99 >= queueMs.p50 && queueMs.p99 > computeMs.p50, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
+        t.equal(queueMs.count, 10)
+        const copies = [copyInMs, copyOutMs].map(({ count }) => count > 0)
+        t.same(copies, Array(2).fill(runtime.backend === 'tensorrt'), 'on the CPU there is nowhere to copy to')
+        const { pinned, pinnedKept } = engine.memory
+        t.ok(pinned >= 0 && pinned + pinnedKept >= 8192, `in use ${pinned}, kept ${pinnedKept}`)
+        await engine.close()
+        t.throws(() => engine.stats, { code: 'ERR_TRT_CLOSED' })
+        t.throws(() => engine.memory, { code: 'ERR_TRT_CLOSED' })
+        t.throws(() => engine.share(), { code: 'ERR_TRT_CLOSED' })
+        t.throws(() => engine.allocate('x', [1, 1024]), { code: 'ERR_TRT_CLOSED' })
       })
-      const elapsed = performance.now() - begun
-      const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
-      t.same(counts, { waiting: 0, inFlight: 0, completed: 10, failed: 0, cancelled: 0, batches: 10, bytesCopied: 10 * 8192 })
-      t.ok(computeMs.p50 >= 3 && computeMs.p50 < elapsed, `compute ${computeMs.p50} ms`)
-      t.ok(copyInMs.p50 >= 0.5 && copyInMs.p50 < elapsed, `copy in ${copyInMs.p50} ms`)
-      t.ok(copyOutMs.p50 >= 0.5 && copyOutMs.p50 < elapsed, `copy out ${copyOutMs.p50} ms`)
-      t.ok(queueMs.p99 >= queueMs.p50 && queueMs.p99 > 3, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
-      t.equal(queueMs.count, 10)
-      const { device, pinned, pinnedKept } = engine.memory
-      t.ok(device >= 2 * 8192 && device <= driver.stats().deviceBytes + 8192, `device ${device}`)
-      t.ok(pinnedKept >= 8192 && pinned + pinnedKept <= driver.stats().pinnedBytes, `pinned ${pinned}, kept ${pinnedKept}`)
-      await engine.close()
-      t.throws(() => engine.stats, { code: 'ERR_TRT_CLOSED' })
-      t.throws(() => engine.memory, { code: 'ERR_TRT_CLOSED' })
-      t.throws(() => engine.share(), { code: 'ERR_TRT_CLOSED' })
-      t.throws(() => engine.allocate('x', [1, 1024]), { code: 'ERR_TRT_CLOSED' })
     })
 
     await t.test('large outputs are external, and right long after the engine is gone', async (t) => {
       const columns = 100_000
-      const engine = await load(family, rowsPlan(columns, 4))
+      const engine = await load(runtime, rowsPlan(columns, 4))
       const kept = []
       for (let i = 0; i < 6; i++) kept.push(await engine.infer(rows(i, 1, columns)))
       kept.push(engine.inferSync(rows(6, 1, columns)))
       await engine.close()
       await collect()
-      await using other = await load(family, rowsPlan(columns, 4))
+      await using other = await load(runtime, rowsPlan(columns, 4))
       for (let i = 10; i < 16; i++) await other.infer(rows(i, 1, columns))
       kept.forEach((y, i) =>
         t.same(bytesOf(y).equals(bytesOf(new Tensor('float32', wanted(rows(i, 1, columns).data), [1, columns]))), true),
@@ -394,7 +351,7 @@ for (const family of families) {
     })
 
     await t.test('many outputs, many inputs, none', async (t) => {
-      await using fan = await load(family, fanPlan(60))
+      await using fan = await load(runtime, fanPlan(60))
       const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
       for (const results of [await fan.infer({ x }), fan.inferSync({ x })]) {
         t.equal(Object.keys(results).length, 60)
@@ -402,7 +359,7 @@ for (const family of families) {
       }
       t.match(await failureOf(() => fan.infer({ x }, { outputs: ['y1'] })), { code: 'ERR_TRT_UNSUPPORTED', message: /53/ })
       const names = Array.from({ length: 40 }, (_, i) => `x${i}`)
-      await using many = await load(family, {
+      await using many = await load(runtime, {
         inputs: names.map((name) => ({ name, shape: [2] })),
         outputs: [{ name: 'y', shape: [80] }],
         ops: [{ type: 'concat', inputs: names, output: 'y' }],
@@ -411,12 +368,7 @@ for (const family of families) {
       const all = Float32Array.from(names.flatMap((_, i) => [i, -i]))
       t.same((await many.infer(inputs))['y']?.data, all)
       t.same(many.inferSync(inputs)['y']?.data, all)
-      await using none = await load(family, {
-        inputs: [],
-        outputs: [{ name: 'y', shape: [2] }],
-        ops: [{ type: 'neg', inputs: ['c'], output: 'y' }],
-        constants: { c: { dtype: 'float32', shape: [2], data: new Uint8Array(Float32Array.of(3, -4).buffer) } },
-      })
+      await using none = await load(runtime, constantPlan)
       t.same((await none.infer({}))['y']?.data, Float32Array.of(-3, 4))
       t.same(none.inferSync({})['y']?.data, Float32Array.of(-3, 4))
       t.equal((await failureOf(() => none.infer(x))).code, 'ERR_TRT_INVALID_ARGUMENT')

@@ -3,15 +3,16 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { runChild } from './children.js'
-import { collect, driver, families, fanPlan, leftovers, load, rows, rowsPlan, size, wanted } from './rig.js'
+import { collect, driver, families, fanPlan, leftovers, load, onnxruntime, rows, rowsPlan, runtimes, size, wanted } from './rig.js'
 
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
 
-for (const family of families) {
-  await t.test(`${family.name}: engines that come and go`, async (t) => {
+for (const runtime of runtimes) {
+  await t.test(`${runtime.name}: engines that come and go`, async (t) => {
     for (let i = 0; i < size(30, 200); i++) {
-      const engine = await load(family, i % 2 ? rowsPlan() : fanPlan(3, [1, 3]), { lanes: 1 + (i % 3), cudaGraph: i % 5 > 0 })
+      const graphs = runtime.backend === 'tensorrt' ? { cudaGraph: i % 5 > 0 } : {}
+      const engine = await load(runtime, i % 2 ? rowsPlan() : fanPlan(3, [1, 3]), { lanes: 1 + (i % 3), ...graphs })
       if (i % 7) await Promise.all(Array.from({ length: 1 + (i % 9) }, () => engine.infer({ x: rows(i) })))
       if (i % 3 === 0) engine.inferSync({ x: rows(i) })
       await engine.close()
@@ -21,10 +22,11 @@ for (const family of families) {
   })
 }
 
-await t.test('inferences', async (t) => {
-  // without tap, which remembers
-  const count = size(20_000, 1_000_000)
-  const program = `
+for (const runtime of [families[0], onnxruntime]) {
+  await t.test(`${runtime.name}: inferences`, async (t) => {
+    // without tap, which remembers
+    const count = size(runtime.backend === 'cpu' ? 100_000 : 20_000, 1_000_000)
+    const program = `
     const { setFlagsFromString } = await import('node:v8'); setFlagsFromString('--expose-gc')
     setFlagsFromString('--semi-space-growth-factor=1') // V8 would enlarge its young generation sooner or later, which is no leak
     const gc = (await import('node:vm')).runInNewContext('gc')
@@ -47,15 +49,16 @@ await t.test('inferences', async (t) => {
     console.log(after - before)
     await e.close()
   `
-  const { stdout, ...ended } = await runChild(program, families[0], 600_000)
-  t.same(ended, { code: 0, signal: null, stderr: '' })
-  t.ok(Number(stdout) < 5, `${stdout.trim()} MiB more`)
-})
+    const { stdout, ...ended } = await runChild(program, runtime, 600_000)
+    t.same(ended, { code: 0, signal: null, stderr: '' })
+    t.ok(Number(stdout) < 5, `${stdout.trim()} MiB more`)
+  })
+}
 
 await t.test('large results come and go', async (t) => {
   const columns = 200_000
-  for (const family of families) {
-    await using engine = await load(family, rowsPlan(columns, 2))
+  for (const runtime of runtimes) {
+    await using engine = await load(runtime, rowsPlan(columns, 2))
     let most = 0
     for (let i = 0; i < 60; i++) {
       const y = await engine.infer(rows(i, 1, columns))

@@ -1,12 +1,8 @@
 // What nobody should do to an engine: it answers with a typed error, or with the right result, and goes on.
 import t from 'tap'
-import { loadAddon } from '../../lib/backend/native.js'
 import { Engine, Tensor, type TensorRecord, TensorRTError } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { runChild } from './children.js'
-import { driven, families, fanPlan, leftovers, load, planOf, rows, rowsPlan, wanted } from './rig.js'
-
-type Call = () => unknown
+import { fanPlan, leftovers, load, planOf, rows, rowsPlan, runtimes, wanted } from './rig.js'
 
 const resizable = (bytes: number): ArrayBuffer & { resize(bytes: number): void } =>
   new (ArrayBuffer as unknown as new (bytes: number, options: object) => ArrayBuffer & { resize(bytes: number): void })(bytes, {
@@ -28,12 +24,12 @@ function tampered(target: object, name: PropertyKey, value: PropertyDescriptor, 
   }
 }
 
-for (const family of families) {
-  await t.test(family.name, async (t) => {
+for (const runtime of runtimes) {
+  await t.test(runtime.name, async (t) => {
     const x = (value: number): Tensor<'float32'> => new Tensor('float32', Float32Array.of(value, value, value), [1, 3])
 
     await t.test('getters that call the engine', async (t) => {
-      const engine = await load(family, rowsPlan())
+      const engine = await load(runtime, rowsPlan())
       const inner: Promise<unknown>[] = []
       const reentrant = { get x() { inner.push(engine.infer({ x: rows(7, 5) })); engine.inferSync(rows(8, 2)); return x(4) } } // prettier-ignore
       t.same((await engine.infer(reentrant))['y']?.data, Float32Array.of(9, 9, 9))
@@ -55,7 +51,7 @@ for (const family of families) {
     })
 
     await t.test('wrong this', async (t) => {
-      await using engine = await load(family, rowsPlan())
+      await using engine = await load(runtime, rowsPlan())
       const methods = Object.getOwnPropertyNames(Engine.prototype).filter((name) => name !== 'constructor')
       for (const name of methods) {
         const found: { value?: unknown; get?: unknown } = Object.getOwnPropertyDescriptor(Engine.prototype, name) ?? {}
@@ -77,7 +73,7 @@ for (const family of families) {
     })
 
     await t.test('detached, resized and shared buffers', async (t) => {
-      await using engine = await load(family, rowsPlan())
+      await using engine = await load(runtime, rowsPlan())
       const gone = x(1)
       detach(gone)
       const buffer = resizable(12)
@@ -111,8 +107,7 @@ for (const family of families) {
     })
 
     await t.test('an output whose buffer goes away in mid-flight', async (t) => {
-      await using engine = await load(family, rowsPlan())
-      await driven({ computeMs: 20 }, async () => {
+      await runtime.slowly({ computeMs: 20 }, rowsPlan(), {}, async (engine) => {
         const y = x(0)
         const call = engine.infer(x(1), { into: { y } })
         const other = engine.infer(x(2))
@@ -128,8 +123,7 @@ for (const family of families) {
     })
 
     await t.test('an input that is overwritten after the call', async (t) => {
-      await using engine = await load(family, rowsPlan())
-      await driven({ computeMs: 10 }, async () => {
+      await runtime.slowly({ computeMs: 10 }, rowsPlan(), {}, async (engine) => {
         const input = x(1)
         const call = engine.infer(input)
         input.data.fill(99)
@@ -138,7 +132,7 @@ for (const family of families) {
     })
 
     await t.test('outputs that overlap', async (t) => {
-      await using engine = await load(family, fanPlan(2))
+      await using engine = await load(runtime, fanPlan(2))
       const input = Tensor.from(Float32Array.of(1, 2, 3, 4))
       const memory = new ArrayBuffer(64)
       const at = (offset: number): Tensor => new Tensor('float32', new Float32Array(memory, offset, 4), [4])
@@ -168,7 +162,7 @@ for (const family of families) {
     })
 
     await t.test('tampered prototypes', async (t) => {
-      await using engine = await load(family, rowsPlan(), { lanes: 2 })
+      await using engine = await load(runtime, rowsPlan(), { lanes: 2 })
       const throwing = (): never => {
         throw new RangeError('tampered')
       }
@@ -207,7 +201,7 @@ for (const family of families) {
 
     await t.test('names that mean something to JavaScript', async (t) => {
       const names = ['__proto__', 'constructor', 'toString', 'then', '0', ' ', 'ü💥', '-1']
-      await using engine = await load(family, {
+      await using engine = await load(runtime, {
         inputs: names.map((name) => ({ name, shape: [1] })),
         outputs: names.map((name) => ({ name: `${name}!`, shape: [1] })).concat({ name: 'hasOwnProperty', shape: [1] }),
         ops: [
@@ -221,7 +215,7 @@ for (const family of families) {
         t.equal(results['hasOwnProperty']?.data[0], -3)
       }
       t.equal(engine.allocate('__proto__', [1]).size, 1)
-      await using proto = await load(family, {
+      await using proto = await load(runtime, {
         inputs: [{ name: '__proto__', shape: [2] }],
         outputs: [{ name: 'then', shape: [2] }],
         ops: [{ type: 'neg', inputs: ['__proto__'], output: 'then' }],
@@ -238,7 +232,7 @@ for (const family of families) {
     })
 
     await t.test('names that JavaScript would put in another order', async (t) => {
-      await using engine = await load(family, {
+      await using engine = await load(runtime, {
         inputs: ['b', '7', 'a', '0'].map((name) => ({ name, shape: [1] })),
         outputs: ['z', '9', '3'].map((name) => ({ name, shape: [1] })),
         ops: [
@@ -260,101 +254,18 @@ for (const family of families) {
     })
 
     await t.test('signals that are none', async (t) => {
-      await using engine = await load(family, rowsPlan())
+      await using engine = await load(runtime, rowsPlan())
       const signals = [Object.create(AbortSignal.prototype), AbortSignal.prototype, { aborted: false }] as AbortSignal[]
       for (const signal of signals) {
         t.equal((await failureOf(() => engine.infer(x(1), { signal }))).code, 'ERR_TRT_INVALID_ARGUMENT')
         t.equal((await failureOf(() => engine.warmup({ signal }))).code, 'ERR_TRT_INVALID_ARGUMENT')
-        t.equal((await failureOf(() => Engine.load(planOf(family, rowsPlan()), { signal }))).code, 'ERR_TRT_INVALID_ARGUMENT')
+        t.equal(
+          (await failureOf(() => Engine.load(planOf(runtime, rowsPlan()), { ...runtime.options(rowsPlan()), signal }))).code,
+          'ERR_TRT_INVALID_ARGUMENT',
+        )
       }
       const proxy = await engine.infer(x(1), { signal: new Proxy(new AbortController().signal, {}) }).catch((error: unknown) => error)
       t.ok(proxy instanceof Tensor || proxy instanceof TensorRTError, String(proxy))
-    })
-
-    await t.test('wrong calls of the native engine', async (t) => {
-      const addon = loadAddon()
-      const plan = planOf(family, fanPlan(2))
-      const options = {
-        lanes: 1,
-        profile: -1,
-        highPriority: 0,
-        graphs: 1,
-        slots: 2,
-        maxQueue: 9,
-        tensorrt: family.path,
-        device: 0,
-      } as const
-      const engine = await addon.openEngine(plan, options)
-      const data = new Float32Array(4)
-      const things = [
-        undefined,
-        null,
-        -1,
-        0,
-        1,
-        2 ** 53,
-        NaN,
-        Infinity,
-        'x',
-        Symbol('s'),
-        7n,
-        {},
-        [],
-        () => 0,
-        data,
-        data.buffer,
-        new DataView(new ArrayBuffer(16)),
-        new Float64Array(9),
-        engine,
-      ]
-      const methods = ['submit', 'runSync', 'cancel', 'setTarget', 'allocate', 'stats', 'memory', 'share'] as const
-      let threw = 0
-      const attempt = (call: Call): void => {
-        try {
-          call()
-        } catch (error) {
-          threw++
-          if (!(error instanceof Error)) throw error
-        }
-      }
-      for (const name of methods) {
-        const method = Reflect.get(engine, name) as (...args: unknown[]) => unknown
-        if (name !== 'allocate') attempt(() => method())
-        for (const a of things) {
-          if (name === 'allocate' && typeof a === 'number' && a > 2 ** 40) continue
-          attempt(() => method(a))
-          for (const b of things) {
-            attempt(() => method(a, b))
-            if (name === 'submit' || name === 'runSync') for (const c of things) attempt(() => method(a, b, c))
-          }
-        }
-        attempt(() => method(...Array<unknown>(5000).fill(data)))
-      }
-      t.ok(threw > 1000, `${threw} refused`)
-      for (const call of [
-        () => addon.openEngine(undefined as never, options),
-        () => addon.openEngine(plan, undefined as never),
-        () => addon.openEngine(plan, { ...options, lanes: 'two' as never }),
-        () => addon.openEngine(plan, { ...options, tensorrt: 5 as never }),
-        () => addon.openEngine(plan, { ...options, batching: { maxBatch: {}, pad: [{}] } as never }),
-        () => addon.attachEngine(undefined as never, options),
-        () => addon.attachEngine('x', options),
-        () => Promise.resolve(addon.connect(undefined as never, undefined as never, undefined as never, undefined as never)),
-        () => Promise.resolve(addon.connect(new Float64Array(1), new Float64Array(1), new ArrayBuffer(1), () => {})),
-        () => Promise.resolve(addon.subscribeLog('x' as never, 5 as never)),
-        () => Promise.resolve(addon.subscribeLog(1, undefined as never)),
-      ] as (() => Promise<unknown>)[]) {
-        const result = await (async () => call())().catch((error: unknown) => error)
-        t.ok(result instanceof Error, String(result))
-      }
-      const unsubscribe = addon.subscribeLog(1, () => {})
-      unsubscribe()
-      unsubscribe()
-      await engine.close()
-      await engine.close()
-      for (const name of methods) attempt(() => (engine[name] as Call)())
-      await using after = await load(family, fanPlan(2))
-      t.same((await after.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4)) }))['y1']?.data, Float32Array.of(2, 4, 6, 8))
     })
 
     await t.test('nothing is left', (t) => {
@@ -363,56 +274,3 @@ for (const family of families) {
     })
   })
 }
-
-await t.test('an engine that is submitted to before anything is connected', async (t) => {
-  const program = `
-    const { loadAddon } = await import(${JSON.stringify(new URL('../../lib/backend/native.js', import.meta.url).href)})
-    const e = await loadAddon().openEngine(plan(), { lanes: 1, profile: -1, slots: 2, maxQueue: 4, device: 0, tensorrt: options.tensorrt })
-    for (const call of [() => e.submit(1, -1, x.data), () => e.runSync(-1, x.data)]) try { call(); console.log('taken') } catch (error) { console.log(error.code) }
-  `
-  t.same(await runChild(program), { code: 0, signal: null, stdout: 'ERR_TRT_INVALID_ARGUMENT\nERR_TRT_INVALID_ARGUMENT\n', stderr: '' })
-})
-
-await t.test('prototypes that are tampered with when results arrive', async (t) => {
-  const program = `
-    const e = await load({ lanes: 2 })
-    const put = Object.defineProperty, own = Object.getOwnPropertyDescriptor, remove = Reflect.deleteProperty
-    let caught = 0
-    process.on('uncaughtException', () => caught++)
-    process.on('unhandledRejection', () => caught++)
-    const bad = () => { throw new RangeError('tampered') }
-    let inside = false
-    const again = () => { if (inside) return; inside = true; try { e.inferSync(x) } catch {} finally { inside = false } }
-    const y = e.allocate('y', [1, 3])
-    for (const [target, names] of [[Array.prototype, ['map', 'every', 'push', Symbol.iterator]], [Object.prototype, ['then']]])
-      for (const name of names)
-        for (const value of [{ value: bad, writable: true }, { get: bad, set: bad }, { get: again, set: again }]) {
-          const settled = [call(e), e.infer(x, { into: { y } }), e.infer(x, { timeoutMs: 200 })].map((each) => each.catch(() => {}))
-          const before = own(target, name)
-          put(target, name, { configurable: true, ...value })
-          try { call(e).catch(() => {}) } catch {}
-          for (const end = Date.now() + 20; Date.now() < end; );
-          await 0
-          await new Promise((resolve) => setImmediate(resolve))
-          before ? put(target, name, before) : remove(target, name)
-          await soon(1)
-          const one = await e.infer(new Tensor('float32', Float32Array.of(1, 2, 3), [1, 3]))
-          if (String(one.data) !== '3,5,7') console.log('wrong', String(name))
-        }
-    await e.close()
-    console.log('done')
-    process.exit(0)
-  `
-  t.same(await runChild(program), { code: 0, signal: null, stdout: 'done\n', stderr: '' })
-})
-
-await t.test('results nobody waits for, engines nobody closes', async (t) => {
-  const program = `
-    const { setFlagsFromString } = await import('node:v8'); setFlagsFromString('--expose-gc')
-    const gc = (await import('node:vm')).runInNewContext('gc')
-    for (let i = 0; i < 20; i++) { const e = await load({ lanes: 2 }); call(e); if (i % 3) await call(e) }
-    for (let i = 0; i < 3000 && trt10.runtime.stats().live.engines > 1; i++) { await soon(10); gc() }
-    console.log(trt10.runtime.stats().live.engines <= 1)
-  `
-  t.same(await runChild(program), { code: 0, signal: null, stdout: 'true\n', stderr: '' })
-})

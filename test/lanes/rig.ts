@@ -1,12 +1,104 @@
-// What the tests of lanes share: both families of the fakes, plans to run on them, and what must be left at the end.
+// What the tests of lanes share: three runtimes behind one core (both families of the fakes, and onnxruntime), models to run on them, and what must be left at
+// the end.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { loadAddon } from '../../lib/backend/native.js'
 import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
-import { fakePlan, type FakePlan } from '../fake/plan.js'
+import { fakePlan } from '../fake/plan.js'
 import { type FakeFamily, useFakes } from '../native/fakes.js'
+import { onnxModel, shapesOf, type Spec } from './onnx-models.js'
 
-export type Spec = Omit<FakePlan, 'version'>
+export type { Spec }
 
-export const { driver, families, leftovers } = await useFakes()
+const fakes = await useFakes()
+export const { driver } = fakes
+
+/** How long an inference is to take: on the device, or in the enqueue, which holds up its lane. */
+export type Delay = { readonly computeMs: number } | { readonly blockMs: number }
+
+/** What runs models: the same code demands the same of each. */
+export interface Runtime {
+  readonly name: 'TensorRT 10' | 'TensorRT 11' | 'onnxruntime'
+  readonly backend: 'tensorrt' | 'cpu'
+  /** Which of the fakes it is, where it is one. */
+  readonly fake?: FakeFamily
+  /** The model that a spec describes, and the options that it is loaded with. */
+  model(spec: Spec): Uint8Array
+  options(spec: Spec): EngineOptions
+  /** An engine whose inferences take about so long while the body runs. */
+  slowly<T>(delay: Delay, spec: Spec, options: EngineOptions, body: (engine: Engine) => Promise<T>): Promise<T>
+  /** What is live, by the runtime's own count. */
+  live(): { engines: number; lanes: number }
+  /** What a program in a process of its own begins with: see children.ts. */
+  readonly child: string
+}
+
+/** One of the fakes, whose driver and library do as they are told. */
+export interface FakeRuntime extends FakeFamily, Runtime {
+  readonly name: FakeFamily['name']
+}
+
+const fakeRuntime = (family: FakeFamily): FakeRuntime => ({
+  ...family,
+  fake: family,
+  backend: 'tensorrt',
+  model: (spec) => fakePlan({ ...spec, version: family.version }),
+  options: () => ({ tensorrt: family.path }),
+  slowly: async (delay, spec, options, body) => {
+    await using engine = await load(fakeRuntime(family), spec, options)
+    return await driven(delay, () => body(engine))
+  },
+  live: () => {
+    const { engines, contexts } = family.control.stats().live
+    return { engines, lanes: contexts }
+  },
+  child: `
+    const options = { tensorrt: ${JSON.stringify(family.path)} }
+    const model = (spec) => fakePlan({ ...spec, version: ${JSON.stringify(family.version)} })
+    const engines = () => ${family.version[0] === 10 ? 'trt10' : 'trt11'}.runtime.stats().live.engines
+  `,
+})
+
+/** How many engines, lanes and values of onnxruntime there are in this process. */
+export const cpuLive = (): { engines: number; lanes: number; values: number } =>
+  (loadAddon() as unknown as { cpuLive?(): { engines: number; lanes: number; values: number } }).cpuLive?.() ?? {
+    engines: 0,
+    lanes: 0,
+    values: 0,
+  }
+
+/** One thread for an inference, so that results are the same each time. */
+const onCpu = { backend: 'cpu', threads: 1 } as EngineOptions
+
+export const onnxruntime: Runtime = {
+  name: 'onnxruntime',
+  backend: 'cpu',
+  model: onnxModel,
+  options: (spec) => ({ ...onCpu, ...shapesOf(spec) }),
+  slowly: async (delay, spec, options, body) => {
+    const computeMs = 'computeMs' in delay ? delay.computeMs : delay.blockMs
+    await using engine = await load(onnxruntime, { ...spec, computeMs }, options)
+    return await body(engine)
+  },
+  live: () => cpuLive(),
+  child: `
+    const { onnxModel, shapesOf } = await import(${JSON.stringify(new URL('onnx-models.js', import.meta.url).href)})
+    const model = onnxModel
+    const options = { ...${JSON.stringify(onCpu)}, ...shapesOf(spec) }
+    const { loadAddon: addonOf } = await import(${JSON.stringify(new URL('../../lib/backend/native.js', import.meta.url).href)})
+    const engines = () => addonOf().cpuLive().engines
+  `,
+}
+
+const [ten, eleven] = fakes.families
+/** The fakes alone, for what needs their driver's help. */
+export const families: [FakeRuntime, FakeRuntime] = [fakeRuntime(ten), fakeRuntime(eleven)]
+export const runtimes: readonly Runtime[] = [...families, onnxruntime]
+
+/** What is live in any of them that should not be, and what was done wrong to the fakes; empty when all is well. */
+export const leftovers = (): Record<string, unknown> => {
+  const { engines, lanes } = cpuLive()
+  return { ...fakes.leftovers(), ...(engines > 0 && { 'engines on the CPU': engines }), ...(lanes > 0 && { 'lanes on the CPU': lanes }) }
+}
 
 export const long = process.env['TRT_TEST_LONG'] === '1'
 /** The size of a test: the first by default, the second for long runs. */
@@ -49,10 +141,18 @@ export const fanPlan = (outputs: number, shape: readonly number[] = [4]): Spec =
   })),
 })
 
-export const planOf = (family: FakeFamily, spec: Spec): Uint8Array => fakePlan({ ...spec, version: family.version })
+/** No input, and y = [-3, 4]. */
+export const constantPlan: Spec = {
+  inputs: [],
+  outputs: [{ name: 'y', shape: [2] }],
+  ops: [{ type: 'neg', inputs: ['c'], output: 'y' }],
+  constants: { c: { dtype: 'float32', shape: [2], data: new Uint8Array(Float32Array.of(3, -4).buffer) } },
+}
 
-export const load = (family: FakeFamily, spec: Spec, options: EngineOptions = {}): Promise<Engine> =>
-  Engine.load(planOf(family, spec), { tensorrt: family.path, ...options })
+export const planOf = (runtime: Runtime, spec: Spec): Uint8Array => runtime.model(spec)
+
+export const load = (runtime: Runtime, spec: Spec, options: EngineOptions = {}): Promise<Engine> =>
+  Engine.load(runtime.model(spec), { ...runtime.options(spec), ...options })
 
 /** Waits until it holds, and says whether it came to. */
 export async function until(holds: () => boolean, milliseconds = 60_000): Promise<boolean> {

@@ -6,7 +6,7 @@ import { Builder, Engine, type InferMessage, type LogLevel, type LogLine, onLog 
 import { oneNode } from '../builder/models.js'
 import { failureOf } from '../support/errors.js'
 import { runChild } from './children.js'
-import { driven, families, leftovers, load, planOf, rows, rowsPlan, until, wanted } from './rig.js'
+import { families, leftovers, planOf, rows, rowsPlan, runtimes, until, wanted } from './rig.js'
 
 for (const family of families) {
   await t.test(family.name, async (t) => {
@@ -63,22 +63,28 @@ for (const family of families) {
       t.end()
     })
 
-    await t.test('the diagnostics channel', async (t) => {
-      const messages: InferMessage[] = []
-      await using engine = await load(family, rowsPlan(), { lanes: 2 })
+    await t.test('nothing is left', (t) => {
+      t.same(leftovers(), {})
+      t.end()
+    })
+  })
+}
+
+for (const runtime of runtimes) {
+  await t.test(`${runtime.name}: the diagnostics channel`, async (t) => {
+    const messages: InferMessage[] = []
+    const begun = performance.now()
+    await runtime.slowly({ computeMs: 2 }, rowsPlan(), { lanes: 2 }, async (engine) => {
       const note = (message: unknown): void => {
         messages.push(message as InferMessage)
         // a subscriber that runs the engine itself must not spoil the results that are being told
         if (messages.length % 3 === 0) t.same(engine.inferSync(rows(90, 3)).data, wanted(rows(90, 3).data))
       }
       subscribe('node-tensorrt:infer', note)
-      const begun = performance.now()
-      await driven({ computeMs: 2 }, async () => {
-        const results = await Promise.all(Array.from({ length: 20 }, (_, i) => engine.infer(rows(i))))
-        results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
-        family.control.failNth('enqueueV3', 1)
-        await failureOf(() => engine.infer(rows(0, 7)))
-      })
+      const results = await Promise.all(Array.from({ length: 20 }, (_, i) => engine.infer(rows(i))))
+      results.forEach((y, i) => t.same(y.data, wanted(rows(i).data)))
+      const y = engine.allocate('y', [1, 3])
+      await failureOf(() => engine.infer(rows(0, 7), { into: { y } }))
       unsubscribe('node-tensorrt:infer', note)
       const elapsed = performance.now() - begun
       await engine.infer(rows(0))
@@ -87,16 +93,12 @@ for (const family of families) {
       for (const { engine: name, queueMs, computeMs } of good) {
         t.equal(name, engine.description)
         t.ok(queueMs >= 0 && queueMs < elapsed, `${queueMs} ms`)
-        t.ok(computeMs < 0 || (computeMs >= 1.5 && computeMs < elapsed), `${computeMs} ms`)
+        t.ok(computeMs < 0 || (computeMs > 0 && computeMs < elapsed), `${computeMs} ms`)
       }
       t.ok(good.some(({ computeMs }) => computeMs > 0))
-      t.match(messages.at(-1)?.error, { code: 'ERR_TRT_EXECUTION' })
+      t.match(messages.at(-1)?.error, { code: 'ERR_TRT_SHAPE' })
     })
-
-    await t.test('nothing is left', (t) => {
-      t.same(leftovers(), {})
-      t.end()
-    })
+    t.same(leftovers(), {})
   })
 }
 

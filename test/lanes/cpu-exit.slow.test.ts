@@ -1,0 +1,92 @@
+// The end in the middle of a real inference: of the process, of a worker, of an engine that nobody holds. Never a crash, never a hang.
+import t from 'tap'
+import type { Ended } from '../engine/children.js'
+import { realModels } from '../engine/models.js'
+import { runChild } from './children.js'
+import { onnxruntime, size } from './rig.js'
+
+const watchdog = 120_000
+
+/** PP-OCR's detector at work: about half a second of one thread for each call. */
+const busy = `
+  const work = (e) => e.infer(Tensor.zeros('float32', [1, 3, 640, 640])).catch(() => {})
+  const open = (more = {}) => Engine.load(${JSON.stringify(realModels.detector)}, { backend: 'cpu', threads: 1, ...more })
+  const at = Number(process.env.AT ?? 0)
+`
+
+/** A loop of many small nodes, which ends only when it is told to. */
+const endless = `
+  const work = (e) => e.infer(x).catch(() => {})
+  const open = (more = {}) => load(more, { computeMs: 600_000 })
+  const at = Number(process.env.AT ?? 0)
+`
+
+const inWorker = (program: string): string => JSON.stringify(program)
+
+/** Programs by what ends; `at`: milliseconds into the inference. */
+const ends: [what: string, program: (begin: string) => string, wanted: Partial<Ended> & { error?: RegExp }][] = [
+  ['process.exit()', (begin) => `${begin} const e = await open({ lanes: 2 }); work(e); work(e); work(e); await soon(at); process.exit(3)`, { code: 3 }],
+  ['an uncaught error', (begin) => `${begin} const e = await open(); work(e); work(e); await soon(at); setImmediate(() => { throw new Error('mine') })`, { code: 1, error: /Error: mine/ }],
+  [
+    'worker.terminate()',
+    (begin) => `
+      const w = worker(${inWorker(`${begin} const e = await open({ lanes: 2 }); work(e); work(e); work(e); parentPort.postMessage(0); setInterval(() => {}, 1000)`)})
+      await new Promise((resolve, reject) => w.once('message', resolve).once('error', reject))
+      await soon(Number(process.env.AT)); await w.terminate()
+      ${begin} console.log((await (await load()).infer(x)).data[0]); process.exitCode = 4`,
+    { code: 4, stdout: '1\n' },
+  ],
+  [
+    'process.exit() while a worker runs',
+    (begin) => `
+      const w = worker(${inWorker(`${begin} const e = await open(); work(e); work(e); parentPort.postMessage(0); setInterval(() => {}, 1000)`)})
+      w.on('message', () => setTimeout(() => process.exit(3), Number(process.env.AT)))`,
+    { code: 3 },
+  ],
+] // prettier-ignore
+
+/** A dropped engine: whoever waits gets a result, and then nothing of it is left. */
+const dropped = `
+  ${busy}
+  const { setFlagsFromString } = await import('node:v8'); setFlagsFromString('--expose-gc')
+  const gc = (await import('node:vm')).runInNewContext('gc')
+  const begin = async () => { const e = await open(); return [work(e), work(e)] }
+  const calls = await begin()
+  await soon(at); gc(); await soon(1); gc()
+  console.log((await Promise.all(calls)).map((y) => y.dtype).join())
+  for (let i = 0; i < 3000 && engines() > 0; i++) { gc(); await soon(10) }
+  console.log(engines())
+`
+
+/** An endless one that is dropped after an abort is ended, and its process with it. */
+const droppedEndless = `
+  const begin = async () => { const e = await load({}, { computeMs: 600_000 }); await e.infer(x, { timeoutMs: 5 + Number(process.env.AT) }).catch((error) => console.log(error.code)) }
+  await begin()
+`
+
+const table: typeof ends = [
+  ...[busy, endless].flatMap((begin) =>
+    ends.map(([what, program, wanted]): (typeof ends)[number] => [
+      `${what}, ${begin === busy ? "PP-OCR's detector" : 'a loop without an end'}`,
+      () => program(begin),
+      wanted,
+    ]),
+  ),
+  ['an engine that was dropped', () => dropped, { stdout: 'float32,float32\n0\n' }],
+  ['an endless engine that was aborted and dropped', () => droppedEndless, { stdout: 'ERR_TRT_TIMEOUT\n' }],
+  ['a return in the middle of an inference', () => `${busy} const e = await open(); work(e).then((y) => console.log(y.dtype))`, { stdout: 'float32\n' }], // prettier-ignore
+]
+
+t.jobs = 2
+for (const [what, program, { error = /^$/, ...wanted }] of table) {
+  t.test(what, async (t) => {
+    // each time at another moment
+    for (let i = 0; i < size(20, 200); i++) {
+      const moment = `process.env.AT = '${(i * 17) % 200}'\n`
+      const { stderr, ...ended } = await runChild(moment + program(''), onnxruntime, watchdog)
+      t.same(ended, { code: 0, signal: null, stdout: '', ...wanted }, `after ${(i * 17) % 200} ms`)
+      t.match(stderr, error)
+      t.notMatch(stderr, /abort|Segmentation|FATAL|terminate called/)
+    }
+  })
+}

@@ -1,0 +1,127 @@
+// What lanes do on a GPU alone: copies, graphs, profiles by number, streams, and what the driver counts of it.
+import t from 'tap'
+import type { EngineOptions } from '../../lib/index.js'
+import { Tensor } from '../../lib/index.js'
+import { failureOf } from '../support/errors.js'
+import { driven, driver, families, fanPlan, leftovers, load, range, rows, rowsPlan, wanted } from './rig.js'
+
+process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
+
+const batching = (more: Partial<NonNullable<EngineOptions['batching']>> = {}): EngineOptions => ({ batching: { maxBatch: 16, ...more } })
+
+for (const family of families) {
+  await t.test(family.name, async (t) => {
+    await t.test('lanes do not wait for each other when an enqueue blocks', async (t) => {
+      const took = async (lanes: number): Promise<number> => {
+        await using engine = await load(family, rowsPlan(), { lanes })
+        await engine.warmup({ iterations: 1 })
+        const begun = performance.now()
+        await driven({ blockMs: 40 }, () => Promise.all(Array.from({ length: 8 }, (_, i) => engine.infer(rows(i)))))
+        return performance.now() - begun
+      }
+      const [one, four] = [await took(1), await took(4)]
+      t.ok(four < 0.8 * one, `less than one after another takes: ${four.toFixed(0)} of ${one.toFixed(0)} ms`)
+    })
+
+    await t.test('outputs that nobody wants are not copied back', async (t) => {
+      await using engine = await load(family, fanPlan(5))
+      const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
+      const before = driver.stats().bytesDtoH
+      await engine.infer({ x }, { outputs: ['y3', 'y0', 'y3'] })
+      t.equal(driver.stats().bytesDtoH - before, 32)
+    })
+
+    await t.test('warmup captures graphs; cudaGraph: false has none', async (t) => {
+      for (const cudaGraph of ['auto', true, false] as const) {
+        await using engine = await load(family, rowsPlan(), { cudaGraph, lanes: 2 })
+        const before = driver.stats()
+        await engine.warmup()
+        const { graphExecs } = driver.stats()
+        if (cudaGraph === false) t.equal(graphExecs - before.graphExecs, 0)
+        else t.ok(graphExecs - before.graphExecs >= 1, `${graphExecs} graphs`)
+        const launched = driver.stats().graphLaunches
+        for (let i = 0; i < 8; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
+        t.equal(driver.stats().graphLaunches > launched, cudaGraph !== false)
+      }
+    })
+
+    await t.test('a profile by number, and one that is not there', async (t) => {
+      const two = rowsPlan(3, 4, {
+        profiles: [{ dims: { x: range([1, 3], [2, 3], [4, 3]) } }, { dims: { x: range([2, 3], [8, 3], [16, 3]) } }],
+      })
+      await using second = await load(family, two, { profile: 1 })
+      t.same((await second.infer(rows(1, 12))).data, wanted(rows(1, 12).data))
+      t.equal((await failureOf(() => second.infer(rows(1, 1)))).code, 'ERR_TRT_SHAPE', 'the other profile takes it')
+      await using auto = await load(family, two)
+      for (const count of [1, 16, 3, 2]) t.same((await auto.infer(rows(count, count))).data, wanted(rows(count, count).data))
+      t.match(await failureOf(() => load(family, two, { profile: 2 })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /profile below 2 but received 2/,
+      })
+    })
+
+    await t.test('priority', async (t) => {
+      for (const priority of ['high', 'normal'] as const) {
+        await using engine = await load(family, rowsPlan(), { priority })
+        t.same((await engine.infer(rows(5))).data, wanted(rows(5).data))
+      }
+    })
+
+    await t.test('stats and memory of a device are plausible', async (t) => {
+      await using engine = await load(family, rowsPlan(1024))
+      const begun = performance.now()
+      await driven({ computeMs: 4, copyMs: 1 }, async () => {
+        await Promise.all(Array.from({ length: 10 }, (_, i) => engine.infer(rows(i, 2, 1024))))
+      })
+      const elapsed = performance.now() - begun
+      const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
+      t.same(counts, { waiting: 0, inFlight: 0, completed: 10, failed: 0, cancelled: 0, batches: 10, bytesCopied: 10 * 8192 })
+      t.ok(computeMs.p50 >= 3 && computeMs.p50 < elapsed, `compute ${computeMs.p50} ms`)
+      t.ok(copyInMs.p50 >= 0.5 && copyInMs.p50 < elapsed, `copy in ${copyInMs.p50} ms`)
+      t.ok(copyOutMs.p50 >= 0.5 && copyOutMs.p50 < elapsed, `copy out ${copyOutMs.p50} ms`)
+      t.ok(queueMs.p99 >= queueMs.p50 && queueMs.p99 > 3, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
+      t.equal(queueMs.count, 10)
+      const { device, pinned, pinnedKept } = engine.memory
+      t.ok(device >= 2 * 8192 && device <= driver.stats().deviceBytes + 8192, `device ${device}`)
+      t.ok(pinnedKept >= 8192 && pinned + pinnedKept <= driver.stats().pinnedBytes, `pinned ${pinned}, kept ${pinnedKept}`)
+    })
+
+    await t.test('a batch is one enqueue, one copy in and one out', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 1000 }))
+      const before = driver.stats()
+      await Promise.all(Array.from({ length: 64 }, (_, i) => engine.infer(rows(i))))
+      const after = driver.stats()
+      for (const what of ['executions', 'copiesHtoD', 'copiesDtoH'] as const) t.equal(after[what] - before[what], 4, what)
+    })
+
+    await t.test('an enqueue that fails takes its batch along, and no other', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxBatch: 4, maxDelayMs: 1000 }))
+      family.control.failNth('enqueueV3', 1)
+      const settled = await Promise.allSettled(Array.from({ length: 8 }, (_, i) => engine.infer(rows(i))))
+      t.same(
+        settled.map(({ status }) => status),
+        [...Array<string>(4).fill('rejected'), ...Array<string>(4).fill('fulfilled')],
+      )
+      t.match(engine.stats, { completed: 4, failed: 4, batches: 2 })
+    })
+
+    await t.test('padded batches meet graphs', async (t) => {
+      await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 3, pad: true }))
+      const sizes = [3, 4, 3, 4, 3, 4, 3, 4, 3, 4, 3, 4]
+      const before = driver.stats()
+      for (const [round, size] of sizes.entries()) {
+        const results = await Promise.all(Array.from({ length: size }, (_, i) => engine.infer(rows(round * 9 + i))))
+        results.forEach((y, i) => t.same(y.data, wanted(rows(round * 9 + i).data)))
+      }
+      const after = driver.stats()
+      t.ok(after.graphLaunches - before.graphLaunches >= 4, `${after.graphLaunches - before.graphLaunches} launches`)
+      t.ok(after.graphExecs - before.graphExecs <= 2, `${after.graphExecs - before.graphExecs} graphs`)
+      t.ok(after.bytesHtoD - before.bytesHtoD <= 42 * 12, 'what only fills up is not copied')
+    })
+
+    await t.test('nothing is left', (t) => {
+      t.same(leftovers(), {})
+      t.end()
+    })
+  })
+}
