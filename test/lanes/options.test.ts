@@ -3,7 +3,6 @@ import t from 'tap'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine/options.js'
 import { identity } from '../engine/models.js'
-import { failureOf } from '../support/errors.js'
 import { families, load, rowsPlan } from './rig.js'
 
 const hostile = (name: string): object =>
