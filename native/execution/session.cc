@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <numeric>
 
 #include "../base/error.h"
@@ -102,11 +103,22 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
   worker.deviceBytes = 0;
 }
 
+// The next batch; none: the queue is closed and empty. Nobody waits for results that are held while this thread sleeps.
+std::shared_ptr<Batch> Session::next(Worker& worker) {
+  if (worker.held.empty()) return queue_.waitAndTake(std::move(worker.spent));
+  std::shared_ptr<Batch> batch = queue_.take(Clock::now(), std::move(worker.spent));
+  if (batch) return batch;
+  tell(worker);
+  return queue_.waitAndTake();
+}
+
 void Session::serve(Worker& worker) {
-  while (std::shared_ptr<Batch> batch = queue_.waitAndTake(std::move(worker.spent))) {
+  while (std::shared_ptr<Batch> batch = next(worker)) {
     std::unique_lock lock(worker.busy);
+    if (worker.wanted > 0) tell(worker);
     // a mutex alone would let this thread in again and again before one that waits
     worker.released.wait(lock, [&] { return worker.wanted == 0; });
+    worker.brief.begin(Clock::now());
     enqueue(worker, std::move(batch));
     // enqueue k+1, then wait for k
     while (!worker.lane->idle()) {
@@ -118,11 +130,13 @@ void Session::serve(Worker& worker) {
       if (!worker.lane->idle()) finish(worker);
     }
   }
+  tell(worker);
 }
 
 void Session::enqueue(Worker& worker, std::shared_ptr<Batch> batch) {
   running_ += batch->parts.size();
   stats_.enqueued();
+  if (!worker.held.empty() && !worker.brief.isAlike(batch->shapes)) tell(worker);
   std::exception_ptr failure;
   try {
     worker.lane->enqueue(batch);
@@ -130,7 +144,9 @@ void Session::enqueue(Worker& worker, std::shared_ptr<Batch> batch) {
     failure = std::current_exception();
   }
   worker.deviceBytes = worker.lane->deviceBytes();
-  if (failure) fail(std::move(batch), std::move(failure));
+  if (!failure) return;
+  tell(worker);
+  fail(std::move(batch), std::move(failure));
 }
 
 void Session::finish(Worker& worker) {
@@ -142,12 +158,27 @@ void Session::finish(Worker& worker) {
   } catch (...) {
     failure = std::current_exception();
   }
-  if (failure) return fail(std::move(batch), std::move(failure));
+  if (failure) {
+    tell(worker);
+    return fail(std::move(batch), std::move(failure));
+  }
+  worker.brief.end(Clock::now(), batch->shapes);
   running_ -= batch->parts.size();
   batch->clear();  // leases end before anybody hears of the results
   worker.spent = std::move(batch);
   stats_.finished(completions);
-  sink_(std::move(completions));
+  std::ranges::move(completions, std::back_inserter(worker.held));
+  if (!worker.brief || worker.held.size() >= Brief::kMostHeld) tell(worker);
+}
+
+void Session::tell(Worker& worker) {
+  if (!worker.held.empty()) sink_(std::exchange(worker.held, {}));
+}
+
+void Brief::end(TimePoint now, const Shapes& shapes) {
+  brief_ = now - begun_ < kBrief;
+  begun_ = now;
+  if (brief_ && shapes_ != shapes) shapes_ = shapes;
 }
 
 void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {

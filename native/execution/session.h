@@ -34,6 +34,26 @@ struct Scratch {
   std::shared_ptr<Batch> batch;  // an empty one, or null
 };
 
+// Whether a lane's batches take so little time that waking JavaScript for each would cost more than they do: then
+// results are held until a few have come, but only while the next batch is of the same shapes, and so expected to be as
+// brief.
+class Brief {
+ public:
+  static constexpr std::chrono::microseconds kBrief{20};
+  static constexpr std::size_t kMostHeld = 8;
+
+  void begin(TimePoint now) noexcept { begun_ = now; }
+  // A batch of these shapes is done; the next one begins.
+  void end(TimePoint now, const Shapes& shapes);
+  explicit operator bool() const noexcept { return brief_; }
+  bool isAlike(const Shapes& shapes) const { return brief_ && shapes_ == shapes; }
+
+ private:
+  TimePoint begun_;
+  bool brief_ = false;
+  Shapes shapes_;
+};
+
 class Session {
  public:
   // Makes the lanes, each on its thread. Requests merge where batching.maxBatch is above 1: `lane.merging` and
@@ -84,6 +104,8 @@ class Session {
     std::unique_ptr<Lane> lane;
     std::thread thread;
     std::atomic<std::size_t> deviceBytes{0};
+    Brief brief;
+    std::vector<Completion> held;  // results that nobody has heard of yet
     std::shared_ptr<Batch> spent;  // goes back to the queue when the thread asks for the next one
   };
 
@@ -94,6 +116,8 @@ class Session {
   void serve(Worker& worker);
   void rest();
   void eachLane(const std::function<void(Lane&)>& visit);
+  std::shared_ptr<Batch> next(Worker& worker);
+  void tell(Worker& worker);
   void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
   void finish(Worker& worker);
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
