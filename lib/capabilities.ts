@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { locateOnnxRuntime } from './backend/onnxruntime.js'
 import { loadAddon, tensorrtPath } from './backend/native.js'
 import type { NativeLibraryReport, NativeSystemReport } from './backend/native-types.js'
+import { whyPortable } from './backend/portable/why.js'
 import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
 import { checkedLibraryPath, readOptions } from './base/options.js'
 import { findPeer } from './base/peer.js'
@@ -39,7 +41,8 @@ export interface Capabilities {
   readonly driver: { readonly found: boolean; readonly path?: string; readonly cuda?: string; readonly error?: string }
   readonly gpus: readonly Gpu[]
   readonly tensorrt: readonly TensorRTLibrary[]
-  readonly cpu: { readonly available: boolean; readonly version?: string }
+  /** What runs ONNX on the CPU: onnxruntime's library at `path` through the addon, or where that does not load the package onnxruntime-node; `version` is the package's. */
+  readonly cpu: { readonly available: boolean; readonly path?: string; readonly version?: string }
   readonly missing: readonly Missing[]
 }
 
@@ -49,7 +52,7 @@ export interface CapabilitiesOptions {
 }
 
 /**
- * Says what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime-node. Never rejects on a machine that has none of them.
+ * Says what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime. Never rejects on a machine that has none of them.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT
  */
 export async function capabilities(options?: CapabilitiesOptions): Promise<Capabilities> {
@@ -105,13 +108,22 @@ function describeLibrary(library: NativeLibraryReport, hasGpu: boolean): TensorR
   }
 }
 
-/** Looked up, not loaded: it takes a while and 100 MB. */
+/** Looked up, not loaded: a process has one onnxruntime, and this does not decide which. */
 function findOnnxRuntime(): Capabilities['cpu'] {
+  const version = packageVersion()
+  const named = version !== undefined && { version }
+  if (whyPortable() !== undefined) return { available: version !== undefined, ...named }
+  const path = locateOnnxRuntime()
+  if (path === undefined) return { available: false }
+  return { available: true, path, ...(path.includes('onnxruntime-node') && named) }
+}
+
+function packageVersion(): string | undefined {
   try {
     const { version } = JSON.parse(readFileSync(findPeer('onnxruntime-node/package.json'), 'utf8')) as { version: string }
-    return { available: true, version }
+    return version
   } catch {
-    return { available: false }
+    return undefined
   }
 }
 
@@ -133,6 +145,6 @@ function missing(
   else if (tensorrt.length === 0) add('TensorRT', building, remedyOf('ERR_TRT_NO_LIBRARY'))
   else if (tensorrt.every(({ kind }) => kind === undefined))
     add('a TensorRT that can be loaded', building, remedyOf('ERR_TRT_NO_LIBRARY', path === '' ? {} : named))
-  if (!cpu.available) add('onnxruntime-node', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME'))
+  if (!cpu.available) add('onnxruntime', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME'))
   return list
 }

@@ -66,13 +66,13 @@ export interface EngineStats {
   readonly inFlight: number
   readonly completed: number
   readonly failed: number
-  /** Taken out of the queue by an abort or a timeout. */
+  /** Taken out of the queue by an abort or a timeout, or ended by one while it ran (on the CPU). */
   readonly cancelled: number
   /** Batches that were enqueued; with batching fewer than requests. */
   readonly batches: number
   /** Bytes of inputs that the CPU copied: those of tensors made by allocate() are not among them. */
   readonly bytesCopied: number
-  /** From the call to the enqueue, by the host's clock; the others by CUDA events, of a sample of the batches. */
+  /** From the call until a lane took it, by the host's clock; the others by CUDA events, of a sample of the batches. On the CPU `computeMs` is of each, and nothing is copied. */
   readonly queueMs: Percentiles
   readonly copyInMs: Percentiles
   readonly computeMs: Percentiles
@@ -81,9 +81,9 @@ export interface EngineStats {
 
 /** Bytes. */
 export interface EngineMemory {
-  /** Of inputs, outputs and scratch on the device, of this engine's lanes; the weights are not among them. */
+  /** Of inputs, outputs and scratch on the device, of this engine's lanes; the weights are not among them. 0 on the CPU. */
   readonly device: number
-  /** Pinned memory in use, and kept for later, by all engines of the device in this process. */
+  /** Pinned memory in use, and kept for later, by all engines of the device in this process; on the CPU ordinary memory, by all engines there. */
   readonly pinned: number
   readonly pinnedKept: number
   /** Ordinary memory through which small results come, once per thread. */

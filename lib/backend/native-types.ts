@@ -240,6 +240,8 @@ export interface NativeAddon {
    * The onnxruntime that this process uses from now on. `path`: of the library or of its folder, empty: look for one; `packageFolder`: of onnxruntime-node's
    * libonnxruntime.so.1, empty: there is none. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_UNSUPPORTED.
    */
+  /** The file of the one that would be used, as far as that is known without loading it; empty: none. Throws ERR_TRT_NO_ONNXRUNTIME. */
+  locateOnnxruntime(path: string, packageFolder: string): string
   findOnnxruntime(path: string, packageFolder: string): Promise<{ readonly path: string; readonly version: string; readonly name: string }>
   inspectSystem(explicitPath: string): Promise<NativeSystemReport>
   /** `toRun` 1: one that can also run here what it builds. */

@@ -36,20 +36,34 @@ function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeM
   }
 }
 
+/** The library that would run ONNX here, found and not loaded; nothing where there is none. */
+export function locateOnnxRuntime(): string | undefined {
+  try {
+    const { path, package: folder } = place(undefined)
+    return loadAddon().locateOnnxruntime(path, folder) || undefined
+  } catch {
+    return undefined
+  }
+}
+
 function sourceOf(model: Uint8Array | string): OnnxSource {
   return typeof model === 'string' ? { path: model } : { model }
 }
 
 function nativeOptions(cpu: CpuOptions, lanes: number): NativeCpuOptions {
-  const path = cpu.path ?? process.env['ONNXRUNTIME_PATH'] ?? ''
   return {
-    path,
-    package: path === '' ? packageFolder() : '',
+    ...place(cpu.path),
     threads: threadsFor(cpu, lanes),
     optimization: levels[cpu.optimization],
     deterministic: cpu.deterministic ? 1 : 0,
     config: sessionConfig(cpu),
   }
+}
+
+/** Where the library is looked for: at the path that was asked for and nowhere else, or first in the package. */
+function place(option: string | undefined): Pick<NativeCpuOptions, 'path' | 'package'> {
+  const path = option ?? process.env['ONNXRUNTIME_PATH'] ?? ''
+  return { path, package: path === '' ? packageFolder() : '' }
 }
 
 /** Where onnxruntime-node, if it is installed, has the library of this platform: in a folder for a version of Node-API. */

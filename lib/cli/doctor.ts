@@ -22,9 +22,15 @@ function report(found: Capabilities): string {
     ...(gpus.length === 0
       ? [section('GPUs', 'none')]
       : gpus.map((gpu) => section(`GPU ${gpu.index}`, `${gpu.name}, compute capability ${gpu.computeCapability}, ${gib(gpu.memory)}`))),
-    section('CPU backend', cpu.available ? `onnxruntime-node ${cpu.version ?? ''}` : 'not installed'),
+    section('CPU backend', onCpu(cpu)),
   ]
   return `${lines.join('\n')}\n\n${libraries(found.tensorrt)}\n${advice(found)}`
+}
+
+function onCpu({ available, version, path }: Capabilities['cpu']): string {
+  if (!available) return 'not installed'
+  const name = version === undefined ? 'onnxruntime' : `onnxruntime-node ${version}`
+  return path === undefined ? `${name}, in a worker: the addon is not loaded` : `${name}, ${path}`
 }
 
 function section(name: string, text: string): string {

@@ -24,9 +24,9 @@ export interface BatchingOptions {
   readonly pad?: boolean | readonly number[] | undefined
 }
 
-/** How an engine works. `profile`, `priority` and `cudaGraph` are TensorRT's, and but for their defaults wishes for it: see {@link EngineOptions.backend}. */
+/** How an engine works, on a GPU and on the CPU. `profile`, `priority` and `cudaGraph` are TensorRT's, and but for their defaults wishes for it: see {@link EngineOptions.backend}. */
 export interface LaneOptions {
-  /** How many inferences may compute at once: execution contexts, each with a thread and streams; 1 unless given. They share the weights. */
+  /** How many inferences may compute at once; 1 unless given. Each is a thread: on a GPU with an execution context and streams, on the CPU with `threads`. They share the weights. */
   readonly lanes?: number | undefined
   /** The optimization profile; `auto`, the default: the one that fits the shapes best. */
   readonly profile?: 'auto' | number | undefined
@@ -41,7 +41,7 @@ export interface LaneOptions {
 
 export interface EngineOptions extends LaneOptions, CpuEngineOptions {
   /**
-   * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime-node, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
+   * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
    * machine can build and run with it, else the CPU; {@link Engine.backend} says which, {@link Engine.backendReason} why.
    *
    * `tensorrt`, `device`, `builder` and `weights`, and `profile`, `priority` and `cudaGraph` with any value but the default, ask for TensorRT: where it cannot build

@@ -142,6 +142,14 @@ Napi::Value findOnnxruntime(const Napi::CallbackInfo& info) {
   });
 }
 
+// locateOnnxruntime(path, package): string, of the one that would be used; none is loaded
+Napi::Value locateOnnxruntime(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const onnxruntime::Wanted wanted{textArgument(info, 0, "path"), textArgument(info, 1, "package")};
+    return Napi::String::New(info.Env(), onnxruntime::locateLibrary(wanted));
+  });
+}
+
 // The GPU to build for. TensorRT-RTX builds without one.
 std::optional<cuda::DeviceFacts> gpuFor(const tensorrt::Library& library, int device) {
   try {
@@ -182,6 +190,7 @@ Napi::Value chooseBuilder(const Napi::CallbackInfo& info) {
 
 void exportSystem(Napi::Env env, Napi::Object exports) {
   exports.Set("chooseBuilder", Napi::Function::New(env, chooseBuilder));
+  exports.Set("locateOnnxruntime", Napi::Function::New(env, locateOnnxruntime));
   exports.Set("findOnnxruntime", Napi::Function::New(env, findOnnxruntime));
   exports.Set("inspectSystem", Napi::Function::New(env, inspectSystem));
 }

@@ -82,6 +82,15 @@ std::vector<std::string> findLibraries(const Wanted& wanted) {
   return found;
 }
 
+std::string locateLibrary(const Wanted& wanted) {
+  if (std::string mapped = mappedLibrary(); !mapped.empty()) return mapped;
+  for (const std::string& path : findLibraries(wanted)) {
+    std::error_code failed;
+    if (fs::is_regular_file(path, failed)) return path;  // a bare name is the loader's matter
+  }
+  return {};
+}
+
 void requireSame(const Wanted& wanted, const std::string& loaded) {
   if (wanted.path.empty()) return;
   const std::vector<std::string> named = explicitly(wanted.path);

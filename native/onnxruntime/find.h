@@ -21,6 +21,10 @@ std::string mappedLibrary();
 // path has none.
 std::vector<std::string> findLibraries(const Wanted& wanted);
 
+// The file that would be used, as far as that is known without loading one; empty: none. Throws ERR_TRT_NO_ONNXRUNTIME
+// where an explicit path has none.
+std::string locateLibrary(const Wanted& wanted);
+
 // Throws ERR_TRT_NO_ONNXRUNTIME where an explicit path names another library than the one that is loaded: environment,
 // logger and thread pools of onnxruntime are one per process.
 void requireSame(const Wanted& wanted, const std::string& loaded);

@@ -31,6 +31,16 @@ t.test('an addon that cannot be loaded is an answer too', async (t) => {
   t.equal(found.driver.found, false)
   t.same(found.tensorrt, [])
   t.ok(found.missing.some(({ what }) => what === 'the native addon'))
+  t.same(Object.keys(found.cpu), ['available', 'version'], 'the package alone')
+  const other = await trt(['doctor'], { NODE_TENSORRT_ADDON: '/nonexistent.node' })
+  t.match(other.stdout, /CPU backend +onnxruntime-node \d.* in a worker: the addon is not loaded/)
+})
+
+t.test('an onnxruntime that a variable names is the one, or is missing', async (t) => {
+  const { stdout } = await trt(['doctor', '--json'], { ONNXRUNTIME_PATH: '/nonexistent' })
+  const found = JSON.parse(stdout) as Capabilities
+  t.same(found.cpu, { available: false })
+  t.ok(found.missing.some(({ what }) => what === 'onnxruntime'))
 })
 
 t.test('TensorRT-RTX without a GPU builds, and does not run', { skip: skipWithoutRtx }, async (t) => {
@@ -46,7 +56,7 @@ t.test('capabilities() in this process says the same', async (t) => {
   const found = await capabilities({ tensorrt: '/nonexistent' })
   t.equal(found.platform.node, process.versions.node)
   t.equal(found.addon.loaded, true)
-  t.equal(found.cpu.available, true)
+  t.match(found.cpu, { available: true, version: /^\d+\.\d+\.\d+$/, path: /onnxruntime-node.*libonnxruntime\.so\.1$/ })
   t.same(found.tensorrt, [])
   for (const tensorrt of [5, null, '', {}])
     await t.rejects(capabilities({ tensorrt } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected a path for tensorrt/ })

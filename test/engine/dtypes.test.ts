@@ -29,7 +29,7 @@ for (const dtype of types) {
     t.same([y.dtype, y.shape, y.data], [dtype, x.shape, x.data])
     t.equal(y.data.constructor, x.data.constructor)
     const into = Tensor.zeros(dtype, x.shape)
-    await engine.infer({ x }, { into: { y: into } } as object)
+    await engine.infer({ x }, { into: { y: into } })
     t.same(into.data, x.data, 'into memory of the caller')
     const memory = engine.allocate('x', [2])
     t.equal(memory.data.constructor, x.data.constructor, 'allocate')

@@ -72,6 +72,12 @@ export async function refused(plan: Plan): Promise<void> {
   undeclared.inferSync(any, { signal: new AbortController().signal })
   // @ts-expect-error a misspelt option
   const options: InferOptions = { timeoutMS: 5 }
+  // @ts-expect-error no such level
+  await Engine.load('m.onnx', { onnxruntime: { optimization: 'most' } })
+  // @ts-expect-error onnxruntime takes strings
+  await Engine.load('m.onnx', { onnxruntime: { config: { 'session.disable_prepacking': 1 } } })
+  // @ts-expect-error of an engine that is shared they are decided
+  await Engine.attach({ pid: 1, id: '' }, { threads: 2 })
   // @ts-expect-error a record is no tensor
   results.shape.length satisfies number
   // @ts-expect-error what its header says is all that is known of it

@@ -21,7 +21,8 @@ const long: bigint = longs.data[0] ?? 0n
 // a union that dtype tells apart
 function sum(tensor: Tensor): number {
   if (tensor.dtype === 'float32') return tensor.data.reduce((a, b) => a + b, 0)
-  if (tensor.dtype === 'int64' || tensor.dtype === 'uint64') return Number(tensor.data.reduce((a, b) => a + b, 0n))
+  if (tensor.dtype === 'int64') return Number(tensor.data.reduce((a, b) => a + b, 0n))
+  if (tensor.dtype === 'uint64') return Number(tensor.data.reduce((a, b) => a + b, 0n))
   return tensor.toFloat32().data.reduce((a, b) => a + b, 0)
 }
 
