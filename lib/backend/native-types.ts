@@ -186,6 +186,8 @@ export interface NativeModel {
   readonly outputs: readonly ModelTensor[]
   /** Once. `profiles`: those of each input, as many for each dynamic one; none: any shape. */
   open(options: NativeSessionOptions & { readonly profiles?: readonly (readonly ProfileShapes[])[] }): Promise<NativeEngine>
+  /** Lets go of a model that is not to be opened: else the garbage collector would, some day. */
+  discard(): void
 }
 
 /** The lock of a file, held until it is released or collected. */

@@ -6,7 +6,7 @@ import { openAddonEngine } from './addon.js'
 import type { Backend } from './backend.js'
 import { type CpuOptions, type OpenCpuOptions, type Optimization, sessionConfig, threadsFor } from './cpu-options.js'
 import { loadAddon, native } from './native.js'
-import type { NativeCpuOptions } from './native-types.js'
+import type { NativeCpuOptions, NativeModel } from './native-types.js'
 import { profilesFor } from './profiles.js'
 
 /** onnxruntime's GraphOptimizationLevel. */
@@ -23,8 +23,17 @@ export async function openOnnxRuntime(
   reason?: string,
 ): Promise<Backend> {
   const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), nativeOptions(cpu, lanes.lanes)))
-  const byInput = profilesFor(profiles, loaded.inputs)
+  const byInput = profilesOrDiscard(profiles, loaded)
   return openAddonEngine(lanes, () => loaded.open({ ...lanes, profiles: byInput }), { reason })
+}
+
+function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeModel): ReturnType<typeof profilesFor> {
+  try {
+    return profilesFor(profiles, loaded.inputs)
+  } catch (error) {
+    loaded.discard()
+    throw error
+  }
 }
 
 /** The library that would run ONNX here, found and not loaded; nothing where there is none. */

@@ -39,8 +39,13 @@ export function openerOf(source: EngineSource, options: EngineOptions | undefine
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN */
 export function attacherOf(token: unknown, options: unknown): Opener {
   const id = checkedToken(token)
-  const { lanes, signal, declaration } = checkedAttachOptions(options)
-  return new Opener(signal, declaration, async () => (await import('../backend/addon.js')).attachEngine(id, lanes))
+  const { lanes, wishes, signal, declaration } = checkedAttachOptions(options)
+  return new Opener(signal, declaration, async () => {
+    const backend = await (await import('../backend/addon.js')).attachEngine(id, lanes)
+    if (backend.kind === 'tensorrt' || wishes.length === 0) return backend
+    await backend.close()
+    throw expected('no option that asks for TensorRT', 'an engine on the CPU', wishes[0])
+  })
 }
 
 function checkedToken(token: unknown): string {

@@ -165,11 +165,18 @@ function checkedBuilder(builder: unknown): EngineBuilderOptions {
 /** The options of attach(), which has an engine already. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedAttachOptions(options: unknown): {
   readonly lanes: NativeSessionOptions
+  /** The options that ask for TensorRT. */
+  readonly wishes: readonly string[]
   readonly signal: AbortSignal | undefined
   readonly declaration: Declaration
 } {
   const given = readOptions(options, ['signal', 'inputs', 'outputs', ...laneNames], 'Engine.attach')
-  return { lanes: checkedLanes(given), signal: checkedSignal(given.signal), declaration: checkedDeclaration(given) }
+  return {
+    lanes: checkedLanes(given),
+    wishes: wishesFor(given),
+    signal: checkedSignal(given.signal),
+    declaration: checkedDeclaration(given),
+  }
 }
 
 function checkedLanes({

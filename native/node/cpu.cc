@@ -64,19 +64,33 @@ Napi::Value open(const Napi::CallbackInfo& info) {
   });
 }
 
+// discard(): the model is let go of at once, unless it was opened
+Napi::Value discard(const Napi::CallbackInfo& info) {
+  **static_cast<Loaded*>(info.Data()) = nullptr;
+  return info.Env().Undefined();
+}
+
+// A function that shares the model with others.
+Napi::Function functionOf(Napi::Env env, Napi::Value (*call)(const Napi::CallbackInfo&), const char* name,
+                          const Loaded& loaded) {
+  auto* kept = new Loaded(loaded);
+  const Napi::Function function = Napi::Function::New(env, call, name, kept);
+  function.AddFinalizer([](Napi::Env, Loaded* data) { delete data; }, kept);
+  return function;
+}
+
 Napi::Value modelValue(Napi::Env env, const std::shared_ptr<cpu::Engine>& engine) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("inputs", tensorsValue(env, engine->inputs()));
   value.Set("outputs", tensorsValue(env, engine->outputs()));
-  auto* kept = new Loaded(std::make_shared<std::shared_ptr<cpu::Engine>>(engine));
-  const Napi::Function function = Napi::Function::New(env, open, "open", kept);
-  function.AddFinalizer([](Napi::Env, Loaded* data) { delete data; }, kept);
-  value.Set("open", function);
+  const auto loaded = std::make_shared<std::shared_ptr<cpu::Engine>>(engine);
+  value.Set("open", functionOf(env, open, "open", loaded));
+  value.Set("discard", functionOf(env, discard, "discard", loaded));
   return value;
 }
 
-// loadOnnx({ path } | { model: Uint8Array }, options): Promise<{ inputs, outputs, open }>. Bytes are not copied, and
-// are not to be changed meanwhile.
+// loadOnnx({ path } | { model: Uint8Array }, options): Promise<{ inputs, outputs, open, discard }>. Bytes are not
+// copied, and are not to be changed meanwhile.
 Napi::Value loadOnnx(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Object source = objectArgument(info, 0, "source");

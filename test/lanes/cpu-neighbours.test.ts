@@ -14,7 +14,8 @@ const neighbours = `
   const { createRequire } = await import('node:module')
   const path = ${JSON.stringify(realModels.classifier)}
   const picture = Tensor.from(Float32Array.from({ length: 3 * 48 * 192 }, (_, i) => Math.sin(i)), [1, 3, 48, 192])
-  const ours = async () => { await using e = await Engine.load(path, options2); return (await e.infer(picture)).data }
+  const used = async (more) => { const e = await Engine.load(path, { ...options2, ...more }); const y = await e.infer(picture); await e.close(); return y.data }
+  const ours = () => used({})
   const theirs = async () => {
     const ort = createRequire(process.cwd() + '/')('onnxruntime-node')
     const session = await ort.InferenceSession.create(path, { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4 })
@@ -54,8 +55,7 @@ t.test('another library than the one that is loaded is refused by name; in a fre
   mkdirSync(dirname(copy))
   copyFileSync(join(binaries, 'libonnxruntime.so.1'), copy)
   const asked = (path: string): string => `
-    const asked = { ...options2, onnxruntime: { path: ${JSON.stringify(path)} } }
-    const other = async () => { await using e = await Engine.load(path, asked); return (await e.infer(picture)).data }
+    const other = () => used({ onnxruntime: { path: ${JSON.stringify(path)} } })
     const refused = () => other().then(() => 'taken', ({ code, message }) => code + ' ' + message.includes(${JSON.stringify(path)}) + ' ' + /onnxruntime-node/.test(message))
   `
   for (const first of ['ours', 'theirs']) {

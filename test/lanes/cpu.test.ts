@@ -15,6 +15,7 @@ process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { 
 const open = (model: Uint8Array, options: EngineOptions = {}): Promise<Engine> =>
   Engine.load(model, { ...onnxruntime.options(rowsPlan(3, 64, { profiles: [] })), ...options })
 const floats = (...values: number[]): Tensor<'float32'> => Tensor.from(Float32Array.from(values))
+const ones = (count: number): Tensor<'float32'> => Tensor.from(new Float32Array(count).fill(1))
 const indices = (...values: number[]): Tensor<'int64'> => Tensor.from(BigInt64Array.from(values.map(BigInt)))
 const minutes = { computeMs: 600_000 }
 
@@ -103,7 +104,7 @@ t.test('a run that fails takes its batch along, and no other', async (t) => {
 
 t.test('outputs whose size depends on data', async (t) => {
   await using engine = await open(nonZero(), { lanes: 2 })
-  const inputs = [floats(0, 5, 0, 7), floats(0, 0), floats(1), floats(...Array<number>(100_000).fill(1)), floats()]
+  const inputs = [floats(0, 5, 0, 7), floats(0, 0), floats(1), ones(100_000), floats()]
   const where = (x: Tensor<'float32'>): bigint[] => Array.from(x.data.keys()).flatMap((i) => (x.data[i] === 0 ? [] : [BigInt(i)]))
   for (const x of inputs) {
     for (const { y, z } of [await engine.infer({ x }), engine.inferSync({ x })]) {
@@ -126,7 +127,7 @@ t.test('outputs whose size depends on data', async (t) => {
 })
 
 t.test('what onnxruntime made lives as long as its tensor', async (t) => {
-  const many = floats(...Array<number>(200_000).fill(1))
+  const many = ones(200_000)
   const engine = await open(nonZero())
   await collect()
   const before = cpuLive().values
@@ -175,11 +176,12 @@ t.test('strings', async (t) => {
   await using engine = await open(strings())
   t.same(Object.keys(engine.outputs), ['y'], 'what no Tensor can hold is left out')
   t.same((await engine.infer({ x: floats(3) }, { outputs: ['y'] }))['y']?.data, Float32Array.of(-3), 'and can be left alone')
-  const output = { code: 'ERR_TRT_DTYPE', message: /output "s" \(string\)/ }
+  const output = { code: 'ERR_TRT_DTYPE', message: /The output "s" .* of type string.*outputs: \["y"\]/ }
   for (const call of [() => engine.infer({ x: floats(3) }), () => engine.inferSync({ x: floats(3) })])
     t.match(await failureOf(call), output)
-  const s = { code: 'ERR_TRT_DTYPE', message: /input "s" \(string\)/ }
-  t.match(await failureOf(async () => (await open(stringInput())).infer({ x: floats(3) }, { outputs: ['y'] })), s)
+  const s = { code: 'ERR_TRT_DTYPE', message: /The input "s" .* of type string/ }
+  await using given = await open(stringInput())
+  t.match(await failureOf(() => given.infer({ x: floats(3) }, { outputs: ['y'] })), s)
 })
 
 t.test('options of a GPU beside the CPU', async (t) => {
@@ -192,12 +194,15 @@ t.test('options of a GPU beside the CPU', async (t) => {
   t.match(await failureOf(() => engine.audit()), { code: 'ERR_TRT_UNSUPPORTED', message: /this engine runs on the CPU/ })
   const token = engine.share()
   for (const options of [{ cudaGraph: true }, { profile: 0 }, { priority: 'high' }] as const)
-    t.ok(['ERR_TRT_INVALID_ARGUMENT', 'ERR_TRT_UNSUPPORTED'].includes((await failureOf(() => Engine.attach(token, options))).code))
+    t.match(await failureOf(() => Engine.attach(token, options)), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: `"${Object.keys(options).join()}"`,
+    })
 })
 
 t.test('shapes are held against the model', async (t) => {
   const bad: [profiles: object[], code: string][] = [
-    [[{ z: range([1], [1], [1]) }], 'ERR_TRT_INVALID_ARGUMENT'],
+    [[{ z: range([1], [1], [1]) }], 'ERR_TRT_UNKNOWN_INPUT'],
     [[{ x: range([1], [2], [4]) }], 'ERR_TRT_SHAPE'],
     [[{ x: range([1, 4], [2, 4], [4, 4]) }], 'ERR_TRT_SHAPE'],
     [[{ x: range([4, 3], [2, 3], [8, 3]) }], 'ERR_TRT_SHAPE'],

@@ -58,7 +58,7 @@ for (const runtime of [families[0], onnxruntime]) {
 await t.test('large results come and go', async (t) => {
   const columns = 200_000
   for (const runtime of runtimes) {
-    await using engine = await load(runtime, rowsPlan(columns, 2))
+    await using engine = await load(runtime, rowsPlan(columns, 4))
     let most = 0
     for (let i = 0; i < 60; i++) {
       const y = await engine.infer(rows(i, 1, columns))

@@ -1,28 +1,33 @@
 // What nobody should do to an engine in the midst of its work, or to what is beneath it.
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import t from 'tap'
 import { loadAddon } from '../../lib/backend/native.js'
+import type { NativeEngine } from '../../lib/backend/native-types.js'
 import { Tensor } from '../../lib/index.js'
 import { runChild } from './children.js'
-import { families, fanPlan, leftovers, load, planOf, runtimes } from './rig.js'
+import { fanPlan, leftovers, load, planOf, runtimes } from './rig.js'
 
 type Call = () => unknown
 
-for (const family of families) {
-  await t.test(family.name, async (t) => {
+const packaged = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'))
+const binaries = join(packaged, 'bin', 'napi-v6', process.platform, process.arch)
+
+const lanes = { lanes: 1, profile: -1, highPriority: 0, graphs: 1, slots: 2, maxQueue: 9 } as const
+const cpu = { path: '', package: binaries, threads: 1, optimization: 99, deterministic: 0, config: {} } as const
+
+for (const runtime of runtimes) {
+  const options = { ...lanes, tensorrt: runtime.fake?.path ?? '', device: 0 }
+  const plan = planOf(runtime, fanPlan(2))
+  const open = async (): Promise<NativeEngine> => {
+    if (runtime.fake !== undefined) return loadAddon().openEngine(plan, options)
+    return (await loadAddon().loadOnnx({ model: plan }, cpu)).open(lanes)
+  }
+
+  await t.test(runtime.name, async (t) => {
     await t.test('wrong calls of the native engine', async (t) => {
       const addon = loadAddon()
-      const plan = planOf(family, fanPlan(2))
-      const options = {
-        lanes: 1,
-        profile: -1,
-        highPriority: 0,
-        graphs: 1,
-        slots: 2,
-        maxQueue: 9,
-        tensorrt: family.path,
-        device: 0,
-      } as const
-      const engine = await addon.openEngine(plan, options)
+      const engine = await open()
       const data = new Float32Array(4)
       const things = [
         undefined,
@@ -75,6 +80,12 @@ for (const family of families) {
         () => addon.openEngine(plan, { ...options, lanes: 'two' as never }),
         () => addon.openEngine(plan, { ...options, tensorrt: 5 as never }),
         () => addon.openEngine(plan, { ...options, batching: { maxBatch: {}, pad: [{}] } as never }),
+        () => addon.loadOnnx(undefined as never, undefined as never),
+        () => addon.loadOnnx({ model: plan }, undefined as never),
+        () => addon.loadOnnx({} as never, cpu),
+        () => addon.loadOnnx({ model: data } as never, cpu),
+        () => addon.loadOnnx({ path: 5 } as never, cpu),
+        () => addon.loadOnnx({ model: plan }, { ...cpu, config: { 'session.intra_op.allow_spinning': 'x'.repeat(9999) } }),
         () => addon.attachEngine(undefined as never, options),
         () => addon.attachEngine('x', options),
         () => Promise.resolve(addon.connect(undefined as never, undefined as never, undefined as never, undefined as never)),
@@ -91,7 +102,7 @@ for (const family of families) {
       await engine.close()
       await engine.close()
       for (const name of methods) attempt(() => (engine[name] as Call)())
-      await using after = await load(family, fanPlan(2))
+      await using after = await load(runtime, fanPlan(2))
       t.same((await after.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4)) }))['y1']?.data, Float32Array.of(2, 4, 6, 8))
     })
 

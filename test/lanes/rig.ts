@@ -59,15 +59,10 @@ const fakeRuntime = (family: FakeFamily): FakeRuntime => ({
 })
 
 /** How many engines, lanes and values of onnxruntime there are in this process. */
-export const cpuLive = (): { engines: number; lanes: number; values: number } =>
-  (loadAddon() as unknown as { cpuLive?(): { engines: number; lanes: number; values: number } }).cpuLive?.() ?? {
-    engines: 0,
-    lanes: 0,
-    values: 0,
-  }
+export const cpuLive = (): ReturnType<ReturnType<typeof loadAddon>['cpuLive']> => loadAddon().cpuLive()
 
 /** One thread for an inference, so that results are the same each time. */
-const onCpu = { backend: 'cpu', threads: 1 } as EngineOptions
+const onCpu: EngineOptions = { backend: 'cpu', threads: 1 }
 
 export const onnxruntime: Runtime = {
   name: 'onnxruntime',
