@@ -78,9 +78,11 @@ std::vector<Completion> Lane::finish(bool) {
   bindOutputs();
   const auto begun = Clock::now();
   runOrFail();
-  const std::chrono::duration<float, std::milli> compute = Clock::now() - begun;
+  execution::Timing timing;
+  timing.compute = std::chrono::duration<float, std::milli>(Clock::now() - begun).count();
   for (const std::size_t output : asked_) learn(output);
-  return completions(compute.count());
+  return execution::completionsOf(*batch_, started_, timing,
+                                  [this](Completion& completion, const Part& part) { complete(completion, part); });
 }
 
 // Rows that are not in the batch's memory yet: those that are leased, and padding, which repeats a row since a row of
@@ -277,23 +279,6 @@ void Lane::checkRows(std::size_t output) const {
 
 std::size_t Lane::partBytes(std::size_t output, const Part& part) const {
   return results_[output].rowBytes * static_cast<std::size_t>(options_.merging ? part.rows : 1);
-}
-
-std::vector<Completion> Lane::completions(float computeMs) const {
-  std::vector<Completion> completions(batch_->parts.size());
-  for (std::size_t i = 0; i < completions.size(); ++i) {
-    const Part& part = batch_->parts[i];
-    completions[i].request = part.request;
-    completions[i].timing.queue = std::chrono::duration<float, std::milli>(started_ - part.asked).count();
-    completions[i].timing.compute = computeMs;
-    try {
-      complete(completions[i], part);
-    } catch (const Error&) {
-      completions[i].failure = std::current_exception();
-      completions[i].outputs.reset(0);
-    }
-  }
-  return completions;
 }
 
 void Lane::complete(Completion& completion, const Part& part) const {

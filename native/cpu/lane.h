@@ -58,7 +58,6 @@ class Lane : public execution::Lane {
   void checkRows(std::size_t output) const;
   std::size_t partBytes(std::size_t output, const Part& part) const;
   void complete(Completion& completion, const Part& part) const;
-  std::vector<Completion> completions(float computeMs) const;
   bool abandoned() const noexcept;
   [[noreturn]] void fail(onnxruntime::OrtStatus* status);
 

@@ -2,11 +2,31 @@
 
 #include <algorithm>
 
+#include "../base/error.h"
+
 namespace nt::execution {
 
 int64_t paddedRows(int64_t rows, const LaneOptions& options) {
   const auto next = std::ranges::lower_bound(options.pad, rows);
   return next == options.pad.end() ? rows : std::max(rows, std::min(*next, options.maxBatch));
+}
+
+std::vector<Completion> completionsOf(const Batch& batch, TimePoint started, Timing timing,
+                                      const std::function<void(Completion&, const Part&)>& complete) {
+  std::vector<Completion> completions(batch.parts.size());
+  for (std::size_t i = 0; i < completions.size(); ++i) {
+    const Part& part = batch.parts[i];
+    completions[i].request = part.request;
+    completions[i].timing = timing;
+    completions[i].timing.queue = std::chrono::duration<float, std::milli>(started - part.asked).count();
+    try {
+      complete(completions[i], part);
+    } catch (const Error&) {
+      completions[i].failure = std::current_exception();
+      completions[i].outputs.reset(0);
+    }
+  }
+  return completions;
 }
 
 }  // namespace nt::execution

@@ -1,6 +1,7 @@
 // What runs batches, one or a few at a time: the seam behind which a GPU's streams and the CPU's sessions are.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,11 @@ struct LaneOptions {
 
 // The rows that a batch runs with: those that it has, and padding up to the next of the sizes that is allowed.
 int64_t paddedRows(int64_t rows, const LaneOptions& options);
+
+// What became of each request of a batch that has run. `complete` adds a request's results; one for which it throws
+// fails alone.
+std::vector<Completion> completionsOf(const Batch& batch, TimePoint started, Timing timing,
+                                      const std::function<void(Completion&, const Part&)>& complete);
 
 // Used by one thread at a time, which has entered the engine, but for abandon().
 class Lane {

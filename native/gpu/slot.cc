@@ -232,20 +232,8 @@ void Slot::copyOut(const cuda::OwnedStream& stream) const {
 }
 
 std::vector<Completion> Slot::completions(Timing timing) const {
-  std::vector<Completion> completions(batch_->parts.size());
-  for (std::size_t i = 0; i < completions.size(); ++i) {
-    const Part& part = batch_->parts[i];
-    completions[i].request = part.request;
-    completions[i].timing = timing;
-    completions[i].timing.queue = std::chrono::duration<float, std::milli>(started_ - part.asked).count();
-    try {
-      complete(completions[i], part);
-    } catch (const Error&) {
-      completions[i].failure = std::current_exception();
-      completions[i].outputs.reset(0);
-    }
-  }
-  return completions;
+  return execution::completionsOf(*batch_, started_, timing,
+                                  [this](Completion& completion, const Part& part) { complete(completion, part); });
 }
 
 void Slot::complete(Completion& completion, const Part& part) const {
