@@ -61,7 +61,7 @@ void Lane::begin(std::shared_ptr<Batch> batch) {
 void Lane::release() noexcept {
   for (Result& result : results_) {
     result.owner.reset();
-    result.value.reset();
+    result.made.reset();
   }
   if (small_) small_->rest(true);
   const std::lock_guard lock(mutex_);
@@ -111,12 +111,8 @@ void Lane::bindInputs() {
     const IoTensor& tensor = engine_->inputs()[i];
     const Lease* lease = alone ? batch.parts.front().lease(i) : nullptr;
     void* data = lease != nullptr ? const_cast<uint8_t*>(lease->data) : batch.row(i, 0);
-    const Shape& shape = shapes_[i];
-    library_.check(
-        library_.CreateTensorWithDataAsOrtValue(library_.cpuMemory(), data, byteSize(tensor.dtype, shape), shape.data(),
-                                                shape.size(), onnxruntime::elementType(tensor.dtype), inputs_[i].out()),
-        "ERR_TRT_EXECUTION", "onnxruntime refused input '" + tensor.name + "'");
-    given_.push_back(inputs_[i].get());
+    make(inputs_[i], tensor, shapes_[i], data);
+    given_.push_back(inputs_[i].value.get());
   }
 }
 
@@ -154,7 +150,7 @@ void Lane::bindOutputs() {
         result.owner = block;
       }
     }
-    got_.push_back(result.value.get());
+    got_.push_back(result.bound ? result.binding.value.get() : nullptr);
   }
 }
 
@@ -170,13 +166,19 @@ bool Lane::bindTo(std::size_t output, const Part& part) {
 
 void Lane::bind(std::size_t output, uint8_t* data) {
   Result& result = results_[output];
-  const IoTensor& tensor = engine_->outputs()[output];
-  library_.check(library_.CreateTensorWithDataAsOrtValue(
-                     library_.cpuMemory(), data, byteSize(tensor.dtype, result.shape), result.shape.data(),
-                     result.shape.size(), onnxruntime::elementType(tensor.dtype), result.value.out()),
-                 "ERR_TRT_EXECUTION", "onnxruntime refused memory for output '" + tensor.name + "'");
+  make(result.binding, engine_->outputs()[output], result.shape, data);
   result.data = data;
   result.bound = true;
+}
+
+void Lane::make(Binding& binding, const IoTensor& tensor, const Shape& shape, void* data) {
+  if (binding.value && binding.data == data && binding.shape == shape) return;
+  onnxruntime::OrtStatus* status = library_.CreateTensorWithDataAsOrtValue(
+      library_.cpuMemory(), data, byteSize(tensor.dtype, shape), shape.data(), shape.size(),
+      onnxruntime::elementType(tensor.dtype), binding.value.out());
+  if (status != nullptr) library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime refused '" + tensor.name + "'");
+  binding.data = data;
+  binding.shape = shape;
 }
 
 bool Lane::anyBound() const noexcept {
@@ -186,7 +188,6 @@ bool Lane::anyBound() const noexcept {
 void Lane::unbind() {
   for (std::size_t k = 0; k < asked_.size(); ++k) {
     Result& result = results_[asked_[k]];
-    result.value.reset();
     result.owner.reset();
     result.bound = false;
     result.data = nullptr;
@@ -216,7 +217,7 @@ void Lane::runOrFail() {
   if (status != nullptr) fail(status);
   for (std::size_t k = 0; k < asked_.size(); ++k) {
     Result& result = results_[asked_[k]];
-    if (!result.bound) *result.value.out() = got_[k];
+    if (!result.bound) *result.made.out() = got_[k];
   }
 }
 
@@ -239,7 +240,7 @@ void Lane::learn(std::size_t output) {
       library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime's output '" + tensor.name + "'");
     };
     onnxruntime::OwnedTensorInfo info(library_);
-    check(library_.GetTensorTypeAndShape(result.value.get(), info.out()));
+    check(library_.GetTensorTypeAndShape(result.made.get(), info.out()));
     std::size_t rank = 0;
     int element = 0;
     check(library_.GetDimensionsCount(info.get(), &rank));
@@ -251,10 +252,10 @@ void Lane::learn(std::size_t output) {
     result.shape.resize(rank);
     check(library_.GetDimensions(info.get(), result.shape.data(), rank));
     void* data = nullptr;
-    check(library_.GetTensorMutableData(result.value.get(), &data));
+    check(library_.GetTensorMutableData(result.made.get(), &data));
     result.data = static_cast<uint8_t*>(data);
     ++live().values;
-    result.owner = std::shared_ptr<void>(result.value.release(), [&library = library_](void* value) {
+    result.owner = std::shared_ptr<void>(result.made.release(), [&library = library_](void* value) {
       library.ReleaseValue(static_cast<onnxruntime::OrtValue*>(value));
       --live().values;
     });

@@ -31,6 +31,14 @@ class Lane : public execution::Lane {
   void abandonAll() noexcept override;
 
  private:
+  // Memory of ours as onnxruntime has it. What comes at the same place in the same shape is not made again.
+  struct Binding {
+    onnxruntime::OwnedValue value;
+    const void* data = nullptr;
+    Shape shape;
+    explicit Binding(const onnxruntime::Library& library) : value(library) {}
+  };
+
   // One output of the batch under way.
   struct Result {
     bool wanted = false;
@@ -39,8 +47,9 @@ class Lane : public execution::Lane {
     std::size_t rowBytes = 0;  // of one row where requests merge, else of the whole tensor
     uint8_t* data = nullptr;
     std::shared_ptr<void> owner;  // of `data`; none where it is a request's target, or this lane's own memory
-    onnxruntime::OwnedValue value;
-    explicit Result(const onnxruntime::Library& library) : value(library) {}
+    Binding binding;
+    onnxruntime::OwnedValue made;  // by onnxruntime, where it is not bound
+    explicit Result(const onnxruntime::Library& library) : binding(library), made(library) {}
   };
 
   void begin(std::shared_ptr<Batch> batch);
@@ -50,6 +59,7 @@ class Lane : public execution::Lane {
   void bindOutputs();
   bool bindTo(std::size_t output, const Part& part);
   void bind(std::size_t output, uint8_t* data);
+  void make(Binding& binding, const IoTensor& tensor, const Shape& shape, void* data);
   void unbind();
   bool anyBound() const noexcept;
   onnxruntime::OrtStatus* run();
@@ -70,7 +80,7 @@ class Lane : public execution::Lane {
   Shapes shapes_;  // of all inputs, padding and all
   execution::TimePoint started_;
   std::vector<const char*> inputNames_;
-  std::vector<onnxruntime::OwnedValue> inputs_;
+  std::vector<Binding> inputs_;
   std::vector<Result> results_;
   std::vector<std::size_t> asked_;  // the outputs that are computed, and what of them onnxruntime is told
   std::vector<const char*> askedNames_;
