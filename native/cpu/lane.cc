@@ -51,6 +51,7 @@ void Lane::enqueue(std::shared_ptr<Batch> batch) {
 
 void Lane::begin(std::shared_ptr<Batch> batch) {
   const std::lock_guard lock(mutex_);
+  if (ended_) throw Error("ABORTED", "Nobody waits for the inference any more");
   if (std::exchange(terminated_, false))
     library_.check(library_.RunOptionsUnsetTerminate(runOptions_.get()), "ERR_TRT_EXECUTION",
                    "RunOptionsUnsetTerminate");
@@ -324,6 +325,7 @@ void Lane::abandon(uint64_t request) noexcept {
 
 void Lane::abandonAll() noexcept {
   const std::lock_guard lock(mutex_);
+  ended_ = true;
   if (!batch_ || terminated_) return;
   terminated_ = true;
   library_.ReleaseStatus(library_.RunOptionsSetTerminate(runOptions_.get()));

@@ -92,6 +92,7 @@ class Lane : public execution::Lane {
   std::shared_ptr<Batch> batch_;
   std::vector<uint64_t> abandoned_;  // requests of `batch_`
   bool terminated_ = false;
+  bool ended_ = false;  // nothing begins any more
 };
 
 }  // namespace nt::cpu

@@ -53,7 +53,7 @@ class Lane {
 
   // On any thread: nobody waits for this request any more. A batch of which that holds for all requests may be ended.
   virtual void abandon(uint64_t) noexcept {}
-  // On any thread: nobody waits for anything that runs.
+  // On any thread: nobody waits for anything that runs, or that comes.
   virtual void abandonAll() noexcept {}
 
   // Of inputs and outputs on the device.

@@ -144,7 +144,7 @@ void Session::enqueue(Worker& worker, std::shared_ptr<Batch> batch) {
     failure = std::current_exception();
   }
   worker.deviceBytes = worker.lane->deviceBytes();
-  if (!failure) return;
+  if (!failure) return abandoned_.tell(*worker.lane, *batch);
   tell(worker);
   fail(std::move(batch), std::move(failure));
 }
@@ -173,12 +173,6 @@ void Session::finish(Worker& worker) {
 
 void Session::tell(Worker& worker) {
   if (!worker.held.empty()) sink_(std::exchange(worker.held, {}));
-}
-
-void Brief::end(TimePoint now, const Shapes& shapes) {
-  brief_ = now - begun_ < kBrief;
-  begun_ = now;
-  if (brief_ && shapes_ != shapes) shapes_ = shapes;
 }
 
 void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
@@ -294,7 +288,8 @@ bool Session::cancel(uint64_t request) {
     stats_.cancelled();
     return true;
   }
-  // it runs, or has ended
+  // it runs, or has ended, or a lane has taken it and not begun: that one looks here when it has
+  abandoned_.add(request);
   eachLane([&](Lane& lane) { lane.abandon(request); });
   return false;
 }

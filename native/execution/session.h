@@ -7,6 +7,8 @@
 #include <thread>
 #include <vector>
 
+#include "abandoned.h"
+#include "brief.h"
 #include "engine.h"
 #include "queue.h"
 #include "stats.h"
@@ -32,26 +34,6 @@ struct Scratch {
   Shapes shapes;
   std::vector<std::size_t> rowBytes;
   std::shared_ptr<Batch> batch;  // an empty one, or null
-};
-
-// Whether a lane's batches take so little time that waking JavaScript for each would cost more than they do: then
-// results are held until a few have come, but only while the next batch is of the same shapes, and so expected to be as
-// brief.
-class Brief {
- public:
-  static constexpr std::chrono::microseconds kBrief{20};
-  static constexpr std::size_t kMostHeld = 8;
-
-  void begin(TimePoint now) noexcept { begun_ = now; }
-  // A batch of these shapes is done; the next one begins.
-  void end(TimePoint now, const Shapes& shapes);
-  explicit operator bool() const noexcept { return brief_; }
-  bool isAlike(const Shapes& shapes) const { return brief_ && shapes_ == shapes; }
-
- private:
-  TimePoint begun_;
-  bool brief_ = false;
-  Shapes shapes_;
 };
 
 class Session {
@@ -135,6 +117,7 @@ class Session {
   const Sink sink_;
   Queue queue_;
   Stats stats_;
+  Abandoned abandoned_;
   alignas(64) std::atomic<std::size_t> running_{0};
   std::mutex closing_;
 

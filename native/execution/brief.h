@@ -1,0 +1,30 @@
+// When results are held back for a moment.
+#pragma once
+
+#include <chrono>
+
+#include "batch.h"
+
+namespace nt::execution {
+
+// Whether a lane's batches take so little time that waking JavaScript for each would cost more than they do: then
+// results are held until a few have come, but only while the next batch is of the same shapes, and so expected to be as
+// brief.
+class Brief {
+ public:
+  static constexpr std::chrono::microseconds kBrief{20};
+  static constexpr std::size_t kMostHeld = 8;
+
+  void begin(TimePoint now) noexcept { begun_ = now; }
+  // A batch of these shapes is done; the next one begins.
+  void end(TimePoint now, const Shapes& shapes);
+  explicit operator bool() const noexcept { return brief_; }
+  bool isAlike(const Shapes& shapes) const { return brief_ && shapes_ == shapes; }
+
+ private:
+  TimePoint begun_;
+  bool brief_ = false;
+  Shapes shapes_;
+};
+
+}  // namespace nt::execution
