@@ -122,6 +122,8 @@ void Engine::resolveOutputs() {
     return {};
   };
   for (const IoTensor& output : outputs_) {
+    const auto input = std::ranges::find(inputs_, output.name, &IoTensor::name);
+    passedThrough_.push_back(input == inputs_.end() ? std::nullopt : std::optional(input - inputs_.begin()));
     std::vector<Dimension>& dimensions = outputDimensions_.emplace_back();
     for (std::size_t axis = 0; axis < output.shape.size(); ++axis)
       dimensions.push_back(resolved(output.shape[axis], output.dimensionNames[axis]));

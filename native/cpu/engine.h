@@ -68,6 +68,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   // An output's shape where that follows from its declaration and from the inputs'; nothing where it depends on the
   // data. A model may lie: see distrust().
   std::optional<Shape> expectedShape(std::size_t output, const Shapes& inputs) const;
+  // The input that an output is, by its name: onnxruntime computes nothing for it, and leaves bound memory as it was.
+  std::optional<std::size_t> passedThrough(std::size_t output) const { return passedThrough_[output]; }
   // Outputs came in other shapes than declared: from now on none is expected.
   void distrust() const noexcept { trusted_ = false; }
 
@@ -87,6 +89,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   const onnxruntime::Library& library_;
   onnxruntime::OwnedSession session_;
   std::vector<std::vector<Dimension>> outputDimensions_;
+  std::vector<std::optional<std::size_t>> passedThrough_;
   mutable std::atomic<bool> trusted_{true};
 };
 

@@ -57,6 +57,9 @@ class Lane : public execution::Lane {
   void gather();
   void bindInputs();
   void bindOutputs();
+  void passThrough(std::size_t output, std::size_t input);
+  void setShape(std::size_t output, Shape shape);
+  void bindToOurs(std::size_t output);
   bool bindTo(std::size_t output, const Part& part);
   void bind(std::size_t output, uint8_t* data);
   void make(Binding& binding, const IoTensor& tensor, const Shape& shape, void* data);
@@ -65,6 +68,7 @@ class Lane : public execution::Lane {
   onnxruntime::OrtStatus* run();
   void runOrFail();
   void learn(std::size_t output);
+  static void clearPadding(const Result& result, DType dtype);
   void checkRows(std::size_t output) const;
   std::size_t partBytes(std::size_t output, const Part& part) const;
   void complete(Completion& completion, const Part& part) const;
@@ -76,6 +80,7 @@ class Lane : public execution::Lane {
   const execution::LaneOptions options_;
   onnxruntime::OwnedRunOptions runOptions_;
   std::shared_ptr<HostBlock> small_;  // for results that requests get copies of
+  std::size_t smallUsed_ = 0;         // bytes
 
   Shapes shapes_;  // of all inputs, padding and all
   execution::TimePoint started_;
