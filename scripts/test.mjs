@@ -11,6 +11,7 @@ import { buildAll } from './build.mjs'
 import { ensureCenterFace } from './centerface.mjs'
 import { checkCoverage, forgetCoverage, keepCoverage } from './coverage.mjs'
 import { buildFakes } from './fakes.mjs'
+import { ensurePythonOnnxRuntime } from './onnxruntime.mjs'
 import { isAllowed } from './skips.mjs'
 import { Failure, filesUnder, main, root, say } from './support.mjs'
 import { runTap } from './tap.mjs'
@@ -77,7 +78,11 @@ function skippedWithoutReason(/** @type {import('./tap.mjs').Totals['skips']} */
 /** On a GPU the tests choose their TensorRT themselves: the one that is installed there, or that TENSORRT_PATH names. */
 async function tensorRT() {
   if (tier === 'gpu') return {}
-  const needed = { TENSORRT_PATH: await ensureTensorRT(), TRT_TEST_CENTERFACE: await ensureCenterFace() }
+  const needed = {
+    TENSORRT_PATH: await ensureTensorRT(),
+    TRT_TEST_CENTERFACE: await ensureCenterFace(),
+    TRT_TEST_PYTHONPATH: await ensurePythonOnnxRuntime(),
+  }
   /** @type {Record<string, string>} */
   const had = {}
   for (const [name, { path, reason }] of Object.entries(needed)) {

@@ -1,0 +1,89 @@
+// An onnxruntime of another version than onnxruntime-node's, from Python's wheel: by path, by variable, and found where nothing says where it is.
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import t from 'tap'
+import { runNode } from '../engine/children.js'
+import { pythonPath, skipWithoutPython } from '../support/tensorrt.js'
+import { onnxModel } from './onnx-models.js'
+import { rows, rowsPlan, wanted } from './rig.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+const model = join(folder, 'rows.onnx')
+writeFileSync(model, onnxModel(rowsPlan()))
+const slow = join(folder, 'slow.onnx')
+writeFileSync(slow, onnxModel(rowsPlan(3, 64, { computeMs: 600_000 })))
+
+const wheel = (pythonPath ?? '').split(':')[0] as string
+const version = wheel.slice(wheel.lastIndexOf('/') + 1)
+const capi = join(wheel, 'onnxruntime', 'capi')
+const library = join(capi, `libonnxruntime.so.${version}`)
+
+/** Two requests that are one batch, a run that is ended, and what says which library did it. `from`: where the package is imported from. */
+const program = (from: string, onnxruntime: { path?: string } = {}): string => `
+  const { capabilities, Engine, Tensor } = await import(${JSON.stringify(pathToFileURL(join(from, 'dist/lib/index.js')).href)})
+  const located = (await capabilities()).cpu
+  const options = { backend: 'cpu', threads: 1, onnxruntime: ${JSON.stringify(onnxruntime)} }
+  const engine = await Engine.load(${JSON.stringify(model)}, { ...options, batching: { maxBatch: 2, maxDelayMs: 1000 } })
+  const inputs = ${JSON.stringify([1, 2].map((seed) => Array.from(rows(seed).data)))}
+  const results = await Promise.all(inputs.map((x) => engine.infer(Tensor.from(Float32Array.from(x), [1, 3]))))
+  const endless = await Engine.load(${JSON.stringify(slow)}, options)
+  const ended = await endless.infer(Tensor.zeros('float32', [1, 3]), { timeoutMs: 30 }).catch(({ code }) => code)
+  await endless.close()
+  const { batches } = engine.stats
+  console.log(JSON.stringify({
+    description: engine.description, located, cpu: (await capabilities()).cpu, batches, ended, results: results.map(({ data }) => Array.from(data)),
+  }))
+  await engine.close()
+`
+const ofTheWheel = {
+  description: `onnxruntime ${version} on the CPU`,
+  cpu: { available: true, path: library },
+  batches: 1,
+  ended: 'ERR_TRT_TIMEOUT',
+  results: [1, 2].map((seed) => Array.from(wanted(rows(seed).data))),
+}
+
+/** What a program in a process of its own printed, as JSON. */
+async function printed(text: string, env: NodeJS.ProcessEnv): Promise<Record<string, unknown>> {
+  const { code, signal, stdout, stderr } = await runNode(['--input-type=module', '-e', text], folder, undefined, env)
+  if (code !== 0 || signal !== null || stderr !== '') throw new Error(`ended with ${code ?? signal}: ${stderr}`)
+  return JSON.parse(stdout) as Record<string, unknown>
+}
+
+t.test('the option, a folder and a file', { skip: skipWithoutPython }, async (t) => {
+  for (const path of [capi, library]) t.match(await printed(program(root, { path }), {}), ofTheWheel, path)
+})
+
+t.test('the variable', { skip: skipWithoutPython }, async (t) => {
+  for (const path of [capi, library])
+    t.match(await printed(program(root), { ONNXRUNTIME_PATH: path }), { ...ofTheWheel, located: ofTheWheel.cpu }, path)
+  const both = await printed(program(root, { path: library }), { ONNXRUNTIME_PATH: '/no/such/folder' })
+  t.match(both, { ...ofTheWheel, located: { available: false } }, 'the option goes before it')
+})
+
+t.test('a virtual environment of Python, without onnxruntime-node', { skip: skipWithoutPython }, async (t) => {
+  const installed = installedAlone()
+  const packages = join(folder, 'venv', 'lib', 'python3.11', 'site-packages')
+  mkdirSync(packages, { recursive: true })
+  symlinkSync(join(wheel, 'onnxruntime'), join(packages, 'onnxruntime'))
+  const found = await printed(program(installed), { VIRTUAL_ENV: join(folder, 'venv'), ONNXRUNTIME_PATH: undefined })
+  const linked = join(packages, 'onnxruntime', 'capi', `libonnxruntime.so.${version}`)
+  t.match(found, { ...ofTheWheel, cpu: { available: true, path: linked }, located: { available: true, path: linked } })
+})
+
+/** Outside of this repository, whose node_modules would be found: the package with its addon, and with what it cannot be imported without. */
+function installedAlone(): string {
+  const installed = join(folder, 'node_modules', 'node-tensorrt')
+  cpSync(join(root, 'dist', 'lib'), join(installed, 'dist', 'lib'), { recursive: true })
+  for (const name of ['package.json', 'build']) symlinkSync(join(root, name), join(installed, name))
+  for (const name of ['@bufbuild/protobuf', 'node-gyp-build']) {
+    const link = join(installed, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), link)
+  }
+  return installed
+}
