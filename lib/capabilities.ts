@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { locateOnnxRuntime } from './backend/onnxruntime.js'
+import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime.js'
 import { loadAddon, tensorrtPath } from './backend/native.js'
 import type { NativeLibraryReport, NativeSystemReport } from './backend/native-types.js'
 import { whyPortable } from './backend/portable/why.js'
@@ -145,6 +145,7 @@ function missing(
   else if (tensorrt.length === 0) add('TensorRT', building, remedyOf('ERR_TRT_NO_LIBRARY'))
   else if (tensorrt.every(({ kind }) => kind === undefined))
     add('a TensorRT that can be loaded', building, remedyOf('ERR_TRT_NO_LIBRARY', path === '' ? {} : named))
-  if (!cpu.available) add('onnxruntime', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME'))
+  if (!cpu.available)
+    add('onnxruntime', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME', whyPortable() === undefined ? lookedForIn() : {}))
   return list
 }

@@ -171,7 +171,7 @@ export interface NativeEngine {
 export interface NativeCpuOptions {
   /** Of the library, or of the folder that has it; empty: none was asked for. */
   readonly path: string
-  /** The folder of onnxruntime-node's library; empty: there is none. */
+  /** The folder that onnxruntime-node's library is in, or is missing from; empty: the package is not installed. */
   readonly package: string
   readonly threads: number
   /** onnxruntime's GraphOptimizationLevel. */
@@ -236,12 +236,12 @@ export interface NativeAddon {
   enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
   /** The functions of onnxruntime that are called: index in its table, first version of its interface that has them. */
   ortTable(): { name: string; index: number; since: number }[]
-  /**
-   * The onnxruntime that this process uses from now on. `path`: of the library or of its folder, empty: look for one; `packageFolder`: of onnxruntime-node's
-   * libonnxruntime.so.1, empty: there is none. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_UNSUPPORTED.
-   */
   /** The file of the one that would be used, as far as that is known without loading it; empty: none. Throws ERR_TRT_NO_ONNXRUNTIME. */
   locateOnnxruntime(path: string, packageFolder: string): string
+  /**
+   * The onnxruntime that this process uses from now on. `path`: of the library or of its folder, empty: look for one; `packageFolder`: of onnxruntime-node's
+   * libonnxruntime.so.1, empty: the package is not installed. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_UNSUPPORTED.
+   */
   findOnnxruntime(path: string, packageFolder: string): Promise<{ readonly path: string; readonly version: string; readonly name: string }>
   inspectSystem(explicitPath: string): Promise<NativeSystemReport>
   /** `toRun` 1: one that can also run here what it builds. */

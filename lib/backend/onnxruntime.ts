@@ -46,6 +46,11 @@ export function locateOnnxRuntime(): string | undefined {
   }
 }
 
+/** What says, in the details of an error, where the library was looked for: the path that was asked for, or the package's folder. */
+export function lookedForIn(): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(place(undefined)).filter(([, where]) => where !== ''))
+}
+
 function sourceOf(model: Uint8Array | string): OnnxSource {
   return typeof model === 'string' ? { path: model } : { model }
 }
@@ -66,19 +71,26 @@ function place(option: string | undefined): Pick<NativeCpuOptions, 'path' | 'pac
   return { path, package: path === '' ? packageFolder() : '' }
 }
 
-/** Where onnxruntime-node, if it is installed, has the library of this platform: in a folder for a version of Node-API. */
+/**
+ * Where onnxruntime-node, if it is installed, has the library of this platform: in a folder for a version of Node-API. It is in the package itself; no script has to
+ * run. Where it is not there, the place is named all the same, since that is what an error has to say.
+ */
 function packageFolder(): string {
-  const root = packageRoot()
-  if (root === undefined) return ''
-  const folders = readdirSync(join(root, 'bin')).map((api) => join(root, 'bin', api, process.platform, process.arch))
-  return folders.find((folder) => existsSync(join(folder, 'libonnxruntime.so.1'))) ?? ''
+  const bin = packageBin()
+  if (bin === undefined) return ''
+  const folders = namesIn(bin).map((api) => join(bin, api, process.platform, process.arch))
+  const has = (folder: string): boolean => namesIn(folder).some((name) => name.startsWith('libonnxruntime.so'))
+  return folders.find(has) ?? join(bin, '*', process.platform, process.arch)
 }
 
-function packageRoot(): string | undefined {
+function packageBin(): string | undefined {
   try {
-    const root = dirname(findPeer('onnxruntime-node/package.json'))
-    return existsSync(join(root, 'bin')) ? root : undefined
+    return join(dirname(findPeer('onnxruntime-node/package.json')), 'bin')
   } catch {
     return undefined
   }
+}
+
+function namesIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : []
 }

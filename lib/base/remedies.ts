@@ -11,8 +11,8 @@ const remedies = {
   ERR_TRT_NO_DRIVER: ({ need }) => driverRemedy(surroundings()) + orWithoutGpu(need),
   ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + orWithoutGpu(need),
   ERR_TRT_NO_LIBRARY: ({ path, plan }) => (path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install),
-  ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded }) =>
-    path === undefined ? 'npm install onnxruntime-node' : onnxruntimeRemedy(path, loaded !== undefined),
+  ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded, package: folder }) =>
+    path !== undefined ? onnxruntimeRemedy(path, loaded !== undefined) : folder !== undefined ? again : 'npm install onnxruntime-node',
 } satisfies Partial<Record<ErrorCode, (details: Details) => string>>
 
 type Details = Readonly<Record<string, unknown>>
@@ -23,6 +23,9 @@ export type LackCode = keyof typeof remedies
 const rtx = 'pip install tensorrt-rtx-cu13-libs==1.7.1.116'
 const elsewhere = 'elsewhere installed: set TENSORRT_PATH to its folder'
 const install = `pip install tensorrt-cu13, or for building without a GPU: ${rtx}; ${elsewhere}`
+
+const again =
+  'remove the onnxruntime-node that is installed, which has no library that loads here, and run npm install onnxruntime-node again; or set ONNXRUNTIME_PATH'
 
 export function isLack(code: ErrorCode): code is LackCode {
   return Object.hasOwn(remedies, code)

@@ -9,7 +9,7 @@ namespace nt::onnxruntime {
 struct Wanted {
   // The option, or $ONNXRUNTIME_PATH: a file, or a folder that has it; empty: look for one.
   std::string path;
-  // The folder of onnxruntime-node that has libonnxruntime.so.1; empty: there is none.
+  // The folder of onnxruntime-node that has libonnxruntime.so.1, or should have; empty: the package is not installed.
   std::string package;
 };
 

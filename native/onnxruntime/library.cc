@@ -61,9 +61,12 @@ Opened openFound(const Wanted& wanted) {
   }
   if (!wanted.path.empty())
     throw Error(kNone, "Cannot load the onnxruntime at " + wanted.path + ": " + reasons, {{"path", wanted.path}});
-  const std::string package = wanted.package.empty() ? "a package onnxruntime-node" : wanted.package;
-  throw Error(kNone, "No onnxruntime was found in " + package +
-                         ", by the dynamic loader, or in the folders of Python's packages: " + reasons);
+  const bool installed = !wanted.package.empty();
+  const std::string package = installed ? wanted.package : "a package onnxruntime-node";
+  throw Error(kNone,
+              "No onnxruntime was found in " + package +
+                  ", by the dynamic loader, or in the folders of Python's packages: " + reasons,
+              installed ? Error::Details{{"package", package}} : Error::Details{});
 }
 
 Opened openLibrary(const Wanted& wanted) {

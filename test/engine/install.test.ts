@@ -1,9 +1,10 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { runNode } from './children.js'
+import { installPackage } from './installed.js'
 import { realModels } from './models.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -11,14 +12,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** Outside of this repository, whose node_modules would be found: the package with what it cannot be imported without. */
 const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
-const installed = join(folder, 'node_modules/node-tensorrt')
-cpSync(join(root, 'dist/lib'), join(installed, 'dist/lib'), { recursive: true })
-cpSync(join(root, 'package.json'), join(installed, 'package.json'))
-for (const name of ['@bufbuild/protobuf', 'node-gyp-build']) {
-  const link = join(folder, 'node_modules', name)
-  mkdirSync(dirname(link), { recursive: true })
-  symlinkSync(join(root, 'node_modules', name), link)
-}
+installPackage(folder, { addon: false })
 
 const esm = "import { Engine, Tensor } from 'node-tensorrt'\n"
 const cjs = "const { Engine, Tensor } = require('node-tensorrt')\n"

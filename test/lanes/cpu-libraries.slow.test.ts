@@ -1,10 +1,11 @@
 // An onnxruntime of another version than onnxruntime-node's, from Python's wheel: by path, by variable, and found where nothing says where it is.
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 import { runNode } from '../engine/children.js'
+import { installPackage } from '../engine/installed.js'
 import { pythonPath, skipWithoutPython } from '../support/tensorrt.js'
 import { onnxModel } from './onnx-models.js'
 import { rows, rowsPlan, wanted } from './rig.js'
@@ -66,7 +67,7 @@ t.test('the variable', { skip: skipWithoutPython }, async (t) => {
 })
 
 t.test('a virtual environment of Python, without onnxruntime-node', { skip: skipWithoutPython }, async (t) => {
-  const installed = installedAlone()
+  const installed = installPackage(folder, { addon: true })
   const packages = join(folder, 'venv', 'lib', 'python3.11', 'site-packages')
   mkdirSync(packages, { recursive: true })
   symlinkSync(join(wheel, 'onnxruntime'), join(packages, 'onnxruntime'))
@@ -74,16 +75,3 @@ t.test('a virtual environment of Python, without onnxruntime-node', { skip: skip
   const linked = join(packages, 'onnxruntime', 'capi', `libonnxruntime.so.${version}`)
   t.match(found, { ...ofTheWheel, cpu: { available: true, path: linked }, located: { available: true, path: linked } })
 })
-
-/** Outside of this repository, whose node_modules would be found: the package with its addon, and with what it cannot be imported without. */
-function installedAlone(): string {
-  const installed = join(folder, 'node_modules', 'node-tensorrt')
-  cpSync(join(root, 'dist', 'lib'), join(installed, 'dist', 'lib'), { recursive: true })
-  for (const name of ['package.json', 'build']) symlinkSync(join(root, name), join(installed, name))
-  for (const name of ['@bufbuild/protobuf', 'node-gyp-build']) {
-    const link = join(installed, 'node_modules', name)
-    mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), link)
-  }
-  return installed
-}
