@@ -37,6 +37,16 @@ void configure(const Library& library, OwnedSessionOptions& made, const Options&
   }
 }
 
+void checkRanges(const IoTensor& input, const std::vector<ShapeRange>& ranges, std::size_t profiles) {
+  const std::size_t rank = input.shape.size();
+  const bool fit = std::ranges::all_of(ranges, [&](const ShapeRange& range) {
+    return range.min.size() == rank && range.opt.size() == rank && range.max.size() == rank;
+  });
+  if (fit && (ranges.empty() || ranges.size() == profiles)) return;
+  throw Error(kInvalid, "Expected " + std::to_string(profiles) + " ranges of shapes like " + shapeText(input.shape) +
+                            " for input '" + input.name + "', as many as others have, or none");
+}
+
 std::string nameOf(const Library& library, onnxruntime::OrtSession* session, bool input, std::size_t index) {
   onnxruntime::OrtAllocator* allocator = nullptr;
   library.check(library.GetAllocatorWithDefaultOptions(&allocator), "ERR_TRT_EXECUTION", "onnxruntime's allocator");
@@ -143,10 +153,12 @@ std::optional<Shape> Engine::expectedShape(std::size_t output, const Shapes& inp
 }
 
 void Engine::setProfiles(std::vector<std::vector<ShapeRange>> profiles) {
-  for (std::size_t i = 0; i < inputs_.size() && i < profiles.size(); ++i) {
-    profiles_ = std::max(profiles_, static_cast<int32_t>(profiles[i].size()));
-    inputs_[i].profiles = std::move(profiles[i]);
-  }
+  profiles.resize(inputs_.size());
+  std::size_t most = 0;
+  for (const auto& ranges : profiles) most = std::max(most, ranges.size());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) checkRanges(inputs_[i], profiles[i], most);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].profiles = std::move(profiles[i]);
+  profiles_ = static_cast<int32_t>(most);
 }
 
 void Engine::checkShapes(const Shapes& shapes) const {

@@ -58,7 +58,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   // A node of a model may take long, and onnxruntime's libraries must not be torn down under it.
   std::chrono::seconds patienceAtExit() const noexcept override { return std::chrono::seconds(28); }
 
-  // The shapes that are allowed, for each input one entry per profile: before there is any lane.
+  // The shapes that are allowed, for each input one entry per profile, or none where all are: before there is any lane.
+  // Throws ERR_TRT_INVALID_ARGUMENT.
   void setProfiles(std::vector<std::vector<ShapeRange>> profiles);
 
   const onnxruntime::Library& library() const noexcept { return library_; }
