@@ -20,6 +20,14 @@ constexpr std::size_t kMostDimensions = 8;  // of a Tensor
 // "session.intra_op.allow_spinning": threads that wait for work burn a core each
 constexpr const char* kSpinning = "session.intra_op.allow_spinning";
 
+// With these a session goes on to read the bytes that it was made of, which stay the caller's.
+void refuseBorrowing(const Options& options) {
+  for (const auto& [key, value] : options.config) {
+    if (!key.starts_with("session.use_ort_model_bytes_") || value != "1") continue;
+    throw Error(kInvalid, "Expected '" + key + "' with the path of a model only but received it with bytes");
+  }
+}
+
 void configure(const Library& library, OwnedSessionOptions& made, const Options& options) {
   const auto check = [&](onnxruntime::OrtStatus* status, const std::string& what) {
     library.check(status, kInvalid, "onnxruntime refused " + what);
@@ -76,6 +84,7 @@ std::shared_ptr<Engine> Engine::load(const Library& library, const Model& model,
 }
 
 void Engine::open(const Model& model, const Options& options) {
+  if (model.data != nullptr) refuseBorrowing(options);
   OwnedSessionOptions session(library_);
   configure(library_, session, options);
   onnxruntime::OrtStatus* status =
