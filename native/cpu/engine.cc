@@ -145,13 +145,16 @@ void Engine::resolveOutputs() {
   };
   for (const IoTensor& output : outputs_) {
     std::vector<Dimension>& dimensions = outputDimensions_.emplace_back();
+    // one that is an input itself: onnxruntime gives the input's memory back, and does not look at what it was lent
+    if (std::ranges::find(inputs_, output.name, &IoTensor::name) != inputs_.end()) continue;
     for (std::size_t axis = 0; axis < output.shape.size(); ++axis)
       dimensions.push_back(resolved(output.shape[axis], output.dimensionNames[axis]));
   }
 }
 
 std::optional<Shape> Engine::expectedShape(std::size_t output, const Shapes& inputs) const {
-  // of an output without dimensions nobody knows whether it is a scalar, or was declared without a shape
+  // of an output without dimensions nobody knows whether it is a scalar, or was declared without a shape; nothing is
+  // said of one that is an input either
   if (!trusted_ || outputDimensions_[output].empty()) return std::nullopt;
   Shape shape;
   for (const Dimension& dimension : outputDimensions_[output]) {

@@ -67,7 +67,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   // Throws ERR_TRT_SHAPE where the shapes are in no profile, or contradict a static dimension.
   void checkShapes(const Shapes& shapes) const;
   // An output's shape where that follows from its declaration and from the inputs'; nothing where it depends on the
-  // data. A model may lie: see distrust().
+  // data, or where memory of ours is not for it. A model may lie: see distrust().
   std::optional<Shape> expectedShape(std::size_t output, const Shapes& inputs) const;
   // Outputs came in other shapes than declared: from now on none is expected.
   void distrust() const noexcept { trusted_ = false; }

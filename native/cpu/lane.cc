@@ -105,6 +105,7 @@ void Lane::bindInputs() {
   const Batch& batch = *batch_;
   const bool alone = batch.parts.size() == 1 && (!options_.merging || shapes_.front().front() == batch.rows);
   given_.clear();
+  givenData_.clear();
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const IoTensor& tensor = engine_->inputs()[i];
     const Lease* lease = alone ? batch.parts.front().lease(i) : nullptr;
@@ -115,6 +116,7 @@ void Lane::bindInputs() {
                                                 shape.size(), onnxruntime::elementType(tensor.dtype), inputs_[i].out()),
         "ERR_TRT_EXECUTION", "onnxruntime refused input '" + tensor.name + "'");
     given_.push_back(inputs_[i].get());
+    givenData_.push_back(data);
   }
 }
 
@@ -253,15 +255,32 @@ void Lane::learn(std::size_t output) {
     void* data = nullptr;
     check(library_.GetTensorMutableData(result.value.get(), &data));
     result.data = static_cast<uint8_t*>(data);
-    ++live().values;
-    result.owner = std::shared_ptr<void>(result.value.release(), [&library = library_](void* value) {
-      library.ReleaseValue(static_cast<onnxruntime::OrtValue*>(value));
-      --live().values;
-    });
+    take(output);
   }
   if (options_.merging) checkRows(output);
   result.rowBytes = byteSize(tensor.dtype, result.shape);
   if (options_.merging) result.rowBytes /= static_cast<std::size_t>(result.shape[0]);
+}
+
+// Makes the memory that onnxruntime gave the request's to hold.
+void Lane::take(std::size_t output) {
+  Result& result = results_[output];
+  if (std::ranges::find(givenData_, result.data) != givenData_.end()) return keep(output);
+  ++live().values;
+  result.owner = std::shared_ptr<void>(result.value.release(), [&library = library_](void* value) {
+    library.ReleaseValue(static_cast<onnxruntime::OrtValue*>(value));
+    --live().values;
+  });
+}
+
+// An output that is an input lies where that does: in memory that the next request gets.
+void Lane::keep(std::size_t output) {
+  Result& result = results_[output];
+  const std::size_t bytes = byteSize(engine_->outputs()[output].dtype, result.shape);
+  const std::shared_ptr<HostBlock> block = engine_->pool().acquire(bytes);
+  std::memcpy(block->data(), result.data, bytes);
+  result.data = block->data();
+  result.owner = block;
 }
 
 void Lane::checkRows(std::size_t output) const {

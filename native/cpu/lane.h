@@ -54,6 +54,8 @@ class Lane : public execution::Lane {
   onnxruntime::OrtStatus* run();
   void runOrFail();
   void learn(std::size_t output);
+  void take(std::size_t output);
+  void keep(std::size_t output);
   void checkRows(std::size_t output) const;
   std::size_t partBytes(std::size_t output, const Part& part) const;
   void complete(Completion& completion, const Part& part) const;
@@ -75,6 +77,7 @@ class Lane : public execution::Lane {
   std::vector<std::size_t> asked_;  // the outputs that are computed, and what of them onnxruntime is told
   std::vector<const char*> askedNames_;
   std::vector<const onnxruntime::OrtValue*> given_;
+  std::vector<const void*> givenData_;
   std::vector<onnxruntime::OrtValue*> got_;
 
   // what abandon() looks at
