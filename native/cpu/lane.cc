@@ -120,6 +120,18 @@ void Lane::bindInputs() {
   }
 }
 
+// By any request. Where they want none, the first is computed all the same: the library refuses to compute nothing.
+bool Lane::isWanted(std::size_t output) const {
+  const auto any = [&](std::size_t i) {
+    return std::ranges::any_of(batch_->parts, [&](const Part& part) { return part.wants(i); });
+  };
+  if (any(output) || output > 0) return any(output);
+  for (std::size_t i = 1; i < results_.size(); ++i) {
+    if (any(i)) return false;
+  }
+  return true;
+}
+
 void Lane::bindOutputs() {
   const std::vector<Part>& parts = batch_->parts;
   asked_.clear();
@@ -128,10 +140,9 @@ void Lane::bindOutputs() {
   std::size_t smallUsed = 0;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     Result& result = results_[i];
-    result.wanted = std::ranges::any_of(parts, [&](const Part& part) { return part.wants(i); });
     result.bound = false;
     result.data = nullptr;
-    if (!result.wanted) continue;
+    if (!isWanted(i)) continue;
     asked_.push_back(i);
     askedNames_.push_back(engine_->outputs()[i].name.c_str());
     auto shape = engine_->expectedShape(i, shapes_);

@@ -32,7 +32,6 @@ class Lane : public execution::Lane {
  private:
   // One output of the batch under way.
   struct Result {
-    bool wanted = false;
     bool bound = false;  // to memory of ours
     Shape shape;
     std::size_t rowBytes = 0;  // of one row where requests merge, else of the whole tensor
@@ -46,6 +45,7 @@ class Lane : public execution::Lane {
   void release() noexcept;
   void gather();
   void bindInputs();
+  bool isWanted(std::size_t output) const;
   void bindOutputs();
   bool bindTo(std::size_t output, const Part& part);
   void bind(std::size_t output, uint8_t* data);
