@@ -26,7 +26,6 @@ std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlig
 
 Lane::Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options)
     : engine_(std::move(engine)), library_(engine_->library()), options_(std::move(options)), runOptions_(library_) {
-  ++live().lanes;
   const auto check = [&](onnxruntime::OrtStatus* status) {
     library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime's run options");
   };
@@ -37,6 +36,7 @@ Lane::Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options)
     inputs_.emplace_back(library_);
   }
   for (std::size_t i = 0; i < engine_->outputs().size(); ++i) results_.emplace_back(library_);
+  ++live().lanes;
 }
 
 void Lane::enqueue(std::shared_ptr<Batch> batch) {
@@ -55,6 +55,7 @@ void Lane::begin(std::shared_ptr<Batch> batch) {
     library_.check(library_.RunOptionsUnsetTerminate(runOptions_.get()), "ERR_TRT_EXECUTION",
                    "RunOptionsUnsetTerminate");
   abandoned_.clear();
+  abandoned_.reserve(batch->parts.size());  // abandon() must not fail
   batch_ = std::move(batch);
 }
 
@@ -354,19 +355,22 @@ bool Lane::abandoned() const noexcept {
   return terminated_;
 }
 
-void Lane::abandon(uint64_t request) noexcept {
+bool Lane::abandon(uint64_t request) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!batch_ || std::ranges::find(abandoned_, request) != abandoned_.end()) return;
-  if (std::ranges::find(batch_->parts, request, &Part::request) == batch_->parts.end()) return;
+  if (!batch_ || std::ranges::find(batch_->parts, request, &Part::request) == batch_->parts.end()) return false;
+  if (std::ranges::find(abandoned_, request) != abandoned_.end()) return true;
   abandoned_.push_back(request);
-  if (abandoned_.size() < batch_->parts.size()) return;
-  terminated_ = true;
-  library_.ReleaseStatus(library_.RunOptionsSetTerminate(runOptions_.get()));
+  if (abandoned_.size() == batch_->parts.size()) terminate();
+  return true;
 }
 
 void Lane::abandonAll() noexcept {
   const std::lock_guard lock(mutex_);
-  if (!batch_ || terminated_) return;
+  if (batch_ && !terminated_) terminate();
+}
+
+// The lock is held.
+void Lane::terminate() noexcept {
   terminated_ = true;
   library_.ReleaseStatus(library_.RunOptionsSetTerminate(runOptions_.get()));
 }

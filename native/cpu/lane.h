@@ -26,7 +26,7 @@ class Lane : public execution::Lane {
   const std::shared_ptr<Batch>& oldest() const override { return batch_; }
   // Runs it. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_UNSUPPORTED, and ABORTED where nobody waited.
   std::vector<Completion> finish(bool spin) override;
-  void abandon(uint64_t request) noexcept override;
+  bool abandon(uint64_t request) noexcept override;
   void abandonAll() noexcept override;
 
  private:
@@ -61,6 +61,7 @@ class Lane : public execution::Lane {
   void complete(Completion& completion, const Part& part) const;
   std::vector<Completion> completions(float computeMs) const;
   bool abandoned() const noexcept;
+  void terminate() noexcept;
   [[noreturn]] void fail(onnxruntime::OrtStatus* status);
 
   const std::shared_ptr<const Engine> engine_;
