@@ -58,7 +58,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   // A node of a model may take long, and onnxruntime's libraries must not be torn down under it.
   std::chrono::seconds patienceAtExit() const noexcept override { return std::chrono::seconds(28); }
 
-  // The shapes that are allowed, for each input one entry per profile: before there is any lane.
+  // The shapes that are allowed, for each input one entry per profile, or none where all are: before there is any lane.
+  // Throws ERR_TRT_INVALID_ARGUMENT.
   void setProfiles(std::vector<std::vector<ShapeRange>> profiles);
 
   const onnxruntime::Library& library() const noexcept { return library_; }
@@ -66,7 +67,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   // Throws ERR_TRT_SHAPE where the shapes are in no profile, or contradict a static dimension.
   void checkShapes(const Shapes& shapes) const;
   // An output's shape where that follows from its declaration and from the inputs'; nothing where it depends on the
-  // data. A model may lie: see distrust().
+  // data, or where memory of ours is not for it. A model may lie: see distrust().
   std::optional<Shape> expectedShape(std::size_t output, const Shapes& inputs) const;
   // Outputs came in other shapes than declared: from now on none is expected.
   void distrust() const noexcept { trusted_ = false; }
