@@ -42,6 +42,9 @@ struct Live {
 };
 Live& live() noexcept;
 
+// A node of a model may take long, and so may loading one: onnxruntime must not be torn down under it.
+inline constexpr std::chrono::seconds kPatienceAtExit{28};
+
 class Engine : public execution::Engine, public std::enable_shared_from_this<Engine> {
  public:
   // Throws ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_INVALID_ARGUMENT for a configuration entry.
@@ -55,8 +58,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   void throwIfLost() const override {}
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
   std::size_t laneBytes() const noexcept override { return 0; }
-  // A node of a model may take long, and onnxruntime's libraries must not be torn down under it.
-  std::chrono::seconds patienceAtExit() const noexcept override { return std::chrono::seconds(28); }
+  std::chrono::seconds patienceAtExit() const noexcept override { return kPatienceAtExit; }
 
   // The shapes that are allowed, for each input one entry per profile, or none where all are: before there is any lane.
   // Throws ERR_TRT_INVALID_ARGUMENT.

@@ -20,7 +20,9 @@ export async function buildCases(name: 'core' | 'cpu'): Promise<string> {
 
 /** Runs a program, and says of each of its cases whether it passed. */
 export async function runCases(t: Test, program: string, args: string[], env: Record<string, string> = {}): Promise<void> {
-  const { stdout } = await run(program, args, { ...options, env: { ...process.env, ...env } }).catch((error: unknown) => error as { stdout: string })
+  const { stdout } = await run(program, args, { ...options, env: { ...process.env, ...env } }).catch(
+    (error: unknown) => error as { stdout: string },
+  )
   const lines = stdout.split('\n')
   for (const [index, line] of lines.entries()) {
     const found = /^(ok|not ok) (?:\d+ - )?(.*)$/.exec(line)
