@@ -132,11 +132,10 @@ bool Lane::isWanted(std::size_t output) const {
 }
 
 void Lane::bindOutputs() {
-  const std::vector<Part>& parts = batch_->parts;
   asked_.clear();
   askedNames_.clear();
   got_.clear();
-  std::size_t smallUsed = 0;
+  smallUsed_ = 0;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     Result& result = results_[i];
     result.bound = false;
@@ -144,27 +143,41 @@ void Lane::bindOutputs() {
     if (!isWanted(i)) continue;
     asked_.push_back(i);
     askedNames_.push_back(engine_->outputs()[i].name.c_str());
-    auto shape = engine_->expectedShape(i, shapes_);
-    if (shape) {
-      result.shape = std::move(*shape);
-      const std::size_t bytes = byteSize(engine_->outputs()[i].dtype, result.shape);
-      result.rowBytes = bytes / static_cast<std::size_t>(options_.merging ? shapes_.front().front() : 1);
-      const bool small = bytes <= kMostSmall - std::min(smallUsed, kMostSmall) &&
-                         std::ranges::all_of(parts, [&](const Part& p) { return partBytes(i, p) <= Output::kSmall; });
+    if (auto shape = engine_->expectedShape(i, shapes_)) {
+      setShape(i, std::move(*shape));
+      const std::vector<Part>& parts = batch_->parts;
       if (parts.size() == 1 && parts.front().target(i) != nullptr) {
         bindTo(i, parts.front());
-      } else if (small) {
-        if (!small_) small_ = engine_->pool().acquire(kMostSmall);
-        small_->rest(false);
-        bind(i, small_->data() + smallUsed);
-        smallUsed += aligned(bytes);
       } else {
-        const std::shared_ptr<HostBlock> block = engine_->pool().acquire(bytes);
-        bind(i, block->data());
-        result.owner = block;
+        bindToOurs(i);
       }
     }
     got_.push_back(result.bound ? result.binding.value.get() : nullptr);
+  }
+}
+
+void Lane::setShape(std::size_t output, Shape shape) {
+  Result& result = results_[output];
+  result.shape = std::move(shape);
+  result.rowBytes = byteSize(engine_->outputs()[output].dtype, result.shape);
+  if (options_.merging) result.rowBytes /= static_cast<std::size_t>(shapes_.front().front());
+}
+
+// Requests get copies of what is small, and hold the rest.
+void Lane::bindToOurs(std::size_t output) {
+  const std::size_t bytes = byteSize(engine_->outputs()[output].dtype, results_[output].shape);
+  const bool small =
+      bytes <= kMostSmall - std::min(smallUsed_, kMostSmall) &&
+      std::ranges::all_of(batch_->parts, [&](const Part& p) { return partBytes(output, p) <= Output::kSmall; });
+  if (small) {
+    if (!small_) small_ = engine_->pool().acquire(kMostSmall);
+    small_->rest(false);
+    bind(output, small_->data() + smallUsed_);
+    smallUsed_ += aligned(bytes);
+  } else {
+    const std::shared_ptr<HostBlock> block = engine_->pool().acquire(bytes);
+    bind(output, block->data());
+    results_[output].owner = block;
   }
 }
 
@@ -215,6 +228,7 @@ onnxruntime::OrtStatus* Lane::run() {
 }
 
 void Lane::runOrFail() {
+  if (asked_.empty()) return;
   onnxruntime::OrtStatus* status = run();
   if (status != nullptr && anyBound() && !abandoned()) {
     // perhaps an output is not of the shape that the model declares: then memory of ours does not fit it
@@ -277,6 +291,15 @@ void Lane::learn(std::size_t output) {
   if (options_.merging) checkRows(output);
   result.rowBytes = byteSize(tensor.dtype, result.shape);
   if (options_.merging) result.rowBytes /= static_cast<std::size_t>(result.shape[0]);
+  clearPadding(result, tensor.dtype);
+}
+
+// Of an odd count of packed elements half a byte remains, which some operators leave as it was.
+void Lane::clearPadding(const Result& result, DType dtype) {
+  if (dtypeBits(dtype) != 4) return;
+  int64_t count = 1;
+  for (const int64_t size : result.shape) count *= size;
+  if (count % 2 != 0) result.data[count / 2] &= 0x0f;
 }
 
 // Makes the memory that onnxruntime gave the request's to hold.

@@ -57,6 +57,8 @@ class Lane : public execution::Lane {
   void bindInputs();
   bool isWanted(std::size_t output) const;
   void bindOutputs();
+  void setShape(std::size_t output, Shape shape);
+  void bindToOurs(std::size_t output);
   bool bindTo(std::size_t output, const Part& part);
   void bind(std::size_t output, uint8_t* data);
   void make(Binding& binding, const IoTensor& tensor, const Shape& shape, void* data);
@@ -67,6 +69,7 @@ class Lane : public execution::Lane {
   void learn(std::size_t output);
   void take(std::size_t output);
   void keep(std::size_t output);
+  static void clearPadding(const Result& result, DType dtype);
   void checkRows(std::size_t output) const;
   std::size_t partBytes(std::size_t output, const Part& part) const;
   void complete(Completion& completion, const Part& part) const;
@@ -79,6 +82,7 @@ class Lane : public execution::Lane {
   const execution::LaneOptions options_;
   onnxruntime::OwnedRunOptions runOptions_;
   std::shared_ptr<HostBlock> small_;  // for results that requests get copies of
+  std::size_t smallUsed_ = 0;         // bytes
 
   Shapes shapes_;  // of all inputs, padding and all
   execution::TimePoint started_;

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { doubled, lookUp, nonZero, stringInput, strings } from './onnx-models.js'
+import { doubled, lookUp, nonZero, passedThrough, stringInput, strings } from './onnx-models.js'
 import { collect, cpuLive, leftovers, load, onnxruntime, range, rows, rowsPlan, until, wanted } from './rig.js'
 
 setFlagsFromString('--expose-gc')
@@ -124,6 +124,38 @@ t.test('outputs whose size depends on data', async (t) => {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /dynamic dimension 0 in every input and output, but 'y' is int64 \[1, -1\]/,
   })
+})
+
+t.test('an output that is an input', async (t) => {
+  const negative = (x: Tensor<'float32'>): Float32Array => x.data.map((value) => -value)
+  await using engine = await open(passedThrough(), { lanes: 2 })
+  for (const x of [rows(1), rows(2, 5000), rows(3, 0)]) {
+    const leased = engine.allocate('x', x.shape) as Tensor<'float32'>
+    leased.data.set(x.data)
+    for (const results of [
+      await engine.infer({ x }),
+      engine.inferSync({ x }),
+      await engine.infer({ x: leased }),
+      engine.inferSync({ x: leased }),
+    ]) {
+      t.same([results.x?.shape, results.x?.data], [x.shape, x.data])
+      t.same(results.y?.data, negative(x))
+      t.not(results.x?.data.buffer, leased.data.buffer, 'memory of its own')
+    }
+    t.same((await engine.infer({ x }, { outputs: ['x'] })).x?.data, x.data, 'alone')
+    const into = { x: Tensor.zeros('float32', x.shape) }
+    t.equal((await engine.infer({ x: leased }, { into })).x, into.x)
+    t.same(into.x.data, x.data)
+  }
+  t.match(await failureOf(() => engine.infer({ x: rows(1) }, { into: { x: Tensor.zeros('float32', [2, 3]) } })), { code: 'ERR_TRT_SHAPE' })
+  const batching = { maxBatch: 8, maxDelayMs: 1000, preferred: [8], pad: true }
+  await using merging = await open(passedThrough(), { batching })
+  const inputs = [rows(1), rows(2, 3), rows(3, 2)]
+  const into = { x: Tensor.zeros('float32', [2, 3]) }
+  const results = await Promise.all(inputs.map((x, i) => merging.infer({ x }, i === 2 ? { into } : {})))
+  t.same(results.map(({ x }) => x?.data), inputs.map(({ data }) => data)) // prettier-ignore
+  t.same(results.map(({ y }) => y?.data), inputs.map(negative)) // prettier-ignore
+  t.match(merging.stats, { batches: 1 })
 })
 
 t.test('what onnxruntime made lives as long as its tensor', async (t) => {

@@ -161,6 +161,15 @@ export function doubled(name: string): Uint8Array {
   return writeModel(g.toModel())
 }
 
+/** The input x is an output itself, beside y = -x. */
+export function passedThrough(dtype: ElementType = 'float32', shape: readonly Dim[] = ['N', 3]): Uint8Array {
+  const g = new GraphBuilder({ name: 'passed through' })
+  const x = g.input('x', dtype, shape)
+  g.output(x, dtype, shape)
+  if (dtype === 'float32') g.output(g.node('Neg', [x], {}, { output: 'y' }), dtype, shape)
+  return writeModel(g.toModel())
+}
+
 /** An output of strings beside one of numbers, which can be had without it. */
 export function strings(): Uint8Array {
   const g = new GraphBuilder({ name: 'strings' })
