@@ -31,8 +31,8 @@ export const startWorker = (program: string, runtime: Runtime, workerData?: unkn
   })
 
 /** Runs a program with the prelude; in it `worker(program)` starts a thread with the same. */
-export async function runChild(program: string, runtime: Runtime = families[0], timeout?: number): Promise<Ended> {
+export async function runChild(program: string, runtime: Runtime = families[0], timeout?: number, env?: NodeJS.ProcessEnv): Promise<Ended> {
   const head = prelude(runtime)
   const inner = `const prelude = ${JSON.stringify(head)}\n`
-  return runNode(['--input-type=module', '-e', `${inner}${head}\n${program}`], process.cwd(), timeout)
+  return runNode(['--input-type=module', '-e', `${inner}${head}\n${program}`], process.cwd(), timeout, env)
 }
