@@ -12,9 +12,9 @@ export const prelude = (runtime: Runtime = families[0]): string => `
   import { controlFakes } from ${url('../fake/control.js')}
   import { isMainThread, parentPort, Worker } from 'node:worker_threads'
   const { driver, trt10, trt11 } = controlFakes(JSON.parse(process.env.FAKES))
-  const spec = ${JSON.stringify(rowsPlan())}
+  const planSpec = ${JSON.stringify(rowsPlan())}
   ${runtime.child}
-  const plan = (more = {}) => model({ ...spec, ...more })
+  const plan = (more = {}) => planFrom({ ...planSpec, ...more })
   const load = (more = {}, how = {}) => Engine.load(plan(how), { ...options, ...more })
   const x = Tensor.zeros('float32', [1, 3])
   const call = (engine) => engine.infer(x)
