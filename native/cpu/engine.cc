@@ -1,5 +1,9 @@
 #include "engine.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 
 #include "../base/error.h"
@@ -67,6 +71,14 @@ std::string nameOf(const Library& library, onnxruntime::OrtSession* session, boo
 }
 
 }  // namespace
+
+// Sessions are made on changing threads, and the arena of each keeps what was freed: engines that come and go would
+// grow the process to a multiple of one.
+Engine::GiveBack::~GiveBack() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 Live& live() noexcept {
   static auto& instance = *new Live;

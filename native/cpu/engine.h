@@ -87,7 +87,13 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
     bool known = false;
   };
 
+  // Hands what the allocator keeps of the weights back to the system, once the session is gone.
+  struct GiveBack {
+    ~GiveBack();
+  };
+
   const onnxruntime::Library& library_;
+  GiveBack giveBack_;
   onnxruntime::OwnedSession session_;
   std::vector<std::vector<Dimension>> outputDimensions_;
   mutable std::atomic<bool> trusted_{true};

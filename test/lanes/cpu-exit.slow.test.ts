@@ -54,8 +54,8 @@ const dropped = `
   const calls = await begin()
   await soon(at); gc(); await soon(1); gc()
   console.log((await Promise.all(calls)).map((y) => y.dtype).join())
-  for (let i = 0; i < 3000 && engines() > 0; i++) { gc(); await soon(10) }
-  console.log(engines())
+  for (let i = 0; i < 3000 && liveEngines() > 0; i++) { gc(); await soon(10) }
+  console.log(liveEngines())
 `
 
 /** An endless one that is dropped after an abort is ended, and its process with it. */
