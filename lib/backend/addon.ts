@@ -59,7 +59,11 @@ export class AddonBackend implements Backend {
   /** Audits under way, the aborted ones too, until nothing of them runs. */
   readonly #audits = new Set<Promise<unknown>>()
 
-  constructor(engine: NativeEngine, { lanes, slots, batching, maxQueue }: NativeSessionOptions, { precisions = [], dimensionNames, reason }: Told = {}) {
+  constructor(
+    engine: NativeEngine,
+    { lanes, slots, batching, maxQueue }: NativeSessionOptions,
+    { precisions = [], dimensionNames, reason }: Told = {},
+  ) {
     this.#engine = engine
     this.precisions = precisions
     this.reason = reason
