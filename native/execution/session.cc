@@ -320,11 +320,15 @@ std::unique_lock<std::mutex> Session::borrow(Worker*& chosen) {
   return lock;
 }
 
-Completion Session::run(const std::vector<Given>& inputs, Part part) {
+Completion Session::run(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
   engine_->enter();
-  Scratch scratch;
   measure(inputs, part, scratch);
-  const auto batch = std::make_shared<Batch>();
+  if (!scratch.batch) scratch.batch = std::make_shared<Batch>();
+  const std::shared_ptr<Batch> batch = scratch.batch;
+  const struct Clear {
+    Batch& batch;
+    ~Clear() { batch.clear(); }
+  } clear{*batch};
   layOut(*batch, scratch.shapes, scratch.rowBytes, part, paddedRows(part.rows, options_.lane), options_.lane.merging,
          [this](std::size_t bytes) { return engine_->pool().acquire(bytes); });
   batch->add(std::move(part));

@@ -57,7 +57,7 @@ class Session {
   bool cancel(uint64_t request);
   // Runs a request on the calling thread, on a lane that is idle, or waits for one; a lane that is waited for takes no
   // new batches. Throws what would have been the completion's failure, and ERR_TRT_CLOSED after drop().
-  Completion run(const std::vector<Given>& inputs, Part part);
+  Completion run(const std::vector<Given>& inputs, Part part, Scratch& scratch);
 
   // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed. Not from the
   // sink, which is called on a lane's thread.

@@ -89,7 +89,8 @@ uint64_t SessionRig::submit(const std::vector<Input>& inputs, Part part) {
 
 Completion SessionRig::run(const std::vector<Input>& inputs, Part part) {
   const std::vector<Given> all = given(inputs, part);
-  return session->run(all, std::move(part));
+  Scratch scratch;
+  return session->run(all, std::move(part), scratch);
 }
 
 Completion SessionRig::take(uint64_t request) {
