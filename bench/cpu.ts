@@ -143,7 +143,14 @@ async function lanes(): Promise<Row[]> {
     })
     await Promise.all([one.close(), two.close()])
     rows.push(
-      row(`two lanes, ${name}`, '/s', rate.two, rate.one, { of: 'ratio', sign: '>=', value: 1.8 }, 'peer: one lane, one thread each; 7 rounds'),
+      row(
+        `two lanes, ${name}`,
+        '/s',
+        rate.two,
+        rate.one,
+        { of: 'ratio', sign: '>=', value: 1.8 },
+        'peer: one lane, one thread each; 7 rounds',
+      ),
     )
   }
   return rows

@@ -29,9 +29,7 @@ export async function onnxruntimeIdentity(size: number): Promise<Peer> {
 /** A model on one thread, with one input of such a shape; its values differ, for kernels may take zeros faster. */
 export async function onnxruntimeModel(model: Uint8Array | string, shape: readonly number[]): Promise<Peer> {
   const options = { intraOpNumThreads: 1 }
-  const session = await (typeof model === 'string'
-    ? InferenceSession.create(model, options)
-    : InferenceSession.create(model, options))
+  const session = await (typeof model === 'string' ? InferenceSession.create(model, options) : InferenceSession.create(model, options))
   const [input = ''] = session.inputNames
   const feeds = { [input]: new Tensor('float32', wave(shape), shape) }
   return { run: () => session.run(feeds), release: () => session.release() }

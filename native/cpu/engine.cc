@@ -1,5 +1,9 @@
 #include "engine.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 
 #include "../base/error.h"
@@ -19,6 +23,14 @@ constexpr int kFatal = 4;  // all that onnxruntime logs as an error comes as a s
 // "session.intra_op.allow_spinning": threads that wait for work burn a core each
 constexpr const char* kSpinning = "session.intra_op.allow_spinning";
 
+// With these a session goes on to read the bytes that it was made of, which stay the caller's.
+void refuseBorrowing(const Options& options) {
+  for (const auto& [key, value] : options.config) {
+    if (!key.starts_with("session.use_ort_model_bytes_") || value != "1") continue;
+    throw Error(kInvalid, "Expected '" + key + "' with the path of a model only but received it with bytes");
+  }
+}
+
 void configure(const Library& library, OwnedSessionOptions& made, const Options& options) {
   const auto check = [&](onnxruntime::OrtStatus* status, const std::string& what) {
     library.check(status, kInvalid, "onnxruntime refused " + what);
@@ -36,6 +48,16 @@ void configure(const Library& library, OwnedSessionOptions& made, const Options&
   }
 }
 
+void checkRanges(const IoTensor& input, const std::vector<ShapeRange>& ranges, std::size_t profiles) {
+  const std::size_t rank = input.shape.size();
+  const bool fit = std::ranges::all_of(ranges, [&](const ShapeRange& range) {
+    return range.min.size() == rank && range.opt.size() == rank && range.max.size() == rank;
+  });
+  if (fit && (ranges.empty() || ranges.size() == profiles)) return;
+  throw Error(kInvalid, "Expected " + std::to_string(profiles) + " ranges of shapes like " + shapeText(input.shape) +
+                            " for input '" + input.name + "', as many as others have, or none");
+}
+
 std::string nameOf(const Library& library, onnxruntime::OrtSession* session, bool input, std::size_t index) {
   onnxruntime::OrtAllocator* allocator = nullptr;
   library.check(library.GetAllocatorWithDefaultOptions(&allocator), "ERR_TRT_EXECUTION", "onnxruntime's allocator");
@@ -49,6 +71,14 @@ std::string nameOf(const Library& library, onnxruntime::OrtSession* session, boo
 }
 
 }  // namespace
+
+// Sessions are made on changing threads, and the arena of each keeps what was freed: engines that come and go would
+// grow the process to a multiple of one.
+Engine::GiveBack::~GiveBack() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
 
 Live& live() noexcept {
   static auto& instance = *new Live;
@@ -65,6 +95,7 @@ std::shared_ptr<Engine> Engine::load(const Library& library, const Model& model,
 }
 
 void Engine::open(const Model& model, const Options& options) {
+  if (model.data != nullptr) refuseBorrowing(options);
   OwnedSessionOptions session(library_);
   configure(library_, session, options);
   onnxruntime::OrtStatus* status =
@@ -122,16 +153,17 @@ void Engine::resolveOutputs() {
     return {};
   };
   for (const IoTensor& output : outputs_) {
-    const auto input = std::ranges::find(inputs_, output.name, &IoTensor::name);
-    passedThrough_.push_back(input == inputs_.end() ? std::nullopt : std::optional(input - inputs_.begin()));
     std::vector<Dimension>& dimensions = outputDimensions_.emplace_back();
+    // one that is an input itself: onnxruntime gives the input's memory back, and does not look at what it was lent
+    if (std::ranges::find(inputs_, output.name, &IoTensor::name) != inputs_.end()) continue;
     for (std::size_t axis = 0; axis < output.shape.size(); ++axis)
       dimensions.push_back(resolved(output.shape[axis], output.dimensionNames[axis]));
   }
 }
 
 std::optional<Shape> Engine::expectedShape(std::size_t output, const Shapes& inputs) const {
-  // of an output without dimensions nobody knows whether it is a scalar, or was declared without a shape
+  // of an output without dimensions nobody knows whether it is a scalar, or was declared without a shape; nothing is
+  // said of one that is an input either
   if (!trusted_ || outputDimensions_[output].empty()) return std::nullopt;
   Shape shape;
   for (const Dimension& dimension : outputDimensions_[output]) {
@@ -142,10 +174,12 @@ std::optional<Shape> Engine::expectedShape(std::size_t output, const Shapes& inp
 }
 
 void Engine::setProfiles(std::vector<std::vector<ShapeRange>> profiles) {
-  for (std::size_t i = 0; i < inputs_.size() && i < profiles.size(); ++i) {
-    profiles_ = std::max(profiles_, static_cast<int32_t>(profiles[i].size()));
-    inputs_[i].profiles = std::move(profiles[i]);
-  }
+  profiles.resize(inputs_.size());
+  std::size_t most = 0;
+  for (const auto& ranges : profiles) most = std::max(most, ranges.size());
+  for (std::size_t i = 0; i < inputs_.size(); ++i) checkRanges(inputs_[i], profiles[i], most);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) inputs_[i].profiles = std::move(profiles[i]);
+  profiles_ = static_cast<int32_t>(most);
 }
 
 void Engine::checkShapes(const Shapes& shapes) const {

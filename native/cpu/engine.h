@@ -42,6 +42,9 @@ struct Live {
 };
 Live& live() noexcept;
 
+// A node of a model may take long, and so may loading one: onnxruntime must not be torn down under it.
+inline constexpr std::chrono::seconds kPatienceAtExit{28};
+
 class Engine : public execution::Engine, public std::enable_shared_from_this<Engine> {
  public:
   // Throws ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_INVALID_ARGUMENT for a configuration entry.
@@ -55,10 +58,10 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   void throwIfLost() const override {}
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
   std::size_t laneBytes() const noexcept override { return 0; }
-  // A node of a model may take long, and onnxruntime's libraries must not be torn down under it.
-  std::chrono::seconds patienceAtExit() const noexcept override { return std::chrono::seconds(28); }
+  std::chrono::seconds patienceAtExit() const noexcept override { return kPatienceAtExit; }
 
-  // The shapes that are allowed, for each input one entry per profile: before there is any lane.
+  // The shapes that are allowed, for each input one entry per profile, or none where all are: before there is any lane.
+  // Throws ERR_TRT_INVALID_ARGUMENT.
   void setProfiles(std::vector<std::vector<ShapeRange>> profiles);
 
   const onnxruntime::Library& library() const noexcept { return library_; }
@@ -66,10 +69,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   // Throws ERR_TRT_SHAPE where the shapes are in no profile, or contradict a static dimension.
   void checkShapes(const Shapes& shapes) const;
   // An output's shape where that follows from its declaration and from the inputs'; nothing where it depends on the
-  // data. A model may lie: see distrust().
+  // data, or where memory of ours is not for it. A model may lie: see distrust().
   std::optional<Shape> expectedShape(std::size_t output, const Shapes& inputs) const;
-  // The input that an output is, by its name: onnxruntime computes nothing for it, and leaves bound memory as it was.
-  std::optional<std::size_t> passedThrough(std::size_t output) const { return passedThrough_[output]; }
   // Outputs came in other shapes than declared: from now on none is expected.
   void distrust() const noexcept { trusted_ = false; }
 
@@ -86,10 +87,15 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
     bool known = false;
   };
 
+  // Hands what the allocator keeps of the weights back to the system, once the session is gone.
+  struct GiveBack {
+    ~GiveBack();
+  };
+
   const onnxruntime::Library& library_;
+  GiveBack giveBack_;
   onnxruntime::OwnedSession session_;
   std::vector<std::vector<Dimension>> outputDimensions_;
-  std::vector<std::optional<std::size_t>> passedThrough_;
   mutable std::atomic<bool> trusted_{true};
 };
 

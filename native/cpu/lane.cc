@@ -26,7 +26,6 @@ std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlig
 
 Lane::Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options)
     : engine_(std::move(engine)), library_(engine_->library()), options_(std::move(options)), runOptions_(library_) {
-  ++live().lanes;
   const auto check = [&](onnxruntime::OrtStatus* status) {
     library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime's run options");
   };
@@ -37,6 +36,7 @@ Lane::Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options)
     inputs_.emplace_back(library_);
   }
   for (std::size_t i = 0; i < engine_->outputs().size(); ++i) results_.emplace_back(library_);
+  ++live().lanes;
 }
 
 void Lane::enqueue(std::shared_ptr<Batch> batch) {
@@ -51,11 +51,11 @@ void Lane::enqueue(std::shared_ptr<Batch> batch) {
 
 void Lane::begin(std::shared_ptr<Batch> batch) {
   const std::lock_guard lock(mutex_);
-  if (ended_) throw Error("ABORTED", "Nobody waits for the inference any more");
   if (std::exchange(terminated_, false))
     library_.check(library_.RunOptionsUnsetTerminate(runOptions_.get()), "ERR_TRT_EXECUTION",
                    "RunOptionsUnsetTerminate");
   abandoned_.clear();
+  abandoned_.reserve(batch->parts.size());  // abandon() must not fail
   batch_ = std::move(batch);
 }
 
@@ -108,13 +108,27 @@ void Lane::bindInputs() {
   const Batch& batch = *batch_;
   const bool alone = batch.parts.size() == 1 && (!options_.merging || shapes_.front().front() == batch.rows);
   given_.clear();
+  givenData_.clear();
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const IoTensor& tensor = engine_->inputs()[i];
     const Lease* lease = alone ? batch.parts.front().lease(i) : nullptr;
     void* data = lease != nullptr ? const_cast<uint8_t*>(lease->data) : batch.row(i, 0);
     make(inputs_[i], tensor, shapes_[i], data);
     given_.push_back(inputs_[i].value.get());
+    givenData_.push_back(data);
   }
+}
+
+// By any request. Where they want none, the first is computed all the same: the library refuses to compute nothing.
+bool Lane::isWanted(std::size_t output) const {
+  const auto any = [&](std::size_t i) {
+    return std::ranges::any_of(batch_->parts, [&](const Part& part) { return part.wants(i); });
+  };
+  if (any(output) || output > 0) return any(output);
+  for (std::size_t i = 1; i < results_.size(); ++i) {
+    if (any(i)) return false;
+  }
+  return true;
 }
 
 void Lane::bindOutputs() {
@@ -124,14 +138,9 @@ void Lane::bindOutputs() {
   smallUsed_ = 0;
   for (std::size_t i = 0; i < results_.size(); ++i) {
     Result& result = results_[i];
-    result.wanted = std::ranges::any_of(batch_->parts, [&](const Part& part) { return part.wants(i); });
     result.bound = false;
     result.data = nullptr;
-    if (!result.wanted) continue;
-    if (const auto input = engine_->passedThrough(i)) {
-      passThrough(i, *input);
-      continue;
-    }
+    if (!isWanted(i)) continue;
     asked_.push_back(i);
     askedNames_.push_back(engine_->outputs()[i].name.c_str());
     if (auto shape = engine_->expectedShape(i, shapes_)) {
@@ -145,13 +154,6 @@ void Lane::bindOutputs() {
     }
     got_.push_back(result.bound ? result.binding.value.get() : nullptr);
   }
-}
-
-void Lane::passThrough(std::size_t output, std::size_t input) {
-  setShape(output, shapes_[input]);
-  bindToOurs(output);
-  const std::size_t bytes = byteSize(engine_->outputs()[output].dtype, shapes_[input]);
-  if (bytes > 0) std::memcpy(results_[output].data, inputs_[input].data, bytes);
 }
 
 void Lane::setShape(std::size_t output, Shape shape) {
@@ -280,11 +282,7 @@ void Lane::learn(std::size_t output) {
     void* data = nullptr;
     check(library_.GetTensorMutableData(result.made.get(), &data));
     result.data = static_cast<uint8_t*>(data);
-    ++live().values;
-    result.owner = std::shared_ptr<void>(result.made.release(), [&library = library_](void* value) {
-      library.ReleaseValue(static_cast<onnxruntime::OrtValue*>(value));
-      --live().values;
-    });
+    take(output);
   }
   if (result.shape.size() > kMostDimensions) {
     throw Error("ERR_TRT_SHAPE", "Expected at most " + std::to_string(kMostDimensions) + " dimensions for output '" +
@@ -302,6 +300,27 @@ void Lane::clearPadding(const Result& result, DType dtype) {
   int64_t count = 1;
   for (const int64_t size : result.shape) count *= size;
   if (count % 2 != 0) result.data[count / 2] &= 0x0f;
+}
+
+// Makes the memory that onnxruntime gave the request's to hold.
+void Lane::take(std::size_t output) {
+  Result& result = results_[output];
+  if (std::ranges::find(givenData_, result.data) != givenData_.end()) return keep(output);
+  ++live().values;
+  result.owner = std::shared_ptr<void>(result.made.release(), [&library = library_](void* value) {
+    library.ReleaseValue(static_cast<onnxruntime::OrtValue*>(value));
+    --live().values;
+  });
+}
+
+// An output that is an input lies where that does: in memory that the next request gets.
+void Lane::keep(std::size_t output) {
+  Result& result = results_[output];
+  const std::size_t bytes = byteSize(engine_->outputs()[output].dtype, result.shape);
+  const std::shared_ptr<HostBlock> block = engine_->pool().acquire(bytes);
+  std::memcpy(block->data(), result.data, bytes);
+  result.data = block->data();
+  result.owner = block;
 }
 
 void Lane::checkRows(std::size_t output) const {
@@ -347,20 +366,22 @@ bool Lane::abandoned() const noexcept {
   return terminated_;
 }
 
-void Lane::abandon(uint64_t request) noexcept {
+bool Lane::abandon(uint64_t request) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!batch_ || std::ranges::find(abandoned_, request) != abandoned_.end()) return;
-  if (std::ranges::find(batch_->parts, request, &Part::request) == batch_->parts.end()) return;
+  if (!batch_ || std::ranges::find(batch_->parts, request, &Part::request) == batch_->parts.end()) return false;
+  if (std::ranges::find(abandoned_, request) != abandoned_.end()) return true;
   abandoned_.push_back(request);
-  if (abandoned_.size() < batch_->parts.size()) return;
-  terminated_ = true;
-  library_.ReleaseStatus(library_.RunOptionsSetTerminate(runOptions_.get()));
+  if (abandoned_.size() == batch_->parts.size()) terminate();
+  return true;
 }
 
 void Lane::abandonAll() noexcept {
   const std::lock_guard lock(mutex_);
-  ended_ = true;
-  if (!batch_ || terminated_) return;
+  if (batch_ && !terminated_) terminate();
+}
+
+// The lock is held.
+void Lane::terminate() noexcept {
   terminated_ = true;
   library_.ReleaseStatus(library_.RunOptionsSetTerminate(runOptions_.get()));
 }

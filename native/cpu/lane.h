@@ -27,7 +27,7 @@ class Lane : public execution::Lane {
   // Runs it. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_SHAPE, ERR_TRT_DTYPE, and ABORTED where nobody
   // waited.
   std::vector<Completion> finish(bool spin) override;
-  void abandon(uint64_t request) noexcept override;
+  bool abandon(uint64_t request) noexcept override;
   void abandonAll() noexcept override;
 
  private:
@@ -41,7 +41,6 @@ class Lane : public execution::Lane {
 
   // One output of the batch under way.
   struct Result {
-    bool wanted = false;
     bool bound = false;  // to memory of ours
     Shape shape;
     std::size_t rowBytes = 0;  // of one row where requests merge, else of the whole tensor
@@ -56,8 +55,8 @@ class Lane : public execution::Lane {
   void release() noexcept;
   void gather();
   void bindInputs();
+  bool isWanted(std::size_t output) const;
   void bindOutputs();
-  void passThrough(std::size_t output, std::size_t input);
   void setShape(std::size_t output, Shape shape);
   void bindToOurs(std::size_t output);
   bool bindTo(std::size_t output, const Part& part);
@@ -68,11 +67,14 @@ class Lane : public execution::Lane {
   onnxruntime::OrtStatus* run();
   void runOrFail();
   void learn(std::size_t output);
+  void take(std::size_t output);
+  void keep(std::size_t output);
   static void clearPadding(const Result& result, DType dtype);
   void checkRows(std::size_t output) const;
   std::size_t partBytes(std::size_t output, const Part& part) const;
   void complete(Completion& completion, const Part& part) const;
   bool abandoned() const noexcept;
+  void terminate() noexcept;
   [[noreturn]] void fail(onnxruntime::OrtStatus* status);
 
   const std::shared_ptr<const Engine> engine_;
@@ -90,6 +92,7 @@ class Lane : public execution::Lane {
   std::vector<std::size_t> asked_;  // the outputs that are computed, and what of them onnxruntime is told
   std::vector<const char*> askedNames_;
   std::vector<const onnxruntime::OrtValue*> given_;
+  std::vector<const void*> givenData_;
   std::vector<onnxruntime::OrtValue*> got_;
 
   // what abandon() looks at
@@ -97,7 +100,6 @@ class Lane : public execution::Lane {
   std::shared_ptr<Batch> batch_;
   std::vector<uint64_t> abandoned_;  // requests of `batch_`
   bool terminated_ = false;
-  bool ended_ = false;  // nothing begins any more
 };
 
 }  // namespace nt::cpu

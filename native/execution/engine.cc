@@ -41,6 +41,7 @@ void Engine::checkMergeable(int64_t maxBatch) const {
   }
   if (profiles_ == 0) return;
   for (const IoTensor& tensor : inputs_) {
+    if (tensor.profiles.empty()) continue;  // as profileFor()
     int64_t most = 0;
     for (const ShapeRange& range : tensor.profiles) most = std::max(most, range.max.front());
     if (most < maxBatch) {

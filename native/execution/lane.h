@@ -52,8 +52,9 @@ class Lane {
   virtual std::vector<Completion> finish(bool spin) = 0;
 
   // On any thread: nobody waits for this request any more. A batch of which that holds for all requests may be ended.
-  virtual void abandon(uint64_t) noexcept {}
-  // On any thread: nobody waits for anything that runs, or that comes.
+  // False: the lane has no such request, and would have to be told once it has.
+  virtual bool abandon(uint64_t) noexcept { return true; }
+  // On any thread: nobody waits for anything that runs.
   virtual void abandonAll() noexcept {}
 
   // Of inputs and outputs on the device.

@@ -8,10 +8,22 @@
 namespace nt::execution {
 namespace {
 
-constexpr std::size_t kMostSpare = 64;   // batches
+constexpr std::size_t kMostSpare = 64;  // batches
+constexpr std::size_t kMostBytes = SIZE_MAX / 2;
 constexpr std::size_t kAlignment = 256;  // as cudaMalloc's: every element type, and whole cache lines
 
 std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// The memory that an input of a batch takes. Throws ERR_TRT_OUT_OF_MEMORY.
+std::size_t batchBytes(std::size_t rowBytes, int64_t rows, std::size_t before) {
+  std::size_t bytes = 0;
+  const bool none = __builtin_mul_overflow(rowBytes, static_cast<std::size_t>(rows), &bytes) ||
+                    __builtin_add_overflow(bytes, kAlignment, &bytes) ||
+                    __builtin_add_overflow(bytes, before, &bytes) || bytes > kMostBytes;
+  if (!none) return aligned(rowBytes * static_cast<std::size_t>(rows));
+  throw Error("ERR_TRT_OUT_OF_MEMORY", "There is no memory for a batch of " + std::to_string(rows) + " rows of " +
+                                           std::to_string(rowBytes) + " bytes");
+}
 
 // Whether requests of these shapes may share a batch: all dimensions but the first are equal.
 bool mergeable(const Shapes& a, const Shapes& b) {
@@ -37,7 +49,7 @@ void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& 
     for (std::size_t input = 0; input < rowBytes.size(); ++input) {
       batch.offsets.push_back(bytes);
       const bool elsewhere = !merging && first.lease(input) != nullptr;
-      bytes += elsewhere ? 0 : aligned(rowBytes[input] * static_cast<std::size_t>(merging ? rows : 1));
+      bytes += elsewhere ? 0 : batchBytes(rowBytes[input], merging ? rows : 1, bytes);
     }
     if (!batch.memory || batch.memory->capacity() < bytes) batch.memory = allocate(bytes);
     batch.shapes = shapes;

@@ -29,6 +29,8 @@ static bool isAbandonment(const std::exception_ptr& failure) {
   }
 }
 
+[[noreturn]] static void failClosed() { throw Error("ERR_TRT_CLOSED", "The engine is closed"); }
+
 SessionOptions Session::consistent(SessionOptions options) {
   options.lanes = std::max(options.lanes, 1);
   options.batching.maxBatch = std::max<int64_t>(options.batching.maxBatch, 1);
@@ -91,6 +93,7 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
   }
   if (failed) return;
   serve(worker);
+  { const std::lock_guard lock(worker.busy); }  // a caller of run() may still have the lane
   rest();
   const std::lock_guard lock(worker.busy);
   std::unique_ptr<Lane> lane;
@@ -140,13 +143,20 @@ void Session::enqueue(Worker& worker, std::shared_ptr<Batch> batch) {
   std::exception_ptr failure;
   try {
     worker.lane->enqueue(batch);
+    catchUp(*worker.lane, *batch);
   } catch (...) {
     failure = std::current_exception();
   }
   worker.deviceBytes = worker.lane->deviceBytes();
-  if (!failure) return abandoned_.tell(*worker.lane, *batch);
+  if (!failure) return;
   tell(worker);
   fail(std::move(batch), std::move(failure));
+}
+
+// Tells the lane what was cancelled or dropped before it had the batch.
+void Session::catchUp(Lane& lane, const Batch& batch) {
+  for (const uint64_t request : late_.take(batch)) lane.abandon(request);
+  if (dropped_) lane.abandonAll();
 }
 
 void Session::finish(Worker& worker) {
@@ -288,9 +298,10 @@ bool Session::cancel(uint64_t request) {
     stats_.cancelled();
     return true;
   }
-  // it runs, or has ended, or a lane has taken it and not begun: that one looks here when it has
-  abandoned_.add(request);
-  eachLane([&](Lane& lane) { lane.abandon(request); });
+  late_.add(request);  // before the lanes are asked: one of them may be about to have it
+  bool known = false;
+  eachLane([&](Lane& lane) { known = lane.abandon(request) || known; });
+  if (known) late_.remove(request);
   return false;
 }
 
@@ -309,11 +320,15 @@ std::unique_lock<std::mutex> Session::borrow(Worker*& chosen) {
   return lock;
 }
 
-Completion Session::run(const std::vector<Given>& inputs, Part part) {
+Completion Session::run(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
   engine_->enter();
-  Scratch scratch;
   measure(inputs, part, scratch);
-  const auto batch = std::make_shared<Batch>();
+  if (!scratch.batch) scratch.batch = std::make_shared<Batch>();
+  const std::shared_ptr<Batch> batch = scratch.batch;
+  const struct Clear {
+    Batch& batch;
+    ~Clear() { batch.clear(); }
+  } clear{*batch};
   layOut(*batch, scratch.shapes, scratch.rowBytes, part, paddedRows(part.rows, options_.lane), options_.lane.merging,
          [this](std::size_t bytes) { return engine_->pool().acquire(bytes); });
   batch->add(std::move(part));
@@ -327,18 +342,21 @@ Completion Session::run(const std::vector<Given>& inputs, Part part) {
       Worker& worker;
       ~Wake() { worker.released.notify_all(); }
     } wake{*worker};
-    if (queue_.closed() || !worker->lane) throw Error("ERR_TRT_CLOSED", "The engine is closed");
+    if (queue_.closed() || !worker->lane) failClosed();
     stats_.enqueued();
     try {
       worker->lane->enqueue(batch);
+      catchUp(*worker->lane, *batch);
       completions = worker->lane->finish(true);
     } catch (...) {
       completions.resize(1);
       completions.front().failure = std::current_exception();
+      completions.front().abandoned = isAbandonment(completions.front().failure);
     }
     worker->deviceBytes = worker->lane->deviceBytes();
   }
   stats_.finished(completions);
+  if (completions.front().abandoned) failClosed();
   if (completions.front().failure) std::rethrow_exception(completions.front().failure);
   return std::move(completions.front());
 }
@@ -359,6 +377,7 @@ void Session::eachLane(const std::function<void(Lane&)>& visit) {
 }
 
 void Session::drop() {
+  dropped_ = true;  // before the lanes are asked, as in cancel()
   queue_.close();
   queue_.drain();
   eachLane([](Lane& lane) { lane.abandonAll(); });

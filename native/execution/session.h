@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "abandoned.h"
 #include "brief.h"
 #include "engine.h"
+#include "late_cancels.h"
 #include "queue.h"
 #include "stats.h"
 
@@ -56,8 +56,8 @@ class Session {
   // waits for any more may be ended.
   bool cancel(uint64_t request);
   // Runs a request on the calling thread, on a lane that is idle, or waits for one; a lane that is waited for takes no
-  // new batches. Throws what would have been the completion's failure.
-  Completion run(const std::vector<Given>& inputs, Part part);
+  // new batches. Throws what would have been the completion's failure, and ERR_TRT_CLOSED after drop().
+  Completion run(const std::vector<Given>& inputs, Part part, Scratch& scratch);
 
   // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed. Not from the
   // sink, which is called on a lane's thread.
@@ -65,8 +65,8 @@ class Session {
   // Refuses new work, and lets go of what is queued: no completion comes. What runs may be ended. To be followed by
   // close().
   void drop();
-  // For the end of the process: lets go of what is queued, and waits until no lane is in its runtime any more, or until
-  // the deadline. The lanes' threads stay where they are, and nothing is freed.
+  // For the end of the process: lets go of what is queued, and waits until no thread, callers of run() among them, is
+  // in a lane's runtime any more, or until the deadline. The lanes' threads stay where they are, and nothing is freed.
   void halt(std::chrono::steady_clock::time_point deadline);
 
   Stats::Snapshot stats() const { return stats_.snapshot(); }
@@ -101,6 +101,7 @@ class Session {
   std::shared_ptr<Batch> next(Worker& worker);
   void tell(Worker& worker);
   void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
+  void catchUp(Lane& lane, const Batch& batch);
   void finish(Worker& worker);
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
   void measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const;
@@ -117,9 +118,10 @@ class Session {
   const Sink sink_;
   Queue queue_;
   Stats stats_;
-  Abandoned abandoned_;
   alignas(64) std::atomic<std::size_t> running_{0};
   std::mutex closing_;
+  LateCancels late_;
+  std::atomic<bool> dropped_{false};
 
   std::mutex haltMutex_;
   std::condition_variable haltChanged_;

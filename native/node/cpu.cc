@@ -107,10 +107,13 @@ Napi::Value loadOnnx(const Napi::CallbackInfo& info) {
       kept = environment->keep(source.Get("model").As<Napi::Object>());
     }
     const cpu::Options options = optionsOf(given);
-    return environment->run(info.Env(), [wanted, model, options, kept]() -> Environment::Finish {
-      const auto engine = cpu::Engine::load(onnxruntime::Library::open(wanted), model, options);
-      return [engine](Napi::Env env) { return modelValue(env, engine); };
-    });
+    return environment->run(
+        info.Env(),
+        [wanted, model, options, kept]() -> Environment::Finish {
+          const auto engine = cpu::Engine::load(onnxruntime::Library::open(wanted), model, options);
+          return [engine](Napi::Env env) { return modelValue(env, engine); };
+        },
+        {}, cpu::kPatienceAtExit);
   });
 }
 

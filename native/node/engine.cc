@@ -94,19 +94,25 @@ std::function<void()> dropping(const std::shared_ptr<Session>& session) {
   };
 }
 
+// How long an engine that is being closed is waited for at the end of the process.
+std::chrono::seconds patienceOf(const std::shared_ptr<Session>& session) {
+  return session ? session->engine().patienceAtExit() : std::chrono::seconds(0);
+}
+
 // close(): refuses new work, runs what is queued, frees the lanes; the weights go with the last user of the engine
 Napi::Value close(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     EngineHandle& handle = handleOf(info);
     auto session = std::exchange(handle.session, nullptr);
     const auto cancel = dropping(session);
+    const auto patience = patienceOf(session);
     return handle.environment->run(
         info.Env(),
         [end = ending(std::move(session))]() mutable -> Environment::Finish {
           end();
           return [](Napi::Env env) { return env.Undefined(); };
         },
-        cancel);
+        cancel, patience);
   });
 }
 
@@ -177,8 +183,9 @@ struct Dispose {
     handle->environment->removeCloser(handle->closer);
     if (handle->session) {
       const auto cancel = dropping(handle->session);
+      const auto patience = patienceOf(handle->session);
       try {
-        handle->environment->background(ending(std::move(handle->session)), cancel);
+        handle->environment->background(ending(std::move(handle->session)), cancel, patience);
       } catch (const std::exception&) {
         // the system has no thread left: it has ended here
       }

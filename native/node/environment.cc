@@ -1,5 +1,6 @@
 #include "environment.h"
 
+#include <algorithm>
 #include <iterator>
 #include <thread>
 
@@ -71,7 +72,7 @@ Napi::Promise Environment::promise(Napi::Env env, Settle& settle) {
   return deferred.Promise();
 }
 
-Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> cancel) {
+Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> cancel, std::chrono::seconds patience) {
   Settle settle;
   const Napi::Promise result = promise(env, settle);
   auto body = [work = std::move(work), settle = std::move(settle)]() mutable {
@@ -86,7 +87,7 @@ Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> c
     settle(failure, std::move(finish));
   };
   try {
-    background(std::move(body), std::move(cancel));
+    background(std::move(body), std::move(cancel), patience);
   } catch (...) {
     end(env);
     throw;
@@ -104,15 +105,15 @@ Napi::Object Environment::runCancellable(Napi::Env env, std::function<Finish(con
   return running;
 }
 
-void Environment::background(std::function<void()> work, std::function<void()> cancel) {
-  Cancels::iterator cancelling;
+void Environment::background(std::function<void()> work, std::function<void()> cancel, std::chrono::seconds patience) {
+  Tasks::iterator task;
   {
     const std::lock_guard lock(tasksMutex_);
-    cancelling = cancels_.insert(cancels_.end(), std::move(cancel));
+    task = tasks_.insert(tasks_.end(), {std::move(cancel), patience});
   }
-  const auto finished = [self = shared_from_this(), cancelling] {
+  const auto finished = [self = shared_from_this(), task] {
     const std::lock_guard lock(self->tasksMutex_);
-    self->cancels_.erase(cancelling);
+    self->tasks_.erase(task);
     self->tasksChanged_.notify_all();
   };
   try {
@@ -210,8 +211,8 @@ void Environment::halt(ExitDeadline deadline) {
   Closers closers;
   {
     const std::lock_guard lock(tasksMutex_);
-    for (const auto& cancel : cancels_) {
-      if (cancel) cancel();
+    for (const Task& task : tasks_) {
+      if (task.cancel) task.cancel();
     }
     closers = closers_;
   }
@@ -219,7 +220,11 @@ void Environment::halt(ExitDeadline deadline) {
     if (closer.halt) closer.halt(deadline);
   }
   std::unique_lock lock(tasksMutex_);
-  tasksChanged_.wait_until(lock, deadline, [this] { return cancels_.empty(); });
+  tasksChanged_.wait_until(lock, deadline, [this] { return tasks_.empty(); });
+  while (!tasks_.empty()) {
+    const auto longest = std::ranges::max_element(tasks_, {}, &Task::patience)->patience;
+    if (longest.count() == 0 || tasksChanged_.wait_until(lock, deadline + longest) == std::cv_status::timeout) break;
+  }
 }
 
 void Environment::shutDown() {
@@ -237,10 +242,10 @@ void Environment::shutDown() {
   Closers closers;
   {
     std::unique_lock lock(tasksMutex_);
-    for (const auto& cancel : cancels_) {
-      if (cancel) cancel();
+    for (const Task& task : tasks_) {
+      if (task.cancel) task.cancel();
     }
-    tasksChanged_.wait(lock, [this] { return cancels_.empty(); });
+    tasksChanged_.wait(lock, [this] { return tasks_.empty(); });
     closers = closers_;
   }
   for (const Closer& closer : closers) closer.close();

@@ -5,6 +5,7 @@
 #include <napi.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -32,12 +33,13 @@ class Environment : public std::enable_shared_from_this<Environment> {
   static std::shared_ptr<Environment> of(Napi::Env env);
 
   // Runs `work` on a thread of its own; what it throws rejects the promise. `cancel` is called when the environment
-  // ends first. While it runs the process stays alive.
-  Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {});
+  // ends first. While it runs the process stays alive. `patience`: how much longer than others it is waited for at the
+  // end of the process.
+  Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {}, std::chrono::seconds patience = {});
   // { promise, cancel() }: the same with a flag that cancel(), or the end of the environment, sets.
   Napi::Object runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>& cancelled)> work);
   // The same without a promise, and without keeping the process alive. `work` must not throw.
-  void background(std::function<void()> work, std::function<void()> cancel = {});
+  void background(std::function<void()> work, std::function<void()> cancel = {}, std::chrono::seconds patience = {});
 
   // For work that has its own thread: a promise, and the call that settles it once, from any thread.
   using Settle = std::function<void(std::exception_ptr, Finish)>;
@@ -98,8 +100,12 @@ class Environment : public std::enable_shared_from_this<Environment> {
 
   std::mutex tasksMutex_;
   std::condition_variable tasksChanged_;
-  using Cancels = std::list<std::function<void()>>;
-  Cancels cancels_;  // one for each task, empty where it cannot be cancelled
+  struct Task {
+    std::function<void()> cancel;  // empty where it cannot be
+    std::chrono::seconds patience;
+  };
+  using Tasks = std::list<Task>;
+  Tasks tasks_;
   Closers closers_;
   int exitTask_ = 0;
 

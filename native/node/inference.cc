@@ -158,7 +158,7 @@ napi_value runSync(napi_env env, napi_callback_info info) {
     CompletionPort& port = portOf(handle);
     auto& given = givenOf(arguments, 1, port.dims(), session.engine().inputs().size());
     lease(given, part);
-    execution::Completion completion = session.run(given, std::move(part));
+    execution::Completion completion = session.run(given, std::move(part), handle.scratch);
     return port.write(env, completion);
   });
 }

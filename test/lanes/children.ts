@@ -12,9 +12,9 @@ export const prelude = (runtime: Runtime = families[0]): string => `
   import { controlFakes } from ${url('../fake/control.js')}
   import { isMainThread, parentPort, Worker } from 'node:worker_threads'
   const { driver, trt10, trt11 } = controlFakes(JSON.parse(process.env.FAKES))
-  const spec = ${JSON.stringify(rowsPlan())}
+  const planSpec = ${JSON.stringify(rowsPlan())}
   ${runtime.child}
-  const plan = (more = {}) => model({ ...spec, ...more })
+  const plan = (more = {}) => planFrom({ ...planSpec, ...more })
   const load = (more = {}, how = {}) => Engine.load(plan(how), { ...options, ...more })
   const x = Tensor.zeros('float32', [1, 3])
   const call = (engine) => engine.infer(x)
@@ -31,8 +31,8 @@ export const startWorker = (program: string, runtime: Runtime, workerData?: unkn
   })
 
 /** Runs a program with the prelude; in it `worker(program)` starts a thread with the same. */
-export async function runChild(program: string, runtime: Runtime = families[0], timeout?: number): Promise<Ended> {
+export async function runChild(program: string, runtime: Runtime = families[0], timeout?: number, env?: NodeJS.ProcessEnv): Promise<Ended> {
   const head = prelude(runtime)
   const inner = `const prelude = ${JSON.stringify(head)}\n`
-  return runNode(['--input-type=module', '-e', `${inner}${head}\n${program}`], process.cwd(), timeout)
+  return runNode(['--input-type=module', '-e', `${inner}${head}\n${program}`], process.cwd(), timeout, env)
 }

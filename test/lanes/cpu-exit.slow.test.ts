@@ -54,8 +54,8 @@ const dropped = `
   const calls = await begin()
   await soon(at); gc(); await soon(1); gc()
   console.log((await Promise.all(calls)).map((y) => y.dtype).join())
-  for (let i = 0; i < 3000 && engines() > 0; i++) { gc(); await soon(10) }
-  console.log(engines())
+  for (let i = 0; i < 3000 && liveEngines() > 0; i++) { gc(); await soon(10) }
+  console.log(liveEngines())
 `
 
 /** An endless one that is dropped after an abort is ended, and its process with it. */
@@ -72,6 +72,8 @@ const table: typeof ends = [
       wanted,
     ]),
   ),
+  ['process.exit() while models load', () => `${busy} for (let i = 0; i < 3; i++) open().catch(() => {}); await soon(at); process.exit(3)`, { code: 3 }],
+  ['process.exit() while engines close', () => `${busy} for (const e of await Promise.all([open(), open()])) { work(e); e.close() } await soon(at); process.exit(3)`, { code: 3 }],
   ['an engine that was dropped', () => dropped, { stdout: 'float32,float32\n0\n' }],
   ['an endless engine that was aborted and dropped', () => droppedEndless, { stdout: 'ERR_TRT_TIMEOUT\n' }],
   ['a return in the middle of an inference', () => `${busy} const e = await open(); work(e).then((y) => console.log(y.dtype))`, { stdout: 'float32\n' }], // prettier-ignore

@@ -53,8 +53,8 @@ const fakeRuntime = (family: FakeFamily): FakeRuntime => ({
   },
   child: `
     const options = { tensorrt: ${JSON.stringify(family.path)} }
-    const model = (spec) => fakePlan({ ...spec, version: ${JSON.stringify(family.version)} })
-    const engines = () => ${family.version[0] === 10 ? 'trt10' : 'trt11'}.runtime.stats().live.engines
+    const planFrom = (spec) => fakePlan({ ...spec, version: ${JSON.stringify(family.version)} })
+    const liveEngines = () => ${family.version[0] === 10 ? 'trt10' : 'trt11'}.runtime.stats().live.engines
   `,
 })
 
@@ -77,10 +77,10 @@ export const onnxruntime: Runtime = {
   live: () => cpuLive(),
   child: `
     const { onnxModel, shapesOf } = await import(${JSON.stringify(new URL('onnx-models.js', import.meta.url).href)})
-    const model = onnxModel
-    const options = { ...${JSON.stringify(onCpu)}, ...shapesOf(spec) }
+    const planFrom = onnxModel
+    const options = { ...${JSON.stringify(onCpu)}, ...shapesOf(planSpec) }
     const { loadAddon: addonOf } = await import(${JSON.stringify(new URL('../../lib/backend/native.js', import.meta.url).href)})
-    const engines = () => addonOf().cpuLive().engines
+    const liveEngines = () => addonOf().cpuLive().engines
   `,
 }
 

@@ -10,28 +10,6 @@ namespace {
 
 using Floats = std::vector<float>;
 
-Part want(uint64_t outputs) {
-  Part part;
-  part.outputs = outputs;
-  return part;
-}
-
-struct Landing {
-  std::shared_ptr<nt::HostBlock> block;
-  Target target;
-  Landing(const DeviceContext& device, std::size_t bytes) {
-    device.makeCurrent();
-    block = nt::cuda::pinnedPool(device).acquire(bytes);
-    std::memset(block->data(), 0xEE, bytes);
-    target = {block, block->data(), bytes};
-  }
-};
-Part aim(std::vector<Target> targets) {
-  Part part;
-  part.targets = std::move(targets);
-  return part;
-}
-
 }  // namespace
 
 TEST("answers: a static engine, queued and on the caller's thread") {
@@ -218,7 +196,7 @@ TEST("answers: outputs whose size depends on the data") {
     }
     // into a target: the size must be the one that comes out
     const Floats x{0, 5, 6, 0, 7};
-    Landing landing(rig.engine->device(), 3 * sizeof(int64_t));
+    Landing landing(rig.pool(), 3 * sizeof(int64_t));
     const Completion aimed = rig.infer({input({5}, x)}, aim({landing.target}));
     CHECK_EQ(codeOf(aimed.failure), "");
     CHECK(aimed.outputs[0].place() == nt::execution::Output::Place::target);
@@ -239,8 +217,7 @@ TEST("answers: shape tensors on the host") {
       CHECK_EQ(codeOf(done.failure), "");
       CHECK_EQ(done.outputs[0].shape.vector(), shape);
       CHECK_EQ(values<float>(done.outputs[0]), x);
-      const Completion lent =
-          rig.infer({leased(rig.engine->device(), {12}, x), leased(rig.engine->device(), {2}, shape)});
+      const Completion lent = rig.infer({leased(rig.pool(), {12}, x), leased(rig.pool(), {2}, shape)});
       CHECK_EQ(codeOf(lent.failure), "");
       CHECK_EQ(lent.outputs[0].shape.vector(), shape);
       CHECK_EQ(values<float>(lent.outputs[0]), x);
@@ -263,7 +240,7 @@ TEST("answers: outputs that TensorRT writes on the host") {
       Completion done = rig.infer({input({rows, 3}, numbers(rows, 3, i))});
       CHECK_EQ(codeOf(done.failure), "");
       CHECK_EQ(values<int64_t>(done.outputs[1]), (Shape{rows, 3}));
-      Landing landing(rig.engine->device(), 16);
+      Landing landing(rig.pool(), 16);
       done = rig.infer({input({rows, 3}, numbers(rows, 3, i))}, aim({{}, landing.target}));
       CHECK(done.outputs[1].place() == nt::execution::Output::Place::target);
       CHECK(done.outputs[0].place() != nt::execution::Output::Place::target);
@@ -321,12 +298,12 @@ TEST("answers: leased inputs are copied by the device only") {
   fakes::reset();
   for (const SessionOptions& options : {SessionOptions{}, merging(4, 5ms)}) {
     Rig rig(plans::large, options);
-    const DeviceContext& device = rig.engine->device();
+    nt::HostPool& pool = rig.pool();
     const std::size_t row = 12288 * sizeof(float);
     const Floats a = numbers(1, 12288, 1), b = numbers(2, 12288, 2), c = numbers(1, 12288, 3);
     const auto before = fakes::driverCounts();
-    const uint64_t first = rig.submit({leased(device, {1, 12288}, a)});
-    const uint64_t second = rig.submit({leased(device, {2, 12288}, b)});
+    const uint64_t first = rig.submit({leased(pool, {1, 12288}, a)});
+    const uint64_t second = rig.submit({leased(pool, {2, 12288}, b)});
     const uint64_t third = rig.submit({input({1, 12288}, c)});
     for (const auto& [request, x] : {std::pair{first, a}, {second, b}, {third, c}}) {
       const Completion done = rig.take(request);
@@ -337,7 +314,7 @@ TEST("answers: leased inputs are copied by the device only") {
     const auto after = fakes::driverCounts();
     CHECK_EQ(after.at("bytesHtoD") - before.at("bytesHtoD"), static_cast<long long>(4 * row));
     CHECK_EQ(after.at("pageableCopies"), 0);
-    CHECK_EQ(values<float>(rig.run({leased(device, {1, 12288}, a)}).outputs[0])[7], scaled(a)[7]);
+    CHECK_EQ(values<float>(rig.run({leased(pool, {1, 12288}, a)}).outputs[0])[7], scaled(a)[7]);
     CHECK_EQ(rig.session->stats().counts.bytesCopied, row);
   }
   CHECK_NOTHING_LIVE();
@@ -347,9 +324,9 @@ TEST("answers: targets take outputs directly; one that does not fit fails alone"
   fakes::reset();
   for (const bool merged : {false, true}) {
     Rig rig(plans::twoOutputs, merged ? merging(6, 50ms) : SessionOptions{});
-    const DeviceContext& device = rig.engine->device();
+    nt::HostPool& pool = rig.pool();
     const Floats x = numbers(2, 3, 1);
-    const Landing y(device, 24), z(device, 8), wrong(device, 20);
+    const Landing y(pool, 24), z(pool, 8), wrong(pool, 20);
     const uint64_t both = rig.submit({input({2, 3}, x)}, aim({y.target, z.target}));
     const uint64_t bad = rig.submit({input({2, 3}, x)}, aim({wrong.target, {}}));
     const uint64_t plain = rig.submit({input({2, 3}, x)});

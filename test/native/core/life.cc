@@ -6,14 +6,6 @@
 using namespace rig;
 using namespace std::chrono_literals;
 
-namespace {
-
-bool scaledRight(const Completion& done, const std::vector<float>& x) {
-  return !done.failure && values<float>(done.outputs[0]) == scaled(x);
-}
-
-}  // namespace
-
 TEST("life: close lets what was asked for end, refuses what comes after, and may come twice") {
   fakes::reset();
   fakes::driver("computeMs", "2");

@@ -45,104 +45,11 @@ const char* const twoOutputs =
     "op sum z x axis=1 keep=0\n";
 }  // namespace plans
 
-std::string codeOf(const std::exception_ptr& failure) {
-  return codeOf([&] {
-    if (failure) std::rethrow_exception(failure);
-  });
-}
-
-std::string codeOf(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const nt::Error& error) {
-    return error.code();
-  } catch (...) {
-    return "?";
-  }
-  return "";
-}
-
 const nt::tensorrt::Library& library() { return nt::tensorrt::Library::open(fakes::library()); }
 
 std::shared_ptr<Engine> load(const std::string& lines, int device) {
   const std::string plan = fakes::plan(lines);
   return Engine::load(library(), DeviceContext::get(device), plan.data(), plan.size());
-}
-
-std::vector<float> numbers(int64_t rows, int64_t columns, int seed) {
-  std::vector<float> values;
-  for (int64_t i = 0; i < rows * columns; ++i)
-    values.push_back(static_cast<float>((i * 7 + seed * 13) % 1000) / 8 - 40);
-  return values;
-}
-
-std::vector<float> scaled(std::vector<float> values) {
-  for (float& value : values) value = std::max(0.0F, value * 2 + 1);
-  return values;
-}
-
-Rig::Rig(const std::string& lines, SessionOptions options, int device) : engine(load(lines, device)) {
-  start(std::move(options));
-}
-Rig::Rig(std::shared_ptr<Engine> engine, SessionOptions options) : engine(std::move(engine)) {
-  start(std::move(options));
-}
-
-void Rig::start(SessionOptions options) {
-  session = std::make_unique<Session>(engine, std::move(options), [this](std::vector<Completion> completions) {
-    const std::lock_guard lock(mutex_);
-    for (Completion& completion : completions) {
-      ++completed_;
-      test::note(completions_.count(completion.request) == 0, __FILE__, __LINE__, "a request completes once");
-      completions_[completion.request] = std::move(completion);
-    }
-    changed_.notify_all();
-  });
-}
-
-static std::vector<Given> given(const std::vector<Input>& inputs, Part& part) {
-  std::vector<Given> given;
-  for (const Input& input : inputs) {
-    given.push_back({input.shape, {input.bytes.data(), input.bytes.size()}, static_cast<bool>(input.lease)});
-    if (!input.lease) continue;
-    part.leases.resize(inputs.size());
-    part.leases[given.size() - 1] = input.lease;
-  }
-  return given;
-}
-
-uint64_t Rig::submit(const std::vector<Input>& inputs, Part part) {
-  part.request = next_++;
-  const uint64_t request = part.request;
-  const std::vector<Given> all = given(inputs, part);
-  Scratch scratch;
-  session->submit(all, std::move(part), scratch);
-  return request;
-}
-
-Completion Rig::run(const std::vector<Input>& inputs, Part part) {
-  const std::vector<Given> all = given(inputs, part);
-  return session->run(all, std::move(part));
-}
-
-Completion Rig::take(uint64_t request) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return completions_.count(request) > 0; });
-  Completion completion = std::move(completions_[request]);
-  completions_.erase(request);
-  return completion;
-}
-
-std::size_t Rig::completed() {
-  const std::lock_guard lock(mutex_);
-  return completed_;
-}
-
-SessionOptions merging(int64_t maxBatch, std::chrono::microseconds delay) {
-  SessionOptions options;
-  options.batching.maxBatch = maxBatch;
-  options.batching.maxDelay = delay;
-  return options;
 }
 
 void checkNothingLive(const char* file, int line) {

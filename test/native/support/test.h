@@ -22,6 +22,8 @@ struct Register {
 void note(bool ok, const char* file, int line, const std::string& text);
 // A line for whoever reads the output: figures.
 void say(const std::string& text);
+// Runs the cases that have `part` in their name, and prints what became of them. The exit code of the process.
+int run(const std::string& part);
 // The process ends with a message when the case is not over by then.
 void watchdog(unsigned seconds, const std::string& what);
 
