@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "../base/error.h"
 
@@ -92,6 +94,7 @@ void Queue::push(std::shared_ptr<Batch>& batch) {
     batches_.push_back(batch);
     batch = spare_.empty() ? nullptr : emptyBatch();
     ++waiting_;
+    ++news_;
     wake = sleepers_ > 0;
   }
   if (wake) changed_.notify_one();  // after the lock, which who wakes wants at once
@@ -143,6 +146,7 @@ void Queue::commit(const Place& place) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     --place.batch->writers;
+    ++news_;
     wake = sleepers_ > 0;
   }
   if (wake) changed_.notify_one();
@@ -213,7 +217,22 @@ std::optional<TimePoint> Queue::nextDue() const {
   return nextDueLocked();
 }
 
-std::shared_ptr<Batch> Queue::waitAndTake(std::shared_ptr<Batch> spent) {
+// Until something happens, but no longer than it takes to be woken: to wake a thread costs a caller more than the rest
+// of his call.
+void Queue::look(uint32_t seen, std::optional<TimePoint> due) const {
+  constexpr std::chrono::microseconds kPatience{20};
+  static const bool alone = std::thread::hardware_concurrency() < 2;
+  if (alone) return;
+  TimePoint end = Clock::now() + kPatience;
+  if (due) end = std::min(end, *due);
+  while (news_ == seen && Clock::now() < end) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+}
+
+std::shared_ptr<Batch> Queue::waitAndTake(std::shared_ptr<Batch> spent, bool alert) {
   std::unique_lock<std::mutex> lock(mutex_);
   keep(std::move(spent));
   for (;;) {
@@ -228,6 +247,13 @@ std::shared_ptr<Batch> Queue::waitAndTake(std::shared_ptr<Batch> spent) {
     }
     if (closed_ && batches_.empty()) return nullptr;
     const std::optional<TimePoint> due = nextDueLocked();
+    if (std::exchange(alert, false)) {
+      const uint32_t seen = news_;
+      lock.unlock();
+      look(seen, due);
+      lock.lock();
+      continue;
+    }
     ++sleepers_;
     if (due) {
       changed_.wait_until(lock, *due);
@@ -241,6 +267,7 @@ std::shared_ptr<Batch> Queue::waitAndTake(std::shared_ptr<Batch> spent) {
 void Queue::close() {
   const std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
+  ++news_;
   spare_.clear();
   changed_.notify_all();
 }

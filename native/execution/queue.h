@@ -3,6 +3,7 @@
 // Everything here depends on the time that it is given, so that tests decide what time it is.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -60,8 +61,9 @@ class Queue {
   // When the next batch may leave, if nothing else happens.
   std::optional<TimePoint> nextDue() const;
 
-  // Blocks until a batch may leave, by the real clock. Null: the queue is closed and empty.
-  std::shared_ptr<Batch> waitAndTake(std::shared_ptr<Batch> spent = {});
+  // Blocks until a batch may leave, by the real clock. `alert`: looks for a moment before it sleeps. Null: the queue is
+  // closed and empty.
+  std::shared_ptr<Batch> waitAndTake(std::shared_ptr<Batch> spent = {}, bool alert = false);
 
   // No more requests; what waits leaves without delay.
   void close();
@@ -79,6 +81,7 @@ class Queue {
   bool due(const Batch& batch, TimePoint now) const;
   std::shared_ptr<Batch> takeLocked(TimePoint now);
   std::optional<TimePoint> nextDueLocked() const;
+  void look(uint32_t seen, std::optional<TimePoint> due) const;
 
   const BatchingOptions batching_;
   const std::size_t limit_;
@@ -88,6 +91,7 @@ class Queue {
   std::size_t waiting_ = 0;
   int sleepers_ = 0;
   bool closed_ = false;
+  std::atomic<uint32_t> news_{0};  // counts what a lane may wait for; read without the lock
   std::deque<std::shared_ptr<Batch>> batches_;
   std::vector<std::shared_ptr<Batch>> spare_;
   std::condition_variable changed_;

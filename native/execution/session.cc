@@ -108,11 +108,11 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
 
 // The next batch; none: the queue is closed and empty. Nobody waits for results that are held while this thread sleeps.
 std::shared_ptr<Batch> Session::next(Worker& worker) {
-  if (worker.held.empty()) return queue_.waitAndTake(std::move(worker.spent));
+  if (worker.held.empty()) return queue_.waitAndTake(std::move(worker.spent), worker.alert);
   std::shared_ptr<Batch> batch = queue_.take(Clock::now(), std::move(worker.spent));
   if (batch) return batch;
   tell(worker);
-  return queue_.waitAndTake();
+  return queue_.waitAndTake({}, worker.alert);
 }
 
 void Session::serve(Worker& worker) {
@@ -182,7 +182,7 @@ void Session::finish(Worker& worker) {
 }
 
 void Session::tell(Worker& worker) {
-  if (!worker.held.empty()) sink_(std::exchange(worker.held, {}));
+  if (!worker.held.empty()) worker.alert = sink_(std::exchange(worker.held, {}));
 }
 
 void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {

@@ -87,6 +87,9 @@ class Session {
     std::thread thread;
     std::atomic<std::size_t> deviceBytes{0};
     Brief brief;
+    // JavaScript is at work on results, and so will ask for more at once; where it sleeps, a thread that stays awake
+    // would only keep it from this core
+    bool alert = false;
     std::vector<Completion> held;  // results that nobody has heard of yet
     std::shared_ptr<Batch> spent;  // goes back to the queue when the thread asks for the next one
   };

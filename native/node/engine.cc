@@ -294,8 +294,9 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
       throw Error("ERR_TRT_UNSUPPORTED",
                   "Expected at most " + std::to_string(CompletionPort::kMostTensors) + " inputs and as many outputs");
     }
-    const auto made = std::make_shared<Session>(
-        engine, session, [environment](std::vector<execution::Completion> c) { environment->complete(std::move(c)); });
+    const auto made = std::make_shared<Session>(engine, session, [environment](std::vector<execution::Completion> c) {
+      return environment->complete(std::move(c));
+    });
     return [made](Napi::Env inner) { return engineValue(inner, made); };
   });
 }

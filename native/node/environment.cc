@@ -135,16 +135,17 @@ void Environment::post(Call call) {
   wakeUp();
 }
 
-void Environment::complete(std::vector<execution::Completion> completions) {
+bool Environment::complete(std::vector<execution::Completion> completions) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
-    if (ended_) return;
+    if (ended_) return false;
     std::move(completions.begin(), completions.end(), std::back_inserter(completions_));
     first = !std::exchange(woken_, true);
   }
   // after the lock, which JavaScript wants at once; lanes end before the environment lets go of wakeUp_
   if (first) wakeUp_.NonBlockingCall();
+  return !first;
 }
 
 // Once for all that came since JavaScript looked last; the lock is held.

@@ -63,6 +63,7 @@ void SessionRig::start(std::shared_ptr<nt::execution::Engine> engine, SessionOpt
       completions_[completion.request] = std::move(completion);
     }
     changed_.notify_all();
+    return false;
   };
   session = std::make_unique<Session>(std::move(engine), std::move(options), sink);
 }
