@@ -6,8 +6,6 @@ import { parseArgs, promisify } from 'node:util'
 import { faceDetectorModel } from '../examples/face-detector/model.js'
 import { Engine, type EngineOptions, Tensor } from '../lib/index.js'
 import { identity, realModels } from '../test/engine/models.js'
-import { identityPlan } from '../test/fake/plan.js'
-import { fakeDevice } from './support/fake.js'
 import { interleaved, keepInFlight, loopDelay, microsecondsPerCall, oneAfterAnother, throughput } from './support/measure.js'
 import { onnxruntimeIdentity, onnxruntimeModel, onnxruntimeVersion, wave } from './support/peers.js'
 import { machine, note, print, type Report, row, type Row } from './support/report.js'
@@ -17,6 +15,26 @@ const load = (model: Uint8Array | string, options: EngineOptions = {}): Promise<
   Engine.load(model, { backend: 'cpu', threads: 1, ...options })
 
 const tensor = (shape: readonly number[]): Tensor => new Tensor('float32', wave(shape), shape)
+
+/** Microseconds of one call after another, beside the same on the fake device of bench core, each in processes of its own. */
+async function alone(): Promise<Row[]> {
+  note('calls one after another …')
+  const pairs = 9
+  const program = fileURLToPath(new URL('support/alone.js', import.meta.url))
+  const rows: Row[] = []
+  // two threads that wake each other: whether they share a core decides more than what they do
+  for (const [where, ...command] of [['on any core'], ['on one core', 'taskset', '-c', '0']]) {
+    const on = async (runtime: string): Promise<number> => {
+      const [file = '', ...args] = [...command, process.execPath, program, runtime]
+      return Number((await promisify(execFile)(file, args)).stdout)
+    }
+    const time = await interleaved(pairs, { ours: () => on('cpu'), peer: () => on('fake') })
+    const what = `infer, one after another, ${where ?? ''}`
+    const peer = `peer: the same on the fake device of bench core, which takes no time; ${pairs} pairs of processes`
+    rows.push(row(what, 'µs', time.ours, time.peer, { of: 'difference', sign: '<=', value: 3 }, peer))
+  }
+  return rows
+}
 
 interface RealModel {
   readonly name: string
@@ -36,16 +54,8 @@ async function calls(): Promise<Row[]> {
   note('calls of 16 floats …')
   const rounds = 9
   const engine = await load(identity('float32', [16]))
-  const device = await fakeDevice()
-  device.driver.set({ inline: 1 })
-  const fake = await device.load(identityPlan([16]))
   const x = new Tensor('float32', new Float32Array(16), [16])
   const peer = await onnxruntimeIdentity(16)
-  /** After a burst on both threads: see bench core. */
-  const single = async (one: Engine): Promise<number> => {
-    await keepInFlight(64, 2_000, () => one.infer(x))
-    return microsecondsPerCall(1_000, (count) => oneAfterAnother(count, () => one.infer(x)))
-  }
   const time = await interleaved(rounds, {
     many: () => microsecondsPerCall(40_000, (count) => keepInFlight(64, count, () => engine.infer(x))),
     manyPeer: () => microsecondsPerCall(20_000, (count) => keepInFlight(64, count, peer.run)),
@@ -54,23 +64,13 @@ async function calls(): Promise<Row[]> {
         for (let i = 0; i < count; i++) engine.inferSync(x)
       }),
     syncPeer: () => microsecondsPerCall(5_000, (count) => oneAfterAnother(count, peer.run)),
-    single: () => single(engine),
-    singlePeer: () => single(fake),
   })
-  await Promise.all([peer.release(), engine.close(), fake.close()])
+  await Promise.all([peer.release(), engine.close()])
   const onnxruntime = `peer: onnxruntime-node, Identity of 16 floats; ${rounds} rounds`
   const half = { of: 'ratio', sign: '<=', value: 0.5 } as const
   return [
     row('inferSync, one after another', 'µs', time.sync, time.syncPeer, half, onnxruntime),
     row('infer, 64 in flight, per call', 'µs', time.many, time.manyPeer, half, onnxruntime),
-    row(
-      'infer, one after another',
-      'µs',
-      time.single,
-      time.singlePeer,
-      { of: 'difference', sign: '<=', value: 3 },
-      `peer: the same on the fake device of bench core, which takes no time; ${rounds} rounds`,
-    ),
   ]
 }
 
@@ -196,7 +196,7 @@ async function soak(quick: boolean): Promise<readonly Row[]> {
 
 const flag = { type: 'boolean', default: false } as const
 const { values, positionals } = parseArgs({ options: { json: flag, quick: flag }, allowPositionals: true })
-const parts = { calls, models, eventLoop, lanes, batching, soak: () => soak(values.quick) }
+const parts = { calls, alone, models, eventLoop, lanes, batching, soak: () => soak(values.quick) }
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
 if (unknown !== undefined) throw new Error(`cpu has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 
