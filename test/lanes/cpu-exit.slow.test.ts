@@ -72,8 +72,16 @@ const table: typeof ends = [
       wanted,
     ]),
   ),
-  ['process.exit() while models load', () => `${busy} for (let i = 0; i < 3; i++) open().catch(() => {}); await soon(at); process.exit(3)`, { code: 3 }],
-  ['process.exit() while engines close', () => `${busy} for (const e of await Promise.all([open(), open()])) { work(e); e.close() } await soon(at); process.exit(3)`, { code: 3 }],
+  [
+    'process.exit() while models load',
+    () => `${busy} for (let i = 0; i < 3; i++) open().catch(() => {}); await soon(at); process.exit(3)`,
+    { code: 3 },
+  ],
+  [
+    'process.exit() while engines close',
+    () => `${busy} for (const e of await Promise.all([open(), open()])) { work(e); e.close() } await soon(at); process.exit(3)`,
+    { code: 3 },
+  ],
   ['an engine that was dropped', () => dropped, { stdout: 'float32,float32\n0\n' }],
   ['an endless engine that was aborted and dropped', () => droppedEndless, { stdout: 'ERR_TRT_TIMEOUT\n' }],
   ['a return in the middle of an inference', () => `${busy} const e = await open(); work(e).then((y) => console.log(y.dtype))`, { stdout: 'float32\n' }], // prettier-ignore
