@@ -25,7 +25,7 @@ async function alone(): Promise<Row[]> {
   // two threads that wake each other: whether they share a core decides more than what they do
   for (const [where, ...command] of [['on any core'], ['on one core', 'taskset', '-c', '0']]) {
     const on = async (runtime: string): Promise<number> => {
-      const [file, ...args] = [...command, process.execPath, program, runtime] as [string, ...string[]]
+      const [file, ...args] = [...command, process.execPath, program, runtime]
       return Number((await promisify(execFile)(file, args)).stdout)
     }
     const time = await interleaved(pairs, { ours: () => on('cpu'), peer: () => on('fake') })
