@@ -1,8 +1,9 @@
 #include "queue.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "../base/error.h"
@@ -221,8 +222,11 @@ std::optional<TimePoint> Queue::nextDue() const {
 // of his call.
 void Queue::look(uint32_t seen, std::optional<TimePoint> due) const {
   constexpr std::chrono::microseconds kPatience{20};
-  static const bool alone = std::thread::hardware_concurrency() < 2;
-  if (alone) return;
+  static const bool oneCore = [] {
+    cpu_set_t cores;
+    return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) == 1;
+  }();
+  if (oneCore) return;
   TimePoint end = Clock::now() + kPatience;
   if (due) end = std::min(end, *due);
   while (news_ == seen && Clock::now() < end) {
