@@ -47,5 +47,6 @@ export {
   Tensor,
   type TensorConstructor,
   type TensorLike,
+  type TensorRTDType,
   type TypedData,
 } from './tensor.js'

@@ -260,6 +260,8 @@ export interface NativeAddon {
   openEngine(plan: Uint8Array, options: NativeSessionOptions & NativePlanPlace & { readonly weights?: OnnxSource }): Promise<NativeEngine>
   /** Bytes are not copied, and are not to be changed meanwhile. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE. */
   loadOnnx(source: OnnxSource, options: NativeCpuOptions): Promise<NativeModel>
+  /** For the listener of `exit`: ends what runs on the CPU, and waits until no thread of this environment is in onnxruntime, 28 seconds at most. */
+  leaveLibraries(): void
   /** What the engines on the CPU keep in this process: for tests. */
   cpuLive(): { readonly engines: number; readonly lanes: number; readonly values: number }
   openRefitter(plan: Uint8Array, options: NativePlanPlace): Promise<NativeRefitter>

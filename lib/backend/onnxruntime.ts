@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isMainThread } from 'node:worker_threads'
 import { findPeer } from '../base/peer.js'
 import type { OnnxSource } from '../base/source.js'
 import { openAddonEngine } from './addon.js'
@@ -22,6 +23,7 @@ export async function openOnnxRuntime(
   { cpu, lanes, profiles }: OpenCpuOptions,
   reason?: string,
 ): Promise<Backend> {
+  leaveAtExit()
   const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), nativeOptions(cpu, lanes.lanes)))
   const byInput = profilesOrDiscard(profiles, loaded)
   return openAddonEngine(lanes, () => loaded.open({ ...lanes, profiles: byInput }), { reason })
@@ -34,6 +36,18 @@ function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeM
     loaded.discard()
     throw error
   }
+}
+
+let leaving = false
+
+/**
+ * onnxruntime makes statics as it goes, and the end of the process destroys them before handlers that were registered earlier run: so its threads are called back
+ * while nothing is torn down yet. Workers are joined before that by Node itself.
+ */
+function leaveAtExit(): void {
+  if (leaving || !isMainThread) return
+  leaving = true
+  process.prependOnceListener('exit', () => loadAddon().leaveLibraries())
 }
 
 /** The library that would run ONNX here, found and not loaded; nothing where there is none. */

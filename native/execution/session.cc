@@ -383,6 +383,14 @@ void Session::drop() {
   eachLane([](Lane& lane) { lane.abandonAll(); });
 }
 
+void Session::leave(std::chrono::steady_clock::time_point deadline) {
+  const std::chrono::seconds patience = engine_->patienceAtExit();
+  if (patience.count() == 0) return;
+  drop();
+  std::unique_lock lock(haltMutex_);
+  haltChanged_.wait_until(lock, deadline + patience, [this] { return halted_ == workers_.size(); });
+}
+
 void Session::halt(std::chrono::steady_clock::time_point deadline) {
   halting_ = true;
   drop();

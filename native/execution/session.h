@@ -65,6 +65,9 @@ class Session {
   // Refuses new work, and lets go of what is queued: no completion comes. What runs may be ended. To be followed by
   // close().
   void drop();
+  // Before the end of the process, where the runtime asks for patience then: as drop(), and waits for the lanes' end,
+  // until that long after the deadline.
+  void leave(std::chrono::steady_clock::time_point deadline);
   // For the end of the process: lets go of what is queued, and waits until no thread, callers of run() among them, is
   // in a lane's runtime any more, or until the deadline. The lanes' threads stay where they are, and nothing is freed.
   void halt(std::chrono::steady_clock::time_point deadline);

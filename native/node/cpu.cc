@@ -117,6 +117,14 @@ Napi::Value loadOnnx(const Napi::CallbackInfo& info) {
   });
 }
 
+// leaveLibraries(): in the process's last JavaScript
+Napi::Value leaveLibraries(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    Environment::of(info.Env())->leaveLibraries();
+    return info.Env().Undefined();
+  });
+}
+
 // cpuLive(): what of the CPU's engines exists in the process
 Napi::Value cpuLive(const Napi::CallbackInfo& info) {
   const Napi::Object value = Napi::Object::New(info.Env());
@@ -130,6 +138,7 @@ Napi::Value cpuLive(const Napi::CallbackInfo& info) {
 
 void exportCpu(Napi::Env env, Napi::Object exports) {
   exports.Set("loadOnnx", Napi::Function::New(env, loadOnnx));
+  exports.Set("leaveLibraries", Napi::Function::New(env, leaveLibraries));
   exports.Set("cpuLive", Napi::Function::New(env, cpuLive));
 }
 

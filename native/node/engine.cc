@@ -210,6 +210,9 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
       [handle = handle.get(), weak](ExitDeadline deadline) {
         // one that is being closed ends by itself
         if (const auto open = handle->session ? weak.lock() : nullptr) open->halt(deadline);
+      },
+      [weak](ExitDeadline deadline) {
+        if (const auto open = weak.lock()) open->leave(deadline);
       });
   const execution::Engine& engine = handle->session->engine();
   const Napi::Object value = Napi::Object::New(env);

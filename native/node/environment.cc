@@ -198,9 +198,32 @@ void Environment::callHeld(Napi::Env env, int id, const std::vector<napi_value>&
 void Environment::release(int id) { held_.erase(id); }
 
 Environment::Closers::iterator Environment::addCloser(std::function<void()> close,
-                                                      std::function<void(ExitDeadline)> halt) {
+                                                      std::function<void(ExitDeadline)> halt,
+                                                      std::function<void(ExitDeadline)> leave) {
   const std::lock_guard lock(tasksMutex_);
-  return closers_.insert(closers_.end(), {std::move(close), std::move(halt)});
+  return closers_.insert(closers_.end(), {std::move(close), std::move(halt), std::move(leave)});
+}
+
+void Environment::leaveLibraries() {
+  const ExitDeadline now = std::chrono::steady_clock::now();
+  Closers closers;
+  {
+    const std::lock_guard lock(tasksMutex_);
+    for (const Task& task : tasks_) {
+      if (task.patience.count() > 0 && task.cancel) task.cancel();
+    }
+    closers = closers_;
+  }
+  for (const Closer& closer : closers) {
+    // where nothing is under way there is nothing to leave, and listeners of the exit may go on to use an engine
+    if (pending_ > 0 && closer.leave) closer.leave(now);
+  }
+  std::unique_lock lock(tasksMutex_);
+  for (;;) {
+    const auto longest = std::ranges::max_element(tasks_, {}, &Task::patience);
+    if (longest == tasks_.end() || longest->patience.count() == 0) return;
+    if (tasksChanged_.wait_until(lock, now + longest->patience) == std::cv_status::timeout) return;
+  }
 }
 
 void Environment::removeCloser(Closers::iterator closer) {

@@ -68,13 +68,19 @@ class Environment : public std::enable_shared_from_this<Environment> {
   std::shared_ptr<void> keep(const Napi::Object& value);
 
   // Something with threads that must be stopped before the environment is gone: `close` does that, and frees. `halt` is
-  // called instead when the process ends without the environment's hooks, and frees nothing.
+  // called instead when the process ends without the environment's hooks, and frees nothing. `leave`, before either,
+  // gets its threads out of libraries that the end of the process tears down.
   struct Closer {
     std::function<void()> close;
     std::function<void(ExitDeadline)> halt;
+    std::function<void(ExitDeadline)> leave;
   };
   using Closers = std::list<Closer>;
-  Closers::iterator addCloser(std::function<void()> close, std::function<void(ExitDeadline)> halt = {});
+  Closers::iterator addCloser(std::function<void()> close, std::function<void(ExitDeadline)> halt = {},
+                              std::function<void(ExitDeadline)> leave = {});
+  // When JavaScript has run for the last time, and nothing is torn down yet: waits, with patience, until none of its
+  // threads is in a library that has made statics since our exit handler was armed. Those are destroyed before it runs.
+  void leaveLibraries();
   void removeCloser(Closers::iterator closer);
 
  private:

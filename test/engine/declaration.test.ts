@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { force } from './ways.js'
 import { failureOf } from '../support/errors.js'
 import { identity, twoInTwoOut } from './models.js'
 
@@ -113,6 +114,8 @@ t.test('a data type that no Tensor has is an error only where it is needed', asy
 })
 
 t.test('a data type that the runtime lacks is named', async (t) => {
+  force('portable')
+  t.teardown(() => force('addon'))
   t.match(await failureOf(() => Engine.load(identity('bfloat16'), cpu)), {
     code: 'ERR_TRT_DTYPE',
     message: /"x" of type bfloat16, which onnxruntime-node does not take or give; it does float32, /,
