@@ -9,7 +9,7 @@ import { Tensor } from '../lib/index.js'
 import { identityPlan } from '../test/fake/plan.js'
 import { fakeDevice, type FakeDevice } from './support/fake.js'
 import { interleaved, keepInFlight, loopDelay, microsecondsPerCall, oneAfterAnother, throughput } from './support/measure.js'
-import { onnxruntimeDetector, onnxruntimeIdentity, onnxruntimeVersion, RoundTrip } from './support/peers.js'
+import { driverLoop, onnxruntimeDetector, onnxruntimeIdentity, onnxruntimeVersion, RoundTrip } from './support/peers.js'
 import { machine, note, print, type Report, row, type Row } from './support/report.js'
 
 const rounds = 9
@@ -22,7 +22,7 @@ async function calls(device: FakeDevice): Promise<Row[]> {
   const engine = await device.load(identityPlan([16]))
   const x = new Tensor('float32', new Float32Array(16), [16])
   const peer = await onnxruntimeIdentity(16)
-  const roundTrip = new RoundTrip()
+  const roundTrip = RoundTrip.shared
   const infer = (): Promise<unknown> => engine.infer(x)
   const time = await interleaved(rounds, {
     many: () => microsecondsPerCall(40_000, (count) => keepInFlight(64, count, infer)),
@@ -43,7 +43,6 @@ async function calls(device: FakeDevice): Promise<Row[]> {
       return microsecondsPerCall(1_000, (count) => roundTrip.run(count))
     },
   })
-  roundTrip.end()
   await peer.release()
   await engine.close()
   device.driver.set({ inline: 0 })
@@ -60,6 +59,25 @@ async function calls(device: FakeDevice): Promise<Row[]> {
       `peer: a bare addon, one thread and a thread-safe function; both after a burst on two threads; ${rounds} rounds`,
     ),
   ]
+}
+
+/** Microseconds of a lone request of 16 floats, on a device that takes 200 µs: 100 for each copy. */
+async function lone(device: FakeDevice): Promise<Row[]> {
+  note('a lone request …')
+  device.driver.set({ copyMs: 0.1 })
+  const engine = await device.load(identityPlan([16]))
+  const x = new Tensor('float32', new Float32Array(16), [16])
+  const roundTrip = RoundTrip.shared
+  const time = await interleaved(rounds, {
+    ours: () => microsecondsPerCall(300, (count) => oneAfterAnother(count, () => engine.infer(x))),
+    loop: () => driverLoop(device.libcuda, x.byteLength, 300),
+    roundTrip: () => microsecondsPerCall(300, (count) => roundTrip.run(count)),
+  })
+  await engine.close()
+  device.driver.set({ copyMs: 0 })
+  const told = `peer: a bare driver loop in C++ (${time.loop.toFixed(0)} µs) and 1.3 bare round trips (${time.roundTrip.toFixed(0)} µs each); ${rounds} rounds`
+  const goal = { of: 'ratio', sign: '<=', value: 1 } as const
+  return [row('a lone request, 200 µs device time', 'µs', time.ours, time.loop + 1.3 * time.roundTrip, goal, told)]
 }
 
 /** Milliseconds that the event loop is late while eight inferences of 20 ms are in flight, beyond what it is when idle. */
@@ -174,6 +192,23 @@ async function copies(device: FakeDevice): Promise<Row[]> {
   return [line('602 KB input, copies by the CPU', ordinary, 1), line('the same in a tensor of allocate()', pinned, 0)]
 }
 
+/** The most pinned memory at once, while a thousand requests wait and all their results are kept. */
+async function pinned(device: FakeDevice): Promise<Row[]> {
+  note('pinned memory …')
+  const many = 1000
+  device.driver.reset()
+  const before = device.driver.stats().pinnedBytes
+  const engine = await device.load(identityPlan(picture), { maxQueueBytes: 2 ** 30 })
+  const x = Tensor.zeros('float32', picture)
+  const results = await Promise.all(Array.from({ length: many }, () => engine.infer(x)))
+  const { peakPinnedBytes, pageableCopies } = device.driver.stats()
+  await engine.close()
+  const goal = { of: 'ours', sign: '<=', value: 64 } as const
+  const told = `${results.length} results are kept; ${(before / 2 ** 20).toFixed(0)} MiB were kept from before; of pageable memory ${pageableCopies}`
+  const peak = row(`peak pinned memory, ${many} requests of 602 KB at once`, 'MiB', peakPinnedBytes / 2 ** 20, null, goal, told)
+  return [{ ...peak, ok: peak.ok && pageableCopies === 0 }]
+}
+
 /** How many enqueues 64 single requests take. */
 async function batching(device: FakeDevice): Promise<Row[]> {
   note('batching …')
@@ -282,7 +317,7 @@ const { values, positionals } = parseArgs({
   options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const parts = { calls, eventLoop, lanes, slots, copies, batching, streams, soak: () => soak(values.quick) }
+const parts = { calls, lone, eventLoop, lanes, slots, copies, pinned, batching, streams, soak: () => soak(values.quick) }
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
 if (unknown !== undefined) throw new Error(`core has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 
@@ -294,4 +329,5 @@ const rows: Row[] = []
 for (const [name, part] of Object.entries(parts)) {
   if (positionals.length === 0 || positionals.includes(name)) rows.push(...(await part(device)))
 }
+RoundTrip.shared.end()
 print({ bench: 'core', date: new Date().toISOString(), machine: on, rows }, values.json)

@@ -114,7 +114,7 @@ async function blurPhoto(engine: Engine, photo: string, target: string): Promise
   }
   const image = await readImage(photo)
   const read = lap()
-  const input = detector.prepare(image)
+  const input = await detector.prepare(image)
   const tensor = lap()
   const output = await detector.infer(input)
   const infer = lap()

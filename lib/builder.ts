@@ -1,5 +1,7 @@
 import type { NativeBuildOptions } from './backend/native-types.js'
 import { type Build, buildInProcess, type BuildProgress, type ProgressListener } from './building/in-process.js'
+import { Calibration, type CalibrationSource, checkCalibrated, checkedCalibrator } from './building/calibration.js'
+import { converting } from './building/conversion.js'
 import { IsolatedBuilds } from './building/isolated.js'
 import { networkAudit } from './building/audit.js'
 import type { NetworkAudit } from './plan/network-audit.js'
@@ -17,6 +19,13 @@ import type { BuildInfo } from './plan/info.js'
 export interface BuildOptions {
   /** One optimization profile, or several. */
   readonly shapes?: Shapes | readonly Shapes[]
+  /**
+   * Where the ranges of INT8 come from, where the model has no QuantizeLinear and DequantizeLinear: TensorRT 10 alone calibrates (elsewhere ERR_TRT_UNSUPPORTED, before
+   * anything is built; there, and here too, quantize() puts those layers into the model). Needs `precision` with 'int8'. It is never part of it silently: without
+   * data, without quantizing layers, or with both, the build fails.
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/_static/c-api/classnvinfer1_1_1_i_int8_calibrator.html
+   */
+  readonly calibrator?: CalibrationSource
   /** Called on this thread as the build goes on. What it throws ends the build and rejects it. */
   readonly onProgress?: (progress: BuildProgress) => void
   /** Rejects the build at once with the signal's reason; TensorRT itself stops at its next step, or with `isolation: 'process'` at once. */
@@ -46,26 +55,34 @@ export class Builder implements AsyncDisposable {
     const isolated = isolation === 'process' ? new IsolatedBuilds() : undefined
     this.#options = native
     this.#isolated = isolated
-    this.#build = isolated ? (...args) => isolated.build(...args) : buildInProcess
+    this.#build = converting(isolated ? (...args) => isolated.build(...args) : buildInProcess)
   }
 
   /**
    * Builds a plan from ONNX: a path (weights in files beside it are found from there) or bytes, which are copied here.
    * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE,
-   * ERR_TRT_PRECISION, ERR_TRT_DTYPE, ERR_TRT_BUILD, ERR_TRT_CRASH, ERR_TRT_TIMING_CACHE, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
+   * ERR_TRT_MISSING_INPUT, ERR_TRT_DETACHED, ERR_TRT_PRECISION, ERR_TRT_DTYPE, ERR_TRT_BUILD, ERR_TRT_CRASH, ERR_TRT_TIMING_CACHE, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
    */
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
-    const given = readOptions(options, ['shapes', 'onProgress', 'signal'], 'build')
+    const given = readOptions(options, ['shapes', 'calibrator', 'onProgress', 'signal'], 'build')
     const signal = unaborted(given.signal)
     const onProgress = checkedListener<ProgressListener>(given.onProgress, 'onProgress')
     const profiles = checkedProfiles(given.shapes)
+    const calibrator = checkedCalibrator(given.calibrator)
+    if (calibrator) checkCalibrated(this.#options.options.values)
     if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The builder is closed')
     const source = checkedSource(model)
-    const request = { ...this.#options, profiles, ...(typeof source === 'string' ? { path: source } : { model: source }) }
-    const { result, ended } = this.#build(request, onProgress, signal)
+    const request = {
+      ...this.#options,
+      profiles,
+      ...(calibrator && { calibration: { algorithm: calibrator.algorithm } }),
+      ...(typeof source === 'string' ? { path: source } : { model: source }),
+    }
+    const calibration = calibrator && new Calibration(calibrator)
+    const { result, ended } = this.#build(request, onProgress, signal, calibration)
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
-    const { plan, ...told } = await awaited(result)
+    const { plan, ...told } = await awaited(calibration ? calibration.over(result) : result)
     return planOf(new Uint8Array(plan), buildInfo(told, profiles))
   }
 

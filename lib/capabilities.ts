@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime.js'
 import { loadAddon, tensorrtPath } from './backend/native.js'
 import type { NativeLibraryReport, NativeSystemReport } from './backend/native-types.js'
+import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime-library.js'
 import { whyPortable } from './backend/portable/why.js'
 import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
 import { checkedLibraryPath, readOptions } from './base/options.js'
 import { findPeer } from './base/peer.js'
 import { remedyOf } from './base/remedies.js'
 
-/** A TensorRT library that was found. */
+/** A TensorRT library that was found. It is not loaded for that, unless only loading it tells its version. */
 export interface TensorRTLibrary {
   readonly path: string
   /** How it was found: the path that was given, the dynamic loader, a usual folder, a Python wheel's folder. */
@@ -18,11 +18,15 @@ export interface TensorRTLibrary {
   readonly version?: string
   /** The ONNX parser that belongs to it. */
   readonly parser?: string
-  /** Whether it turns ONNX into plans on this machine. */
+  /** Whether it turns ONNX into plans on this machine, as far as that is known without trying. */
   readonly canBuild: boolean
-  /** Whether it runs plans on this machine. */
+  /** Whether it runs plans on this machine, as far as that is known without trying. */
   readonly canRun: boolean
   readonly error?: string
+  /** Why it most likely does not build for the GPUs that are here: the builder's resources for their architecture are not beside it. */
+  readonly cannotBuild?: string
+  /** Why it does not run plans on the GPUs that are here: it refuses their compute capability. */
+  readonly cannotRun?: string
 }
 
 /** Something that would be of use here and is not there. */
@@ -57,7 +61,8 @@ export interface CapabilitiesOptions {
  */
 export async function capabilities(options?: CapabilitiesOptions): Promise<Capabilities> {
   const tensorrt = checkedLibraryPath(readOptions(options, ['tensorrt'], 'capabilities').tensorrt)
-  const cpu = findOnnxRuntime()
+  const portable = whyPortable() !== undefined
+  const cpu = findOnnxRuntime(portable)
   const path = tensorrtPath(tensorrt)
   const { addon, report } = await inspect(path)
   const gpus = report?.devices ?? []
@@ -70,7 +75,7 @@ export async function capabilities(options?: CapabilitiesOptions): Promise<Capab
     tensorrt: libraries,
     cpu,
   }
-  return { ...found, missing: missing(found, path, report?.searchError) }
+  return { ...found, missing: missing(found, { path, portable, searchError: report?.searchError }) }
 }
 
 async function inspect(path: string): Promise<{ addon: Capabilities['addon']; report?: NativeSystemReport }> {
@@ -93,7 +98,7 @@ function describeDriver(report: NativeSystemReport | undefined): Capabilities['d
 }
 
 function describeLibrary(library: NativeLibraryReport, hasGpu: boolean): TensorRTLibrary {
-  const { path, foundBy, kind, version, parser } = library
+  const { path, foundBy, kind, version, parser, cannotBuild, cannotRun } = library
   const usable = kind !== undefined
   const error = library.error ?? library.parserError
   return {
@@ -102,17 +107,19 @@ function describeLibrary(library: NativeLibraryReport, hasGpu: boolean): TensorR
     ...(kind !== undefined && { kind }),
     ...(version !== undefined && { version }),
     ...(parser !== undefined && { parser }),
-    canBuild: usable && library.hasBuilder && parser !== undefined && (library.buildsWithoutGpu || hasGpu),
-    canRun: usable && hasGpu,
+    canBuild: usable && library.hasBuilder && parser !== undefined && (library.buildsWithoutGpu || hasGpu) && cannotBuild === undefined,
+    canRun: usable && hasGpu && cannotRun === undefined,
     ...(error !== undefined && { error }),
+    ...(cannotBuild !== undefined && { cannotBuild }),
+    ...(cannotRun !== undefined && { cannotRun }),
   }
 }
 
 /** Looked up, not loaded: a process has one onnxruntime, and this does not decide which. */
-function findOnnxRuntime(): Capabilities['cpu'] {
+function findOnnxRuntime(portable: boolean): Capabilities['cpu'] {
   const version = packageVersion()
   const named = version !== undefined && { version }
-  if (whyPortable() !== undefined) return { available: version !== undefined, ...named }
+  if (portable) return { available: version !== undefined, ...named }
   const path = locateOnnxRuntime()
   if (path === undefined) return { available: false }
   return { available: true, path, ...(path.includes('onnxruntime-node') && named) }
@@ -127,11 +134,17 @@ function packageVersion(): string | undefined {
   }
 }
 
-/** `path`: where TensorRT was to be looked for; empty: in the usual places. */
+interface Search {
+  /** Where TensorRT was to be looked for; empty: in the usual places. */
+  readonly path: string
+  readonly searchError: string | undefined
+  /** Whether ONNX runs without the addon. */
+  readonly portable: boolean
+}
+
 function missing(
   { addon, driver, gpus, tensorrt, cpu }: Omit<Capabilities, 'missing'>,
-  path: string,
-  searchError: string | undefined,
+  { path, searchError, portable }: Search,
 ): Missing[] {
   const list: Missing[] = []
   const add = (what: string, use: string, remedy: string): number => list.push({ what, for: use, remedy })
@@ -145,7 +158,6 @@ function missing(
   else if (tensorrt.length === 0) add('TensorRT', building, remedyOf('ERR_TRT_NO_LIBRARY'))
   else if (tensorrt.every(({ kind }) => kind === undefined))
     add('a TensorRT that can be loaded', building, remedyOf('ERR_TRT_NO_LIBRARY', path === '' ? {} : named))
-  if (!cpu.available)
-    add('onnxruntime', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME', whyPortable() === undefined ? lookedForIn() : {}))
+  if (!cpu.available) add('onnxruntime', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME', portable ? {} : lookedForIn()))
   return list
 }

@@ -2,9 +2,21 @@ import type { Backend, EngineMemory, EngineStats, Results, UnsupportedTensor } f
 import { type Cut, within } from './base/cancellation.js'
 import { checkedWhole } from './base/checks.js'
 import { fitsDims, shapeText } from './base/dims.js'
-import { readOptions, unaborted } from './base/options.js'
+import { isIterable } from './base/iterables.js'
+import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
 import { anew, awaited, failing } from './base/stacks.js'
-import { copyInput, type GivenInput, infosByName, InputChecker, readInput, refuseUnsupported } from './engine/arguments.js'
+import { type AnyTensor, type DeviceTensor, deviceTensor } from './device-tensor.js'
+import {
+  checkAttached,
+  copyInput,
+  type GivenInput,
+  infosByName,
+  InputChecker,
+  isTensor,
+  readInput,
+  refuseUnsupported,
+  releaseInput,
+} from './engine/arguments.js'
 import {
   type BareInput,
   type BareInputForOne,
@@ -13,6 +25,8 @@ import {
   type Declaration,
   type DeclaredTypes,
   type InputRecord,
+  type LocatedTensor,
+  type OutputLocation,
   type SelectedOutputs,
   type TensorInfos,
   type TensorName,
@@ -21,15 +35,15 @@ import {
 } from './engine/declaration.js'
 import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine/audit.js'
 import { takenSince } from './engine/choice.js'
-import { Forms } from './engine/forms.js'
+import { type AnyTensorRecord, Forms } from './engine/forms.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './engine/infer-options.js'
 import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
 import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
-import { inOrder, isIterable } from './engine/stream.js'
+import { inOrder } from './engine/stream.js'
 import { warmUp } from './engine/warmup.js'
 import { expected, TensorRTError } from './errors.js'
-import { byteSize, checkedShape, Tensor } from './tensor.js'
+import { byteSize, checkedShape, type DType, expectedTensor, Tensor } from './tensor.js'
 
 interface Loaded {
   readonly backend: Backend
@@ -44,16 +58,18 @@ interface Loaded {
 }
 
 /** Makes the value of a call. */
-type Finish = (results: Results) => Tensor | TensorRecord
+type Finish = (results: Results) => AnyTensor | AnyTensorRecord
 
 type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
 
-export interface StreamOptions<O extends TensorTypes = TensorTypes> {
+export interface StreamOptions<O extends TensorTypes = TensorTypes, L extends OutputLocation<O> | undefined = 'host'> {
   /** How many inferences are under way at once; as many as keep all lanes busy unless given. */
   readonly inFlight?: number | undefined
   readonly signal?: AbortSignal | undefined
   /** As {@link InferOptions.outputs}. */
   readonly outputs?: readonly TensorName<O>[] | undefined
+  /** As {@link InferOptions.location}. */
+  readonly location?: L | undefined
 }
 
 /**
@@ -122,8 +138,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Lanes of one's own on an engine that {@link share} gave a token for: the weights are there once. It goes on when the others close.
-   * @throws TensorRTError (as a rejection) ERR_TRT_TOKEN, and as {@link load}
+   * Lanes of one's own on an engine that {@link share} gave a token for, in any thread of the process: the weights are there once. With `queue: 'shared'` the owner's lanes,
+   * and his queue: what several threads ask for fills one batch. It goes on when the others close.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN, and what making lanes throws, as {@link load}
    */
   static async attach(token: EngineToken, options?: AttachOptions & Undeclared): Promise<Engine>
   static async attach<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes>(
@@ -201,18 +218,28 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   /**
    * Runs the model: a record of Tensors in, a record of Tensors out, keyed by name. A bare Tensor in gives a bare Tensor out: for a model with one input, and one
    * output or one that `outputs` names. The data is copied before this returns, so the caller may reuse its arrays at once; that of tensors made by {@link allocate} is
-   * not, and is to be left alone until the promise settles. Called before {@link ready} it waits.
+   * not, and is to be left alone until the promise settles. Called before {@link ready} it waits. With `location: 'device'` outputs stay where they are, as
+   * {@link DeviceTensor}s, which may be inputs here: of any engine of the same device, and disposed as soon as this has returned.
    * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_MISSING_INPUT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED,
-   * ERR_TRT_BUFFER_IN_USE, ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
+   * ERR_TRT_BUFFER_IN_USE, ERR_TRT_DISPOSED, ERR_TRT_DEVICE, ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_execution_context.html enqueueV3
    */
-  infer<const W extends readonly TensorName<O>[] | undefined = undefined>(
+  infer<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
     inputs: InputRecord<I>,
-    options?: InferOptions<O> & { readonly outputs?: W },
-  ): Promise<SelectedOutputs<O, W>>
-  infer<N extends TensorName<O>>(input: BareInput<I>, options: InferOptions<O> & { readonly outputs: readonly [N] }): Promise<Tensor<O[N]>>
-  infer(input: BareInputForOne<I, O>, options?: InferOptions<O> & { readonly outputs?: undefined }): Promise<BareOutput<O>>
-  infer(input: BareInputForOne<I, O> | InputRecord<I>, options?: InferOptions<O>): Promise<Tensor | TensorRecord>
+    options?: InferOptions<O, L> & { readonly outputs?: W },
+  ): Promise<SelectedOutputs<O, W, L>>
+  infer<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(
+    input: BareInput<I>,
+    options: InferOptions<O, L> & { readonly outputs: readonly [N] },
+  ): Promise<LocatedTensor<O[N], L, N>>
+  infer<const L extends OutputLocation<O> | undefined = undefined>(
+    input: BareInputForOne<I, O>,
+    options?: InferOptions<O, L> & { readonly outputs?: undefined },
+  ): Promise<BareOutput<O, L>>
+  infer<const L extends OutputLocation<O> | undefined = undefined>(
+    input: BareInputForOne<I, O> | InputRecord<I>,
+    options?: InferOptions<O, L>,
+  ): Promise<LocatedTensor<DType, L, string> | TensorRecord<TensorTypes, L>>
   infer(input: unknown, options?: unknown): Promise<never> {
     try {
       const given = readInferOptions(options, 'infer')
@@ -234,20 +261,26 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     }
   }
 
-  async #runWhenReady(input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<Tensor | TensorRecord> {
+  async #runWhenReady(input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<AnyTensor | AnyTensorRecord> {
     const copy = copyInput(input)
-    await awaited(this.ready)
-    cut?.throwIfHappened()
-    this.#refuseIfOver()
-    return this.#run(this.#known(), copy, options, cut)
+    try {
+      await awaited(this.ready)
+      cut?.throwIfHappened()
+      this.#refuseIfOver()
+      // eslint-disable-next-line @typescript-eslint/return-await -- once it has begun, it holds what it needs itself
+      return this.#run(this.#known(), copy, options, cut)
+    } finally {
+      releaseInput(copy)
+    }
   }
 
-  #run(loaded: Loaded, input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<Tensor | TensorRecord> {
+  #run(loaded: Loaded, input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<AnyTensor | AnyTensorRecord> {
     const { backend, checker, forms } = loaded
     if (options === undefined) refuseUnusable(loaded)
     const inputs = checker.check(input)
+    if (backend.device === undefined) refuseStaying(backend, inputs, options)
     const run = options === undefined && cut === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), cut }
-    const finish: Finish = Tensor.is(input) ? forms.bare(options?.outputs) : forms.record
+    const finish: Finish = isTensor(input) ? forms.bare(options?.outputs) : forms.record
     return backend.run(inputs, run, finish)
   }
 
@@ -255,18 +288,27 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * The same on the calling thread, which it blocks: for scripts, and for the lowest latency. It borrows a lane that is idle, or waits for one.
    * @throws TensorRTError as {@link infer}, ERR_TRT_NOT_READY before {@link ready}, and ERR_TRT_UNSUPPORTED on the CPU where the addon does not load
    */
-  inferSync<const W extends readonly TensorName<O>[] | undefined = undefined>(
+  inferSync<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
     inputs: InputRecord<I>,
-    options?: InferSyncOptions<O> & { readonly outputs?: W },
-  ): SelectedOutputs<O, W>
-  inferSync<N extends TensorName<O>>(input: BareInput<I>, options: InferSyncOptions<O> & { readonly outputs: readonly [N] }): Tensor<O[N]>
-  inferSync(input: BareInputForOne<I, O>, options?: InferSyncOptions<O> & { readonly outputs?: undefined }): BareOutput<O>
-  inferSync(input: BareInputForOne<I, O> | InputRecord<I>, options?: InferSyncOptions<O>): Tensor | TensorRecord
+    options?: InferSyncOptions<O, L> & { readonly outputs?: W },
+  ): SelectedOutputs<O, W, L>
+  inferSync<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(
+    input: BareInput<I>,
+    options: InferSyncOptions<O, L> & { readonly outputs: readonly [N] },
+  ): LocatedTensor<O[N], L, N>
+  inferSync<const L extends OutputLocation<O> | undefined = undefined>(
+    input: BareInputForOne<I, O>,
+    options?: InferSyncOptions<O, L> & { readonly outputs?: undefined },
+  ): BareOutput<O, L>
+  inferSync<const L extends OutputLocation<O> | undefined = undefined>(
+    input: BareInputForOne<I, O> | InputRecord<I>,
+    options?: InferSyncOptions<O, L>,
+  ): LocatedTensor<DType, L, string> | TensorRecord<TensorTypes, L>
   inferSync(input: unknown, options?: unknown): never {
     return this.#inferSync(input, options) as never
   }
 
-  #inferSync(input: unknown, options: unknown): Tensor | TensorRecord {
+  #inferSync(input: unknown, options: unknown): AnyTensor | AnyTensorRecord {
     const given = readInferOptions(options, 'inferSync')
     const tensors = readInput(input)
     this.#refuseIfOver()
@@ -276,7 +318,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     if (given === undefined) refuseUnusable(loaded)
     const checked = checker.check(tensors)
     const run = given === undefined ? forms.defaults : runOptions(given, loaded, checked)
-    const finish: Finish = Tensor.is(tensors) ? forms.bare(given?.outputs) : forms.record
+    const finish: Finish = isTensor(tensors) ? forms.bare(given?.outputs) : forms.record
     return finish(backend.runSync(checked, run))
   }
 
@@ -285,31 +327,33 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * way at once (by default as many as keep all lanes busy), those that were not taken yet among them. Ends at once with the first error, whichever input it is
    * of, and with an abort: what is under way is cancelled, and the iterator is told to return. A loop that is left early waits for that, a second at most.
    */
-  stream<const W extends readonly TensorName<O>[] | undefined = undefined>(
+  stream<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
     inputs: AnyIterable<InputRecord<I>>,
-    options?: StreamOptions<O> & { readonly outputs?: W },
-  ): AsyncGenerator<SelectedOutputs<O, W>, void, undefined>
-  stream<N extends TensorName<O>>(
+    options?: StreamOptions<O, L> & { readonly outputs?: W },
+  ): AsyncGenerator<SelectedOutputs<O, W, L>, void, undefined>
+  stream<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(
     inputs: AnyIterable<BareInput<I>>,
-    options: StreamOptions<O> & { readonly outputs: readonly [N] },
-  ): AsyncGenerator<Tensor<O[N]>, void, undefined>
-  stream(
+    options: StreamOptions<O, L> & { readonly outputs: readonly [N] },
+  ): AsyncGenerator<LocatedTensor<O[N], L, N>, void, undefined>
+  stream<const L extends OutputLocation<O> | undefined = undefined>(
     inputs: AnyIterable<BareInputForOne<I, O>>,
-    options?: StreamOptions<O> & { readonly outputs?: undefined },
-  ): AsyncGenerator<BareOutput<O>, void, undefined>
+    options?: StreamOptions<O, L> & { readonly outputs?: undefined },
+  ): AsyncGenerator<BareOutput<O, L>, void, undefined>
   stream(inputs: AnyIterable<unknown>, options?: unknown): AsyncGenerator<never, void, undefined> {
     return this.#stream(inputs, options) as AsyncGenerator<never, void, undefined>
   }
 
-  async *#stream(inputs: AnyIterable<unknown>, options: unknown): AsyncGenerator<Tensor | TensorRecord, void, undefined> {
-    const { inFlight, outputs, ...given } = readOptions(options, ['inFlight', 'signal', 'outputs'], 'stream')
+  async *#stream(inputs: AnyIterable<unknown>, options: unknown): AsyncGenerator<AnyTensor | AnyTensorRecord, void, undefined> {
+    const { inFlight, outputs, location, ...given } = readOptions(options, ['inFlight', 'signal', 'outputs', 'location'], 'stream')
     const signal = unaborted(given.signal)
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
     const wanted = inFlight === undefined ? undefined : checkedWhole(inFlight, 'inFlight', 1)
     await awaited(within({ signal }, () => this.ready))
     const most = wanted ?? this.#known().backend.concurrency ?? 2
-    const run = (input: unknown, cancelled: AbortSignal): Promise<Tensor | TensorRecord> =>
-      this.infer(input as InputRecord<I>, { signal: cancelled, outputs } as InferOptions<O>) as Promise<Tensor | TensorRecord>
+    const run = (input: unknown, cancelled: AbortSignal): Promise<AnyTensor | AnyTensorRecord> =>
+      this.infer(input as InputRecord<I>, { signal: cancelled, outputs, location } as InferOptions<O>) as Promise<
+        AnyTensor | AnyTensorRecord
+      >
     yield* inOrder(inputs, { most, signal, run })
   }
 
@@ -329,7 +373,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
 
   /**
    * A tensor for an input or output, in pinned memory: infer reads or writes it without a copy. It may be used by one inference at a time, and cannot be
-   * transferred to another thread. On the CPU backend it is ordinary memory.
+   * transferred to another thread. What it holds is not defined until it is written. On the CPU backend it is ordinary memory. Page-locking it holds up the calling thread: allocate once,
+   * and use it again.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY, ERR_TRT_CLOSED
    */
   allocate<N extends TensorName<I> | TensorName<O>>(
@@ -353,6 +398,26 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
+   * A copy of a tensor on the device of this engine, which any engine of that device takes. The data is read before this returns, so the caller may reuse its array at once;
+   * that of a tensor made by {@link allocate} is not, and is to be left alone until the promise settles.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE, ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY,
+   * ERR_TRT_DEVICE_LOST, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load; or it is the reason of the signal
+   * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html cuMemcpyHtoDAsync
+   */
+  async upload<D extends DType>(tensor: Tensor<D>, options?: Abortable): Promise<DeviceTensor<D>>
+  async upload(tensor: Tensor, options?: Abortable): Promise<DeviceTensor> {
+    const signal = checkedAbort(options, 'upload')
+    if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', 'the tensor of upload', tensor)
+    checkAttached(tensor, 'the tensor of upload')
+    this.#refuseIfOver()
+    const { backend } = this.#known()
+    if (backend.upload === undefined) throw lacking('upload()', backend)
+    const { dtype, shape, byteLength, data } = tensor
+    const uploading = backend.upload(data)
+    return within({ signal }, async () => deviceTensor(dtype, shape, byteLength, await uploading))
+  }
+
+  /**
    * A token by which {@link attach} finds this engine, in any thread of this process; good as long as somebody uses the engine.
    * @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load
    */
@@ -363,7 +428,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     return Object.freeze({ pid: process.pid, id: backend.share() })
   }
 
-  /** What this engine has done, and how long it took. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load */
+  /** What this engine has done, and how long it took; where it shares a queue, what all have done who do. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load */
   get stats(): EngineStats {
     const { backend } = this.#known()
     if (backend.stats === undefined) throw lacking('stats', backend)
@@ -441,6 +506,13 @@ function loadedOf(backend: Backend, declaration: Declaration): Loaded {
 /** @throws TensorRTError ERR_TRT_DTYPE where a call without options needs what no Tensor can hold */
 function refuseUnusable({ unsupported, forms, outputNames }: Loaded): void {
   if (unsupported.length > 0) refuseUnsupported(unsupported, forms.wanted, outputNames)
+}
+
+/** @throws TensorRTError ERR_TRT_UNSUPPORTED where nothing stays on the device of a backend */
+function refuseStaying(backend: Backend, inputs: readonly AnyTensor[], options: GivenOptions | undefined): void {
+  if (inputs.some(({ location }) => location === 'device')) throw lacking('a DeviceTensor', backend)
+  const { location = 'host' } = options ?? {}
+  if (location !== 'host') throw lacking("location: 'device'", backend)
 }
 
 /** Why a load is cut short by close(); nobody sees it. */

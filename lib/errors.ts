@@ -10,8 +10,10 @@ export const errorCodes = {
   ERR_TRT_SHAPES_REQUIRED: 'an input is dynamic and no min/opt/max shapes were given',
   ERR_TRT_NOT_READY: 'the engine has not finished loading',
   ERR_TRT_CLOSED: 'the engine or builder is closed',
-  ERR_TRT_QUEUE_FULL: 'as many requests wait as maxQueue allows',
-  ERR_TRT_BUFFER_IN_USE: 'a tensor made by engine.allocate() is in use by another inference',
+  ERR_TRT_QUEUE_FULL: 'as many requests wait, or as many bytes, as maxQueue and maxQueueBytes allow',
+  ERR_TRT_BUFFER_IN_USE: 'a tensor made by engine.allocate(), or one on a device that is written, is in use by another inference',
+  ERR_TRT_DISPOSED: 'a tensor on a device was disposed',
+  ERR_TRT_DEVICE: 'a tensor is on another device than where it is needed',
   ERR_TRT_TOKEN: 'the token of a shared engine is stale, or of another process',
   ERR_TRT_TIMEOUT: 'the time given with timeoutMs ran out',
   ERR_TRT_FILE: 'a file cannot be read or written',
@@ -21,6 +23,7 @@ export const errorCodes = {
   ERR_TRT_PRECISION: 'the precision that was asked for cannot be had from this model with this TensorRT',
   ERR_TRT_BUILD: 'TensorRT could not build an engine',
   ERR_TRT_TIMING_CACHE: 'a timing cache is damaged, or made for another TensorRT or GPU',
+  ERR_TRT_CALIBRATION: 'ranges cannot be measured, or a calibration cache is damaged or made for something else',
   ERR_TRT_CRASH: 'a process that ran TensorRT for us ended without an answer, or could not be started',
   ERR_TRT_PLAN: 'the plan is truncated, damaged or made for another TensorRT or GPU',
   ERR_TRT_WEIGHTS: 'weights are missing or unknown, or those of the plan cannot be replaced',
@@ -45,7 +48,7 @@ export interface TensorRTErrorOptions {
   cause?: unknown
   /** The last lines that TensorRT logged before it, oldest first, each with its severity; without those that the message quotes. */
   log?: readonly string[]
-  /** Figures and names for programs, such as `{ operator, node }`; what is in it depends on the code. */
+  /** Figures and names for programs, such as `{ operator, node }`; what is in it depends on the code: with ERR_TRT_OUT_OF_MEMORY `bytes`, what was asked for, where that is known. */
   details?: Readonly<Record<string, unknown>>
 }
 

@@ -1,8 +1,9 @@
 export type { EngineMemory, EngineStats, Percentiles, ProfileShapes, TensorInfo, UnsupportedTensor } from './backend/backend.js'
-export type { Gpu, LibraryKind, NetworkTensor } from './backend/facts.js'
+export type { CalibrationFacts, Gpu, LibraryKind, NetworkTensor } from './backend/facts.js'
 export type { InferMessage } from './backend/completions.js'
 export { Builder, type BuildOptions } from './builder.js'
 export type { NetworkAudit, QuantizingLayers } from './plan/network-audit.js'
+export type { CalibrationBatch, CalibrationSource } from './building/calibration.js'
 export type { BuildProgress } from './building/in-process.js'
 export type * from './building/builder-options.js'
 export type * from './plan/settings.js'
@@ -11,6 +12,7 @@ export { type CachedBuildOptions, type CachedPlan, type CacheMessage, EngineCach
 export type { CacheEntry } from './cache/entries.js'
 export type { EngineCacheOptions } from './cache/options.js'
 export { capabilities, type Capabilities, type CapabilitiesOptions, type Missing, type TensorRTLibrary } from './capabilities.js'
+export { type AnyTensor, DeviceTensor } from './device-tensor.js'
 export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'
 export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.js'
@@ -24,6 +26,8 @@ export type {
   BareOutput,
   Declaration,
   InputRecord,
+  LocatedTensor,
+  OutputLocation,
   SelectedOutputs,
   TensorInfos,
   TensorName,

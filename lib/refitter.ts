@@ -4,11 +4,11 @@ import { within } from './base/cancellation.js'
 import { expected, TensorRTError } from './errors.js'
 import { checkedSource, type ModelSource, onnxSource } from './base/source.js'
 import { awaited } from './base/stacks.js'
-import { openModel } from './engine/source.js'
+import { closeModel, openModel, withContent } from './engine/source.js'
 import { checkedBoolean, checkedText } from './base/checks.js'
 import { type Abortable, checkedAbort, checkedPlace, readOptions, unaborted } from './base/options.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
-import { checkedOrigin } from './plan/origin.js'
+import { checkedOrigin, isStripped, withWeights } from './plan/origin.js'
 import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
 
 export interface RefitterOptions {
@@ -26,7 +26,10 @@ export interface WeightsInfo {
   readonly dtype?: DType
   /** Elements. */
   readonly count?: number
-  /** Whether {@link Refitter.refit} needs them and they were not set: stripped ones, and those that TensorRT fused with others that were set. */
+  /**
+   * Whether {@link Refitter.refit} needs them and they were not set: all of a plan that has none (which a bare plan of a TensorRT before 10.14 does not tell), and those that
+   * TensorRT fused with others that were set.
+   */
   readonly missing: boolean
 }
 
@@ -94,8 +97,8 @@ export class Refitter implements AsyncDisposable {
 
   /**
    * Gives all weights the values that they have in an ONNX model, by name: a path (weights in files beside it are found from there) or bytes, which are copied here.
-   * The model is the one that the plan was built from, but for its weights.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_WEIGHTS when it lacks some or they do not fit, and as {@link weights}
+   * The model is the one that the plan was built from, but for its weights. It is checked as a build checks it.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE where it is damaged or reaches outside of its folder, ERR_TRT_WEIGHTS when it lacks some or they do not fit, and as {@link weights}
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html refitFromBytes, refitFromFile
    */
   async setFromOnnx(model: ModelSource, options?: Abortable): Promise<void> {
@@ -116,7 +119,7 @@ export class Refitter implements AsyncDisposable {
     const refittable = checkedBoolean(given.refittable === undefined ? false : given.refittable, 'refittable')
     return this.#run(signal, async ({ refitter, info }) => {
       const { plan, ...built } = await refitter.refit(refittable)
-      return planOf(new Uint8Array(plan), Object.freeze({ ...info, ...built }))
+      return planOf(new Uint8Array(plan), Object.freeze({ ...withWeights(info), ...built }))
     })
   }
 
@@ -163,9 +166,13 @@ interface Opened {
 async function open(source: Plan | string | Uint8Array, options: { readonly tensorrt: string; readonly device: number }): Promise<Opened> {
   const model = await openModel(source)
   if (model.kind !== 'plan') throw new TensorRTError('ERR_TRT_MODEL_FORMAT', `Expected a TensorRT plan in ${model.label} but found ONNX`)
-  const { bytes, info } = model.plan
-  const origin = checkedOrigin(model.plan)
-  return { refitter: await native(() => loadAddon().openRefitter(bytes, { ...options, origin })), info }
+  try {
+    const { info } = model.plan
+    const given = { ...options, origin: checkedOrigin(model.plan), stripped: isStripped(info) ? 1 : 0 }
+    return { refitter: await withContent(model.plan, (plan) => native(() => loadAddon().openRefitter(plan, given))), info }
+  } finally {
+    await closeModel(model)
+  }
 }
 
 function checkedRefitterOptions(options: unknown): { readonly tensorrt: string; readonly device: number } {

@@ -6,17 +6,20 @@ import { basename, dirname, join } from 'node:path'
 import { argv, execPath } from 'node:process'
 import { buildAll } from './build.mjs'
 import { ensureCenterFace } from './centerface.mjs'
+import { ensurePythonQuantization } from './onnxruntime.mjs'
 import { Failure, main, modified, root, runHere, runQuietly, say, withLock } from './support.mjs'
 import { ensureBindings, ensureTensorRT } from './tensorrt.mjs'
+import { ensureVisionPython } from './vision-python.mjs'
 import { pythonWithPip } from './wheels.mjs'
+
+const had = (/** @type {{ path?: string, reason?: string }} */ { path, reason }) => {
+  if (path) return path
+  throw new Failure(reason ?? 'nothing was fetched')
+}
 
 /** What a bench needs beyond the addon and dist/: environment variables for it. */
 const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} */ ({
   builder: async () => {
-    const had = (/** @type {{ path?: string, reason?: string }} */ { path, reason }) => {
-      if (path) return path
-      throw new Failure(reason ?? 'nothing was fetched')
-    }
     return {
       TENSORRT_PATH: had(await ensureTensorRT()),
       TRT_TEST_CENTERFACE: had(await ensureCenterFace()),
@@ -24,22 +27,30 @@ const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} 
       TRT_BENCH_PYTHON: pythonWithPip() ?? 'python3',
     }
   },
+  quantize: async () => ({
+    TRT_BENCH_PYTHONPATH: had(await ensurePythonQuantization()),
+    TRT_BENCH_PYTHON: pythonWithPip() ?? 'python3',
+  }),
+  vision: async () => ({ TRT_BENCH_PYTHON: had(await ensureVisionPython()) }),
   core: async () => {
-    await buildRoundTrip()
+    for (const name of ['roundtrip', 'driver_loop']) await buildBare(name)
     return {}
   },
 })
 
-/** The bare addon that the core's calls are held against. */
-const buildRoundTrip = () =>
+/**
+ * A bare addon that the core's calls are held against.
+ * @param {string} name
+ */
+const buildBare = (name) =>
   withLock('bench', async () => {
-    const source = join(root, 'bench', 'native', 'roundtrip.cc')
-    const addon = join(root, 'build', 'bench', 'roundtrip.node')
+    const source = join(root, 'bench', 'native', `${name}.cc`)
+    const addon = join(root, 'build', 'bench', `${name}.node`)
     if (modified(addon) > modified(source)) return
     mkdirSync(dirname(addon), { recursive: true })
     const { include_dir: headers } = createRequire(import.meta.url)('node-api-headers')
     const args = ['-std=c++20', '-O2', '-shared', '-fPIC', '-pthread', '-Wall', '-Wextra', '-isystem', headers, '-o', addon, source]
-    await runQuietly(process.env['CXX'] || 'g++', args, { what: 'building the bare addon' })
+    await runQuietly(process.env['CXX'] || 'g++', args, { what: `building the bare addon ${name}` })
   })
 
 /** The benches, each with the first line of its comment. */

@@ -21,7 +21,7 @@ const fingerprint = () => {
 
 /**
  * @param {'address' | 'thread'} [sanitize]
- * @returns {Promise<string>} the folder of libcuda.so.1, trt10/ and trt11/
+ * @returns {Promise<string>} the folder of libcuda.so.1, trt10/, trt11/ and rtx17/
  */
 export const buildFakes = (sanitize) => {
   const name = sanitize ? `fake-${sanitize}` : 'fake'

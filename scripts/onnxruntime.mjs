@@ -1,5 +1,6 @@
 // @ts-check
-// Python's onnxruntime for tests: what it gives for data types that onnxruntime-node has not, and a library of another version than that one's.
+// Python's onnxruntime for tests: what it gives for data types that onnxruntime-node has not, and a library of another version than that one's. And for the bench
+// `quantize` what its tools for quantization need beside it.
 import { ensureWheel } from './wheels.mjs'
 
 /** Of each for Python 3.11 to 3.14, by Node's names of the architectures. */
@@ -38,6 +39,58 @@ const numpy = {
   ],
 }
 
+/** What onnxruntime.quantization imports. */
+const tools = {
+  onnx: {
+    version: '1.23.2',
+    megabytes: 9,
+    x64: [
+      'c03ecf6b835d136108eeaeeafbd0026fc7b3cf98661409fbc6b63d5a29361348',
+      '7abf381d278f31ac62487fddedc9dd42da842dce94d5d43536836ee3efdf4a2b',
+    ],
+    arm64: [
+      '83b3fc8321303c9da62824730457ba2f7ae0970f0e2f7fc0117912df7f8a4826',
+      'a203efdbaabbbe8f25e854e2b2921382d6fcf4c67895656f939044b0632974e8',
+    ],
+  },
+  ml_dtypes: {
+    version: '0.6.0',
+    megabytes: 1,
+    x64: [
+      '6c8e39b53e90afda8ce52859c93de4dba3e02b76d85dcf091cc469f9184c6dae',
+      '3b4a480aa8fd54a1805b8ac10f3f91763926a74f73c0c364c10f9231854f4170',
+      '26b1f1fa4f0435a2946859823f6e2bf06796f1e9f10f5a05b08a5e3c8f46ff69',
+      '8f490c003369ce60e514a0c3b12374f05274c101fee1bead6740ec8a564032b0',
+    ],
+    arm64: [
+      '7728c0420ec1c338564fc8b01015ff2d58567e70f17fedce5a0a7c0308c0d5b9',
+      '37da32aa97749251025666d62372775019594577b9c9e9cfda83bed48d778fdb',
+      '28d676428b104bb9717b0928bc5c5129f2d6b51b6727587cc4289e7bf8713cb5',
+      '317be9967fb84b0ce4e80e6b1bf71213d21971621cf6f1e501a63602a95297bf',
+    ],
+  },
+  protobuf: {
+    version: '7.36.2',
+    megabytes: 1,
+    x64: ['89f23aa53c24553a2416fd4fd1ec06f74fa42b14b546d8883128813f775bbfd2'],
+    arm64: ['e11e1f0180583a2af89db6a2ecd9e8dc40aa6d2988ca175bfd0e6d12ea72d74e'],
+  },
+  typing_extensions: {
+    version: '4.16.0',
+    megabytes: 1,
+    x64: ['481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8'],
+    arm64: ['481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8'],
+  },
+}
+
+/** What of a wheel has to be there. */
+const fileOf = {
+  onnx: 'onnx/__init__.py',
+  ml_dtypes: 'ml_dtypes/__init__.py',
+  protobuf: 'google/protobuf/__init__.py',
+  typing_extensions: 'typing_extensions.py',
+}
+
 /**
  * Sees to both; `path` is for Python's module path, onnxruntime's folder first.
  *
@@ -48,6 +101,22 @@ export const ensurePythonOnnxRuntime = async () => {
   if (!library.path) return library
   const arrays = await ensure('numpy', numpy, 'numpy/__init__.py')
   return arrays.path ? { path: `${library.path}:${arrays.path}` } : arrays
+}
+
+/**
+ * The same with what its tools for quantization need.
+ *
+ * @returns {Promise<{ path?: string, reason?: string }>}
+ */
+export const ensurePythonQuantization = async () => {
+  const had = await ensurePythonOnnxRuntime()
+  const paths = [had.path]
+  for (const [name, wheel] of Object.entries(tools)) {
+    const { path, reason } = had.path ? await ensure(name, wheel, fileOf[/** @type {keyof typeof tools} */ (name)]) : had
+    if (!path) return { reason: reason ?? `there is no ${name}` }
+    paths.push(path)
+  }
+  return { path: paths.join(':') }
 }
 
 /**

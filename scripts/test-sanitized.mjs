@@ -13,7 +13,10 @@ import { runTap } from './tap.mjs'
 /** Folders of dist/test, or files in them: those that do not need the real TensorRT-RTX, or processes that are killed again and again. */
 const parts = [
   ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'audit/engine', 'cache/engine', 'plan/fit'],
-  ...['builder/options', 'builder/timing-cache', 'refit/build', 'refit/engine', 'refit/life', 'refit/refit'],
+  // what the addon does to pixels
+  ...['into', 'tensor', 'turned', 'native-masks', 'masks', 'instance-masks', 'components', 'polygons'].map((name) => `vision/${name}`),
+  ...['blur', 'draw', 'overlay', 'misuse', 'hostile', 'threads'].map((name) => `vision/${name}`),
+  ...['builder/calibration', 'builder/options', 'builder/timing-cache', 'refit/build', 'refit/engine', 'refit/life', 'refit/refit'],
 ]
 const reports = join(root, 'build', 'asan', 'reports')
 
@@ -28,7 +31,7 @@ await main(async () => {
   const files = all
     .filter((path) => path.endsWith('.test.js') && parts.some((part) => new RegExp(`^dist/test/${part}[/.]`).test(path)))
     .filter((path) => !/lanes\/(cpu-)?memory\.slow\.test\.js$/.test(path)) // what is freed stays in quarantine, so memory grows
-    .filter((path) => !path.endsWith('native/cpu.slow.test.js')) // testCore ran it; the preloaded runtime ends a process whose allocation fails
+    .filter((path) => !/native\/(core|cpu)\.slow\.test\.js$/.test(path)) // testCore ran them; the preloaded runtime ends a process whose allocation fails
   const totals = await runTap(files.sort(), {
     timeoutSeconds: 300,
     coverage: false,

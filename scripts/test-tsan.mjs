@@ -10,7 +10,7 @@ import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
 import { glibcRaces, testCore } from './test-core.mjs'
 
 /** Those that start no processes: under this sanitizer Node can't. */
-const files = ['native/plan', 'lanes/infer', 'lanes/batching', 'lanes/sharing']
+const files = ['native/plan', 'vision/threads', 'lanes/infer', 'lanes/batching', 'lanes/sharing', 'lanes/sharing-queue']
 
 const suppressions = [
   // Node and V8 are not instrumented: their own locks are not seen.
@@ -42,7 +42,7 @@ await main(async () => {
     passed += Number(totals?.[1] ?? 0)
     failed += Number(totals?.[2] ?? 0) || (fine ? 0 : 1)
     console.log(`${fine ? 'ok    ' : 'FAILED'} ${file}`)
-    if (!fine) console.log(stdout.slice(-4000))
+    if (!fine) console.log(failures(stdout), stdout.slice(-4000))
   }
   const found = filesUnder(reports).filter((report) => !report.endsWith('suppressions'))
   for (const report of found) console.log(readFileSync(report, 'utf8').slice(0, 8000))
@@ -50,6 +50,12 @@ await main(async () => {
   console.log(`${passed} passed, ${failed + found.length} failed`)
   process.exitCode = failed + found.length > 0 || passed === 0 ? 1 : 0
 })
+
+/** What failed, each with the lines that say why. */
+function failures(/** @type {string} */ tap) {
+  const lines = tap.split('\n')
+  return lines.flatMap((line, i) => (/^ *not ok/.test(line) ? lines.slice(i, i + 24) : [])).join('\n')
+}
 
 function environment() {
   const list = join(reports, 'suppressions')
@@ -59,6 +65,8 @@ function environment() {
     NODE_TENSORRT_ADDON: addonPath('thread'),
     NODE_TENSORRT_FAKES: join(root, 'build', 'fake-thread'),
     LD_PRELOAD: ['libtsan.so', 'libstdc++.so.6'].map(compilerLibrary).join(' '),
+    // of a whole file, in seconds: here each takes some ten times as long, and the runner's own limit is 30
+    TAP_TIMEOUT: '600',
     // as in test-core.mjs; the history is what a report's second stack comes from
     TSAN_OPTIONS: `intercept_tls_get_addr=0:allocator_may_return_null=1:history_size=4:suppressions=${list}:log_path=${join(reports, 'report')}`,
     NODE_DISABLE_COMPILE_CACHE: '1',

@@ -39,7 +39,7 @@ await main(async () => {
   if (coverage === 'keep' || tier === 'all') forgetCoverage()
   const totals = await runTap(testFiles(), {
     // Of each test, on a machine that may be busy with others.
-    timeoutSeconds: long || tier === 'gpu' ? 1800 : 600,
+    timeoutSeconds: long || tier === 'gpu' ? 1800 : 900,
     coverage: coverage !== undefined,
     env: needed,
   })

@@ -2,12 +2,15 @@
 import { openTensorRT } from '../../lib/backend/tensorrt.js'
 import type { Backend } from '../../lib/backend/backend.js'
 import type { NativeSessionOptions } from '../../lib/backend/native-types.js'
+import { checkedAttachOptions } from '../../lib/engine/options.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import type { FakeDriver, FakeTensorRT } from '../../test/fake/control.js'
 import { useFakes } from '../../test/native/fakes.js'
 
 export interface FakeDevice {
   readonly driver: FakeDriver
+  /** The file of the driver. */
+  readonly libcuda: string
   readonly tensorrt: FakeTensorRT
   /** Loads a plan of test/fake/plan.ts. */
   load(plan: Uint8Array, options?: EngineOptions): Promise<Engine>
@@ -18,9 +21,10 @@ export interface FakeDevice {
 /** The fakes as this process's driver; nothing of it takes time until it is told so. */
 export async function fakeDevice(): Promise<FakeDevice> {
   const { driver, trt10, fakes } = await useFakes()
-  const defaults: NativeSessionOptions = { lanes: 1, profile: -1, highPriority: 0, graphs: 1, slots: 2, maxQueue: 4096 }
+  const defaults = checkedAttachOptions(undefined).lanes
   return {
     driver,
+    libcuda: fakes.cuda,
     tensorrt: trt10.runtime,
     load: (plan, options) => Engine.load(plan, { tensorrt: fakes.trt10, ...options }),
     open: (plan, lanes) => openTensorRT(plan, { device: 0, tensorrt: fakes.trt10 }, { ...defaults, ...lanes }),

@@ -57,6 +57,14 @@ export async function onnxruntimeDetector(wantedMs: number): Promise<Peer & { re
   }
 }
 
+/** Microseconds of each turn of a loop that has the driver copy so many bytes in and out, and asks until they are: bench/native/driver_loop.cc. */
+export function driverLoop(libcuda: string, bytes: number, count: number): number {
+  const addon = require(join(packageRoot(), 'build', 'bench', 'driver_loop.node')) as {
+    run(library: string, bytes: number, count: number): number
+  }
+  return addon.run(libcuda, bytes, count)
+}
+
 /** One thread and one thread-safe function: bench/native/roundtrip.cc, which scripts/bench.mjs builds. */
 export class RoundTrip {
   readonly #addon = require(join(packageRoot(), 'build', 'bench', 'roundtrip.node')) as {
@@ -65,9 +73,15 @@ export class RoundTrip {
     end(): void
   }
   #then: () => void = () => {}
+  static #shared: RoundTrip | undefined
 
-  constructor() {
+  private constructor() {
     this.#addon.start(() => this.#then())
+  }
+
+  /** The one of this process; end() lets the process end, and it can be used all the same. */
+  static get shared(): RoundTrip {
+    return (this.#shared ??= new RoundTrip())
   }
 
   /** Asks `count` times, each time when the last answer has come: no promises. */

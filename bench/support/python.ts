@@ -1,4 +1,4 @@
-/** NVIDIA's own Python bindings in a long-lived process: bench/support/build.py, for which scripts/bench.mjs provides what it needs. */
+/** Peers in Python, in long-lived processes that answer each line with a line, both JSON. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -6,6 +6,54 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { packageRoot } from '../../lib/base/package.js'
 import type { ProfileShapes } from '../../lib/index.js'
+
+/** A script of bench/support, which first says what it is. */
+export class PythonPeer {
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>
+  readonly #lines: AsyncIterator<string>
+  readonly #gone: Promise<never>
+  #about = ''
+
+  private constructor(python: string, script: string, env: NodeJS.ProcessEnv) {
+    const path = join(packageRoot(), 'bench', 'support', script)
+    this.#child = spawn(python, ['-B', path], { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#gone = new Promise((_, reject) => {
+      this.#child.once('error', reject)
+      this.#child.once('close', (code, signal) => reject(new Error(`Python ended (${code ?? signal ?? '?'})`)))
+    })
+    this.#gone.catch(() => {}) // told to who waits for an answer
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+  }
+
+  /** Starts it, and waits until it has loaded its libraries. */
+  static async start(python: string, script: string, env: NodeJS.ProcessEnv = {}): Promise<PythonPeer> {
+    const peer = new PythonPeer(python, script, env)
+    peer.#about = ((await peer.#answer()) as { about: string }).about
+    return peer
+  }
+
+  /** What it is, for people. */
+  get about(): string {
+    return this.#about
+  }
+
+  async ask(question: object): Promise<unknown> {
+    this.#child.stdin.write(`${JSON.stringify(question)}\n`)
+    return this.#answer()
+  }
+
+  end(): void {
+    this.#child.stdin.end()
+  }
+
+  async #answer(): Promise<unknown> {
+    const next = await Promise.race([this.#lines.next(), this.#gone])
+    if (next.done === true) return await this.#gone
+    const answer = JSON.parse(next.value) as { error?: string }
+    if (answer.error !== undefined) throw new Error(`Python: ${answer.error}`)
+    return answer
+  }
+}
 
 /** What was built, and as what the library itself reports the options. */
 export interface PythonBuild {
@@ -23,52 +71,31 @@ export interface PythonBuild {
   readonly version: string
 }
 
+/** NVIDIA's own Python bindings: build.py, for which scripts/bench.mjs provides what it needs. */
 export class PythonBuilder {
-  readonly #child: ChildProcessByStdio<Writable, Readable, null>
-  readonly #lines: AsyncIterator<string>
-  readonly #gone: Promise<never>
-  #about = ''
+  readonly #peer: PythonPeer
 
-  private constructor(tensorrt: string) {
-    const folder = statSync(tensorrt).isDirectory() ? tensorrt : dirname(tensorrt)
-    const env = { ...process.env, PYTHONPATH: required('TRT_BENCH_BINDINGS'), LD_LIBRARY_PATH: folder }
-    const script = join(packageRoot(), 'bench', 'support', 'build.py')
-    this.#child = spawn(required('TRT_BENCH_PYTHON'), ['-B', script], { env, stdio: ['pipe', 'pipe', 'inherit'] })
-    this.#gone = new Promise((_, reject) => {
-      this.#child.once('error', reject)
-      this.#child.once('close', (code, signal) => reject(new Error(`Python ended (${code ?? signal ?? '?'})`)))
-    })
-    this.#gone.catch(() => {}) // told to who waits for an answer
-    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+  private constructor(peer: PythonPeer) {
+    this.#peer = peer
   }
 
-  /** Starts it, and waits until it has loaded its libraries from where `tensorrt` is. */
+  /** With libraries from where `tensorrt` is. */
   static async start(tensorrt: string): Promise<PythonBuilder> {
-    const python = new PythonBuilder(tensorrt)
-    python.#about = ((await python.#answer()) as { about: string }).about
-    return python
+    const folder = statSync(tensorrt).isDirectory() ? tensorrt : dirname(tensorrt)
+    const env = { PYTHONPATH: required('TRT_BENCH_BINDINGS'), LD_LIBRARY_PATH: folder }
+    return new PythonBuilder(await PythonPeer.start(required('TRT_BENCH_PYTHON'), 'build.py', env))
   }
 
-  /** What it is, for people. */
   get about(): string {
-    return this.#about
+    return this.#peer.about
   }
 
   async build(model: string, shapes: Readonly<Record<string, ProfileShapes>>): Promise<PythonBuild> {
-    this.#child.stdin.write(`${JSON.stringify({ model, shapes })}\n`)
-    return (await this.#answer()) as PythonBuild
+    return (await this.#peer.ask({ model, shapes })) as PythonBuild
   }
 
   end(): void {
-    this.#child.stdin.end()
-  }
-
-  async #answer(): Promise<unknown> {
-    const next = await Promise.race([this.#lines.next(), this.#gone])
-    if (next.done === true) return await this.#gone
-    const answer = JSON.parse(next.value) as { error?: string }
-    if (answer.error !== undefined) throw new Error(`Python: ${answer.error}`)
-    return answer
+    this.#peer.end()
   }
 }
 

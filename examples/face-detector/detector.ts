@@ -28,11 +28,11 @@ export class FaceDetector {
 
   /** The faces in a picture, the best first. */
   async detect(image: Image): Promise<Face[]> {
-    return this.decode(await this.infer(this.prepare(image)), image)
+    return this.decode(await this.infer(await this.prepare(image)), image)
   }
 
   /** The picture as the model wants it: [1, 3, 416, 416]. */
-  prepare(image: Image): Tensor<'float32'> {
+  async prepare(image: Image): Promise<Tensor<'float32'>> {
     return toTensor(image, padToSquare(image, inputSize), { coordinates: 'asymmetric', mean: meanRgb, std: pixelScale })
   }
 

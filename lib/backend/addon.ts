@@ -1,5 +1,5 @@
 import type { Cut } from '../base/cancellation.js'
-import type { Tensor } from '../tensor.js'
+import { type AnyTensor, type DeviceMemory, memoryOf } from '../device-tensor.js'
 import type {
   Backend,
   EngineAuditFacts,
@@ -11,8 +11,9 @@ import type {
   UnsupportedTensor,
 } from './backend.js'
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
-import { fromNative, loadAddon, native } from './native.js'
-import type { NativeAddon, NativeEngine, NativeSessionOptions } from './native-types.js'
+import { AddonMemory } from './device-memory.js'
+import { fromNative, loadAddon, native, nativeSync } from './native.js'
+import type { NativeAddon, NativeData, NativeEngine, NativeSessionOptions, NativeTensor } from './native-types.js'
 import { placed } from './results.js'
 
 /** What is known of an engine that it does not say itself. */
@@ -22,23 +23,24 @@ export interface Told {
   readonly dimensionNames?: ReadonlyMap<string, readonly (string | undefined)[]>
   /** Why its backend was taken, where `auto` chose. */
   readonly reason?: string | undefined
+  /** Takes what TensorRT-RTX compiled for it. Never rejected. */
+  readonly keepCompiled?: ((bytes: Uint8Array) => Promise<void>) | undefined
 }
 
 /** Opens an engine of the addon. */
 export async function openAddonEngine(
-  lanes: NativeSessionOptions,
-  opener: (addon: NativeAddon) => Promise<NativeEngine>,
+  opener: (addon: NativeAddon) => NativeEngine | Promise<NativeEngine>,
   told: Told = {},
 ): Promise<Backend> {
   return native(async () => {
     connect()
-    return new AddonBackend(await opener(loadAddon()), lanes, told)
+    return new AddonBackend(await opener(loadAddon()), told)
   })
 }
 
-/** Lanes of one's own on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and what the making of lanes throws */
-export async function attachEngine(name: string, lanes: NativeSessionOptions): Promise<Backend> {
-  return openAddonEngine(lanes, (addon) => addon.attachEngine(name, lanes))
+/** Lanes of one's own, or the owner's, on an engine that another thread shared. @throws TensorRTError ERR_TRT_TOKEN and what the making of lanes throws */
+export async function attachEngine(name: string, queue: 'own' | 'shared', lanes: NativeSessionOptions): Promise<Backend> {
+  return openAddonEngine((addon) => (queue === 'shared' ? addon.joinEngine(name) : addon.attachEngine(name, lanes)))
 }
 
 /** An engine of the addon, whatever it runs on. */
@@ -46,10 +48,12 @@ export class AddonBackend implements Backend {
   readonly kind: Backend['kind']
   readonly reason: string | undefined
   readonly description: string
+  readonly device: number
   readonly inputs: Backend['inputs']
   readonly outputs: Backend['outputs']
   readonly unsupported: readonly UnsupportedTensor[]
   readonly concurrency: number
+  readonly maxQueueBytes: number
   readonly batches: number
   readonly maxBatch: number | undefined
   readonly precisions: readonly string[]
@@ -58,13 +62,13 @@ export class AddonBackend implements Backend {
   readonly #engine: NativeEngine
   /** Audits under way, the aborted ones too, until nothing of them runs. */
   readonly #audits = new Set<Promise<unknown>>()
+  readonly #keep: Told['keepCompiled']
+  /** Ends with the last that was handed to it. */
+  #kept: Promise<void> = Promise.resolve()
 
-  constructor(
-    engine: NativeEngine,
-    { lanes, slots, batching, maxQueue }: NativeSessionOptions,
-    { precisions = [], dimensionNames, reason }: Told = {},
-  ) {
+  constructor(engine: NativeEngine, { precisions = [], dimensionNames, reason, keepCompiled }: Told = {}) {
     this.#engine = engine
+    this.#keep = keepCompiled
     this.precisions = precisions
     this.reason = reason
     const named = (info: ModelTensor): ModelTensor => ({
@@ -74,16 +78,21 @@ export class AddonBackend implements Backend {
     this.inputs = engine.inputs.map(named)
     this.outputs = engine.outputs.map(named)
     this.unsupported = engine.unsupported
+    this.device = engine.device
     const onGpu = engine.device >= 0
     this.kind = onGpu ? 'tensorrt' : 'cpu'
     this.description = `${engine.library} on ${onGpu ? `GPU ${engine.device}` : 'the CPU'}`
     if (onGpu) this.audit = (options, cut) => this.#auditLayers(options, cut)
-    this.batches = lanes * (onGpu ? slots : 1)
-    this.maxBatch = batching?.maxBatch
-    this.concurrency = Math.min(this.batches * (this.maxBatch ?? 1), maxQueue)
+    const { batches, maxBatch, maxQueue, maxQueueBytes } = engine.queue
+    this.batches = batches
+    this.maxBatch = maxBatch > 1 ? maxBatch : undefined
+    this.maxQueueBytes = maxQueueBytes
+    this.concurrency = Math.min(batches * maxBatch, maxQueue)
+    // now that the lanes are made: a process that ends without close() has that at least
+    void this.#keepCompiled()
   }
 
-  run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
+  run<R>(inputs: readonly AnyTensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
     return new Promise<R>((resolve) => {
       const into = options?.into
       const request = register({
@@ -96,7 +105,7 @@ export class AddonBackend implements Backend {
         fail: resolve,
       })
       try {
-        this.#aim(into)
+        this.#aim(into, options?.keep)
         writeShapes(inputs)
         this.#submit(request, options?.outputs, inputs)
       } catch (error) {
@@ -107,11 +116,11 @@ export class AddonBackend implements Backend {
     })
   }
 
-  #submit(request: number, outputs: RunOptions['outputs'], inputs: readonly Tensor[]): void {
+  #submit(request: number, outputs: RunOptions['outputs'], inputs: readonly AnyTensor[]): void {
     const only = inputs[0]
     // most models have one input: a call without a spread costs half
-    if (inputs.length === 1 && only !== undefined) this.#engine.submit(request, maskOf(outputs), only.data)
-    else this.#engine.submit(request, maskOf(outputs), ...inputs.map((tensor) => tensor.data))
+    if (inputs.length === 1 && only !== undefined) this.#engine.submit(request, maskOf(outputs), dataOf(only))
+    else this.#engine.submit(request, maskOf(outputs), ...inputs.map(dataOf))
   }
 
   #giveUp(request: number): void {
@@ -119,18 +128,21 @@ export class AddonBackend implements Backend {
     this.#engine.cancel(request)
   }
 
-  /** Tells native code of outputs that go straight to memory of allocate(). */
-  #aim(into: RunOptions['into']): void {
+  /** Tells native code of outputs that go straight to memory of allocate() or of a tensor that stays, and of those that stay. */
+  #aim(into: RunOptions['into'], keep: RunOptions['keep']): void {
     into?.forEach((tensor, i) => {
-      if (tensor !== undefined) this.#engine.setTarget(i, tensor.data)
+      if (tensor !== undefined) this.#engine.setTarget(i, dataOf(tensor))
+    })
+    keep?.forEach((stays, i) => {
+      if (stays) this.#engine.keep(i)
     })
   }
 
-  runSync(inputs: readonly Tensor[], options: RunOptions | undefined): Results {
+  runSync(inputs: readonly AnyTensor[], options: RunOptions | undefined): Results {
     try {
-      this.#aim(options?.into)
+      this.#aim(options?.into, options?.keep)
       writeShapes(inputs)
-      const objects = this.#engine.runSync(maskOf(options?.outputs), ...inputs.map((tensor) => tensor.data))
+      const objects = this.#engine.runSync(maskOf(options?.outputs), ...inputs.map(dataOf))
       const results = readSync(this.outputs, options?.into, objects)
       return options?.into === undefined ? results : results.map((result, i) => placed(result, options.into?.[i]))
     } catch (error) {
@@ -139,23 +151,27 @@ export class AddonBackend implements Backend {
   }
 
   allocate(bytes: number): ArrayBuffer {
-    return direct(() => this.#engine.allocate(bytes))
+    return nativeSync(() => this.#engine.allocate(bytes))
+  }
+
+  upload(data: NodeJS.TypedArray): Promise<DeviceMemory> {
+    return native(async () => new AddonMemory(await this.#engine.upload(data)))
   }
 
   stats(): EngineStats {
-    return direct(() => this.#engine.stats())
+    return nativeSync(() => this.#engine.stats())
   }
 
   memory(): EngineMemory {
-    return { ...direct(() => this.#engine.memory()), host: sharedBytes }
+    return { ...nativeSync(() => this.#engine.memory()), host: sharedBytes }
   }
 
   share(): string {
-    return direct(() => this.#engine.share())
+    return nativeSync(() => this.#engine.share())
   }
 
   async #auditLayers(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<EngineAuditFacts> {
-    const running = direct(() => this.#engine.audit(options))
+    const running = nativeSync(() => this.#engine.audit(options))
     const { promise } = running
     const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))
     this.#audits.add(ended)
@@ -165,19 +181,30 @@ export class AddonBackend implements Backend {
 
   async close(): Promise<void> {
     await Promise.all(this.#audits)
+    await this.#keepCompiled()
     await native(() => this.#engine.close())
   }
-}
 
-function direct<T>(call: () => T): T {
-  try {
-    return call()
-  } catch (error) {
-    throw fromNative(error)
+  /** What was compiled since the last time. Nothing that goes wrong there is an error of the engine: it would be compiled again. */
+  #keepCompiled(): Promise<void> {
+    const keep = this.#keep
+    if (keep === undefined) return this.#kept
+    const step = async (): Promise<void> => {
+      const bytes = await this.#engine.runtimeCache()
+      if (bytes !== undefined) await keep(new Uint8Array(bytes))
+    }
+    return (this.#kept = this.#kept.then(step).catch(() => {}))
   }
 }
 
-/** Bit i for output i; negative for all. */
-function maskOf(outputs: RunOptions['outputs']): number {
-  return outputs === undefined ? -1 : outputs.reduce((mask, wanted, i) => mask + (wanted ? 2 ** i : 0), 0)
+/** What native code takes for a tensor. @throws TensorRTError ERR_TRT_DISPOSED */
+function dataOf(tensor: AnyTensor): NativeData {
+  return tensor.location === 'host' ? tensor.data : (memoryOf(tensor).handle as NativeTensor)
+}
+
+/** Bit i for output i, negative for all; a byte for each output where a number has too few bits. */
+function maskOf(outputs: RunOptions['outputs']): number | Uint8Array {
+  if (outputs === undefined) return -1
+  if (outputs.length > 53) return Uint8Array.from(outputs, Number)
+  return outputs.reduce((mask, wanted, i) => mask + (wanted ? 2 ** i : 0), 0)
 }

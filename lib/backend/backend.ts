@@ -1,5 +1,6 @@
 import type { Cut } from '../base/cancellation.js'
-import type { DType, Tensor } from '../tensor.js'
+import type { AnyTensor, DeviceMemory } from '../device-tensor.js'
+import type { DType } from '../tensor.js'
 
 /** The shapes that an optimization profile allows for one input. */
 export interface ProfileShapes {
@@ -44,11 +45,13 @@ export interface RunOptions {
   /** Which outputs are wanted, by position; all unless given. */
   readonly outputs?: readonly boolean[]
   /** Tensors that outputs go to, by position. */
-  readonly into?: readonly (Tensor | undefined)[]
+  readonly into?: readonly (AnyTensor | undefined)[]
+  /** Which outputs stay on the device, by position; none unless given. */
+  readonly keep?: readonly boolean[]
 }
 
 /** The outputs by position; nothing where one was not wanted. */
-export type Results = readonly (Tensor | undefined)[]
+export type Results = readonly (AnyTensor | undefined)[]
 
 /** Milliseconds, over the last thousand or so. */
 export interface Percentiles {
@@ -59,7 +62,7 @@ export interface Percentiles {
   readonly count: number
 }
 
-/** What an engine has done since it was loaded. */
+/** What an engine has done since it was loaded; with a shared queue what all have done that share it. */
 export interface EngineStats {
   /** Requests in the queue, and on a lane. */
   readonly waiting: number
@@ -81,11 +84,19 @@ export interface EngineStats {
 
 /** Bytes. */
 export interface EngineMemory {
-  /** Of inputs, outputs and scratch on the device, of this engine's lanes; the weights are not among them. 0 on the CPU. */
+  /**
+   * All that is held on the device for this model: inputs, outputs and scratch of all its lanes, those of engines that are attached to it too, its weights, and what else
+   * TensorRT allocates for it. Captured CUDA graphs and loaded kernels, which the driver keeps, are not among it. 0 on the CPU.
+   */
   readonly device: number
   /** Pinned memory in use, and kept for later, by all engines of the device in this process; on the CPU ordinary memory, by all engines there. */
   readonly pinned: number
   readonly pinnedKept: number
+  /** Of the inputs of this engine's requests that wait, and of all that share its queue, in whatever memory; see the option `maxQueueBytes`. */
+  readonly queued: number
+  /** Of tensors that stay on the device, and kept for later ones, by all engines of the device in this process. */
+  readonly tensors: number
+  readonly tensorsKept: number
   /** Ordinary memory through which small results come, once per thread. */
   readonly host: number
 }
@@ -118,7 +129,7 @@ export interface Backend {
   /** Inputs and outputs of the model that are not among them, since no Tensor can hold them. */
   readonly unsupported?: readonly UnsupportedTensor[]
   /** `finish` makes the promise's value. */
-  run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R>
+  run<R>(inputs: readonly AnyTensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R>
   /** Lets running work end, then frees everything. Twice without harm. */
   close(): Promise<void>
 
@@ -126,7 +137,11 @@ export interface Backend {
   readonly lacks?: string
 
   // what not every backend has
-  runSync?(inputs: readonly Tensor[], options: RunOptions | undefined): Results
+  runSync?(inputs: readonly AnyTensor[], options: RunOptions | undefined): Results
+  /** The number of the GPU, -1 for the CPU, on which tensors may stay; nothing where none can: then it is given no such inputs and options. */
+  readonly device?: number
+  /** A copy on that device; `data` is read before this returns, unless it is memory of allocate(). */
+  upload?(data: NodeJS.TypedArray): Promise<DeviceMemory>
   allocate?(bytes: number): ArrayBuffer
   stats?(): EngineStats
   memory?(): EngineMemory
@@ -138,6 +153,8 @@ export interface Backend {
   readonly precisions?: readonly string[]
   /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */
   readonly concurrency?: number
+  /** The most bytes that the inputs of waiting requests may have. */
+  readonly maxQueueBytes?: number
   /** How many batches the lanes have memory for. */
   readonly batches?: number
   /** The most rows of a batch; nothing where requests are not merged. */

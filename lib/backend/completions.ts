@@ -1,8 +1,11 @@
 import { channel } from 'node:diagnostics_channel'
 import { failing } from '../base/stacks.js'
-import { arrayOf, type DType, type DTypeArrays, dtypes, type Tensor, trustedTensor } from '../tensor.js'
+import { type AnyTensor, deviceTensor } from '../device-tensor.js'
+import { arrayOf, type DType, type DTypeArrays, dtypes, trustedTensor } from '../tensor.js'
 import type { Results, ModelTensor } from './backend.js'
+import { AddonMemory } from './device-memory.js'
 import { fromNative, loadAddon } from './native.js'
+import type { NativeTensor } from './native-types.js'
 
 /**
  * How what became of inferences comes back from native threads: as numbers in one shared array, so that a thousand small results cost one call.
@@ -18,7 +21,9 @@ export const sharedBytes = dims.byteLength + meta.byteLength + scratch.byteLengt
 /** A place of the result's bytes, as native/node/completions.h numbers them. */
 const notWanted = 0
 const small = 1
+const buffer = 2
 const target = 3
+const resident = 4
 
 /** Views of the whole scratch memory, to take slices of. */
 const scratchViews = Object.fromEntries(dtypes.map((dtype) => [dtype, new (arrayOf(dtype))(scratch)])) as unknown as {
@@ -28,7 +33,7 @@ const scratchViews = Object.fromEntries(dtypes.map((dtype) => [dtype, new (array
 /** An inference that was submitted and has not completed. */
 export interface Pending {
   readonly outputs: readonly ModelTensor[]
-  readonly into: readonly (Tensor | undefined)[] | undefined
+  readonly into: readonly (AnyTensor | undefined)[] | undefined
   readonly description: string
   readonly settle: (results: Results) => void
   /** With a promise that is rejected, so that whoever waits stands in the error's stack. */
@@ -61,7 +66,7 @@ export function connect(): void {
 }
 
 /** Writes the shapes of a call's inputs to where native code reads them. */
-export function writeShapes(inputs: readonly Tensor[]): void {
+export function writeShapes(inputs: readonly AnyTensor[]): void {
   let at = 0
   for (const { shape } of inputs) {
     dims[at++] = shape.length
@@ -153,7 +158,7 @@ function skip(at: number): { end: number; objects: number } {
       end++
       continue
     }
-    if (place === 2) objects++
+    if (place === buffer || place === resident) objects++
     end += 4 + (meta[end + 3] ?? 0)
   }
   return { end, objects }
@@ -166,7 +171,7 @@ export function readSync(outputs: readonly ModelTensor[], into: Pending['into'],
 
 function readResults(outputs: readonly ModelTensor[], into: Pending['into'], start: number, objects: unknown[]): Results {
   let at = start + 7
-  const results: (Tensor | undefined)[] = []
+  const results: (AnyTensor | undefined)[] = []
   for (let i = 0; i < outputs.length; i++) {
     const place = meta[at]
     if (place === notWanted) {
@@ -182,6 +187,10 @@ function readResults(outputs: readonly ModelTensor[], into: Pending['into'], sta
     const { dtype } = outputs[i] as ModelTensor
     if (place === target) {
       results.push(into?.[i])
+      continue
+    }
+    if (place === resident) {
+      results.push(deviceTensor(dtype, shape, bytes, new AddonMemory(objects[where] as NativeTensor)))
       continue
     }
     const array = arrayOf(dtype)

@@ -44,3 +44,33 @@ export interface ParsedFacts {
   readonly layers: number
   readonly parseMs: number
 }
+
+/** What was counted of one output of a model over all inferences. It depends neither on their order nor on how many ran at once. */
+export interface Observed {
+  readonly name: string
+  /** In the inference that came to its end first. */
+  readonly shape: readonly number[]
+  /** Elements that are finite. */
+  readonly count: number
+  /** NaN and infinities, which are counted in nothing else. */
+  readonly nonFinite: number
+  /** Of the finite ones; 0 where there is none. */
+  readonly min: number
+  readonly max: number
+  /**
+   * Bin i of `counts` has the |x| from i · width to below (i + 1) · width. The smallest power of two for which all fit into 4096 bins; 0 where all elements are zero:
+   * they are in bin 0 then too.
+   */
+  readonly width: number
+  /** How many elements each bin has, up to the last one that has any. */
+  readonly counts: Float64Array
+}
+
+/** What INT8's ranges were taken from, where a calibrator gave them. */
+export interface CalibrationFacts {
+  readonly algorithm: 'entropy' | 'minmax'
+  /** That TensorRT took; 0 where the ranges are those of an earlier calibration. */
+  readonly batches: number
+  /** Whether TensorRT took the text that `readCache()` gave. */
+  readonly fromCache: boolean
+}

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { type Cut, type Limits, within } from '../base/cancellation.js'
 import { checkedText } from '../base/checks.js'
-import { fromNative, loadAddon, native } from './native.js'
+import { loadAddon, native, nativeSync } from './native.js'
 import type { NativeFileLock } from './native-types.js'
 
 /**
@@ -28,15 +28,7 @@ export async function withFileLock<T>(path: string, limits: Limits, body: () => 
 }
 
 async function takeLock(file: string, cut: Cut | undefined): Promise<NativeFileLock> {
-  const waiting = startWaiting(file)
+  const waiting = nativeSync(() => loadAddon().lockFile(file))
   cut?.onCut(() => waiting.cancel())
   return native(() => waiting.promise)
-}
-
-function startWaiting(file: string): ReturnType<ReturnType<typeof loadAddon>['lockFile']> {
-  try {
-    return loadAddon().lockFile(file)
-  } catch (error) {
-    throw fromNative(error)
-  }
 }

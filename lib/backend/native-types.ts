@@ -2,7 +2,8 @@
 import type { OnnxSource } from '../base/source.js'
 import type { DType } from '../tensor.js'
 import type { EngineAuditFacts, EngineMemory, EngineStats, ModelTensor, NamedShapes, ProfileShapes, UnsupportedTensor } from './backend.js'
-import type { FoundBy, Gpu, LibraryKind, NetworkTensor, ParsedFacts } from './facts.js'
+import type { NativeVision } from './native-vision.js'
+import type { CalibrationFacts, FoundBy, Gpu, LibraryKind, NetworkTensor, Observed, ParsedFacts } from './facts.js'
 
 /** An optimization profile as the addon takes it: names and shapes, checked by lib/building/shapes.ts. */
 export type NativeProfile = readonly NamedShapes[]
@@ -44,9 +45,29 @@ export interface NativeBuildRequest extends NativeBuildOptions {
   readonly model?: Uint8Array
   readonly path?: string
   readonly profiles: readonly NativeProfile[]
+  /** Ranges of INT8 come from data, which build() asks for. */
+  readonly calibration?: { readonly algorithm: 'entropy' | 'minmax' }
   /** 1: only parse. No profiles are needed, and of the result only what {@link NativeParseResult} names is there. */
   readonly parseOnly?: 0 | 1
 }
+
+/** A build under way. Of a calibration, `answer` is called once after each `ask`: with text, a batch, which is copied, or nothing where there is none. */
+export interface NativeBuild {
+  readonly promise: Promise<NativeBuildResult>
+  cancel(): void
+  answer?(given: CalibrationAnswer): void
+}
+
+/** One input in a batch of calibration data. */
+export interface NativeCalibrationTensor {
+  readonly name: string
+  readonly dtype: string
+  readonly shape: readonly number[]
+  readonly data: Uint8Array
+}
+
+export type CalibrationQuestion = 'cache' | 'batch'
+export type CalibrationAnswer = string | readonly NativeCalibrationTensor[] | undefined
 
 /** What is known when the model is parsed. */
 export interface NativeParseResult extends ParsedFacts {
@@ -71,6 +92,9 @@ export interface NativeBuildResult extends NativeParseResult {
   readonly plan: ArrayBuffer
   /** As the library itself reported them; lib/building/settings.ts gives them to users. */
   readonly settings: NativeOptions
+  /** Where there was one, what became of the calibration, and the text for a later one, if TensorRT gave any. */
+  readonly calibration?: CalibrationFacts
+  readonly calibrationCache?: string
   /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
   readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
   readonly buildMs: number
@@ -87,7 +111,7 @@ export interface NativePlanOrigin {
   /** Of the GPU that it was built for. */
   readonly gpu: string
   readonly computeCapability: string
-  /** Where it runs too: on GPUs of that model only, of that compute capability, from Ampere on, or as TensorRT says. */
+  /** Where it runs too: on GPUs of that model and with a warning of that compute capability, of that compute capability, from Ampere on, or as TensorRT says. */
   readonly reach: 'model' | 'computeCapability' | 'ampere' | 'any'
 }
 
@@ -100,6 +124,9 @@ export interface NativeLibraryReport {
   readonly parser?: string
   readonly parserError?: string
   readonly error?: string
+  /** What keeps it from that on each of the GPUs. */
+  readonly cannotRun?: string
+  readonly cannotBuild?: string
   readonly hasBuilder: boolean
   readonly buildsWithoutGpu: boolean
 }
@@ -117,6 +144,8 @@ export interface NativeBuilderChoice {
   readonly kind: LibraryKind
   readonly version: string
   readonly name: string
+  /** Why it may not be able to build for the GPU. */
+  readonly doubt?: string
   readonly gpu?: Gpu
 }
 
@@ -129,6 +158,8 @@ export interface NativeSessionOptions {
   readonly graphs: 0 | 1
   readonly slots: number
   readonly maxQueue: number
+  readonly maxQueueBytes: number
+  readonly wait: 'spin' | 'block' | 'adaptive'
   readonly batching?: {
     readonly maxBatch: number
     readonly maxDelayMs: number
@@ -145,27 +176,50 @@ export interface NativeEngine {
   readonly library: string
   /** The number of the GPU; -1 on the CPU. */
   readonly device: number
+  /** `batches`: how many the lanes have memory for; `maxBatch`: 1 where requests are not merged. */
+  readonly queue: {
+    readonly batches: number
+    readonly maxBatch: number
+    readonly maxQueue: number
+    readonly maxQueueBytes: number
+  }
   /**
-   * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i, negative for all. The inputs' shapes stand
-   * in the shared array; their data is copied before this returns.
+   * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i, negative for all; or a byte for each output, where
+   * there are more than 53. The inputs' shapes stand in the shared array; their data is copied before this returns.
    */
-  submit(request: number, outputs: number, ...data: readonly NodeJS.TypedArray[]): void
+  submit(request: number, outputs: number | Uint8Array, ...data: readonly NativeData[]): void
   /** Runs on this thread; the completion stands in the shared array. */
-  runSync(outputs: number, ...data: readonly NodeJS.TypedArray[]): unknown[]
+  runSync(outputs: number | Uint8Array, ...data: readonly NativeData[]): unknown[]
   /** Whether the request was taken out of the queue: then no completion comes. */
   cancel(request: number): boolean
-  /** The next call writes the output there; false where that is no memory of allocate(). */
-  setTarget(output: number, data: NodeJS.TypedArray): boolean
+  /** The next call writes the output there; false where that is no memory of allocate() or of a tensor that stays. Comes before {@link keep}. */
+  setTarget(output: number, data: NativeData): boolean
+  /** The next call leaves the output on the device. */
+  keep(output: number): void
+  /** The data is read before this returns, unless it is memory of allocate(). */
+  upload(data: NodeJS.TypedArray): Promise<NativeTensor>
   allocate(bytes: number): ArrayBuffer
   stats(): EngineStats
   memory(): Omit<EngineMemory, 'host'>
+  /** All that TensorRT-RTX compiled for the engine, where that is more than it was opened with and what the last call gave; nothing on other runtimes. */
+  runtimeCache(): Promise<ArrayBuffer | undefined>
   share(): string
+  /** Of one that was loaded to be observed, and of no other: what was counted of each output that some inference has computed. */
+  observed?(): readonly Observed[]
   audit(options: { readonly profile: number; readonly iterations: number }): {
     readonly promise: Promise<EngineAuditFacts>
     cancel(): void
   }
   close(): Promise<void>
 }
+
+/** A tensor that stays on its device; the addon knows its memory by this object. */
+export interface NativeTensor {
+  readonly device: number
+}
+
+/** What an inference reads or writes. */
+export type NativeData = NodeJS.TypedArray | NativeTensor
 
 /** How onnxruntime runs a model; complete, since native code does not guess. */
 export interface NativeCpuOptions {
@@ -178,6 +232,8 @@ export interface NativeCpuOptions {
   readonly optimization: number
   readonly deterministic: 0 | 1
   readonly config: Readonly<Record<string, string>>
+  /** 1: its outputs of float32 are counted, and no inference gives any: as an engine it has none. */
+  readonly observe?: 0 | 1
 }
 
 /** ONNX that is loaded on the CPU, and has no lanes yet. */
@@ -201,6 +257,12 @@ export interface NativePlanPlace {
   readonly tensorrt: string
   readonly device: number
   readonly origin?: NativePlanOrigin
+  /** 1: code that the plan brings along may run in this process. */
+  readonly hostCode?: 0 | 1
+  /** Absolute paths of plugin libraries. */
+  readonly plugins?: readonly string[]
+  /** 1: it was noted that the plan was built without its weights. */
+  readonly stripped?: number
 }
 
 /** Weights that a refitter can replace. */
@@ -231,7 +293,7 @@ export interface NativeRefitter {
 type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'since', number>>>>
 
 /** What native/node/ exports. */
-export interface NativeAddon {
+export interface NativeAddon extends NativeVision {
   methodTable(): { interface: string; method: string; parameters: string; slots: Slots<'index'> }[]
   enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
   /** The functions of onnxruntime that are called: index in its table, first version of its interface that has them. */
@@ -249,7 +311,8 @@ export interface NativeAddon {
   build(
     request: NativeBuildRequest,
     onProgress?: (phase: string, parent: string, step: number, steps: number) => void,
-  ): { readonly promise: Promise<NativeBuildResult>; cancel(): void }
+    ask?: (question: CalibrationQuestion) => void,
+  ): NativeBuild
   /**
    * Checks ONNX as a build does before it parses it, on a thread. Of a file weights are passed over; bytes are not copied, and are not to be changed meanwhile.
    * The files that it keeps tensors in are those that it names, paths from its folder, in alphabetical order. Rejected with ERR_TRT_ONNX_PARSE, ERR_TRT_FILE.
@@ -257,15 +320,27 @@ export interface NativeAddon {
   inspectModel(source: OnnxSource): Promise<{ readonly externalFiles: readonly string[] }>
   /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
-  openEngine(plan: Uint8Array, options: NativeSessionOptions & NativePlanPlace & { readonly weights?: OnnxSource }): Promise<NativeEngine>
+  /** `plan`: the bytes, or the descriptor of an open file, which may be closed once this has returned. `memoryLimit`: bytes of device memory; 0, the default: as much as there is. `runtimeCache`: see {@link NativeEngine.runtimeCache}; what is of no use is told to the log. */
+  openEngine(
+    plan: Uint8Array | number,
+    options: NativeSessionOptions &
+      NativePlanPlace & { readonly weights?: OnnxSource; readonly memoryLimit?: number; readonly runtimeCache?: Uint8Array },
+  ): Promise<NativeEngine>
   /** Bytes are not copied, and are not to be changed meanwhile. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE. */
   loadOnnx(source: OnnxSource, options: NativeCpuOptions): Promise<NativeModel>
   /** For the listener of `exit`: ends what runs on the CPU, and waits until no thread of this environment is in onnxruntime, 28 seconds at most. */
   leaveLibraries(): void
   /** What the engines on the CPU keep in this process: for tests. */
   cpuLive(): { readonly engines: number; readonly lanes: number; readonly values: number }
-  openRefitter(plan: Uint8Array, options: NativePlanPlace): Promise<NativeRefitter>
+  openRefitter(plan: Uint8Array | number, options: NativePlanPlace): Promise<NativeRefitter>
   attachEngine(name: string, options: NativeSessionOptions): Promise<NativeEngine>
+  /** On the owner's queue and lanes. Throws ERR_TRT_TOKEN. */
+  joinEngine(name: string): NativeEngine
+  /** A copy of the bytes. */
+  readTensor(tensor: NativeTensor): Promise<ArrayBuffer>
+  shareTensor(tensor: NativeTensor): NativeTensor
+  /** Twice without harm. */
+  disposeTensor(tensor: NativeTensor): void
   /** Once per thread, before any engine is opened: the shared arrays, and what is called when completions stand in them. */
   connect(dims: Float64Array, meta: Float64Array, scratch: ArrayBuffer, settle: (count: number, objects: unknown[]) => void): void
   /** Calls back with each line of TensorRT up to the level (0 internal error … 4 verbose), until the result is called. */

@@ -65,3 +65,12 @@ export async function native<T>(call: () => Promise<T>): Promise<T> {
     throw fromNative(error)
   }
 }
+
+/** Makes a native call; what it throws is made a TensorRTError. */
+export function nativeSync<T>(call: () => T): T {
+  try {
+    return call()
+  } catch (error) {
+    throw fromNative(error)
+  }
+}

@@ -1,13 +1,12 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
-import { findPeer } from '../base/peer.js'
 import type { OnnxSource } from '../base/source.js'
-import { openAddonEngine } from './addon.js'
+import { openAddonEngine, type Told } from './addon.js'
 import type { Backend } from './backend.js'
 import { type CpuOptions, type OpenCpuOptions, type Optimization, sessionConfig, threadsFor } from './cpu-options.js'
+import type { Observed } from './facts.js'
 import { loadAddon, native } from './native.js'
-import type { NativeCpuOptions, NativeModel } from './native-types.js'
+import type { NativeCpuOptions, NativeEngine, NativeModel } from './native-types.js'
+import { place } from './onnxruntime-library.js'
 import { profilesFor } from './profiles.js'
 
 /** onnxruntime's GraphOptimizationLevel. */
@@ -23,10 +22,37 @@ export async function openOnnxRuntime(
   { cpu, lanes, profiles }: OpenCpuOptions,
   reason?: string,
 ): Promise<Backend> {
+  return open(model, { cpu, lanes, profiles }, 0, { reason })
+}
+
+/** A model that is observed: see {@link NativeEngine.observed}. */
+export interface ObservedModel {
+  readonly backend: Backend
+  observed(): readonly Observed[]
+}
+
+/** The same for a model whose outputs are counted, and given to nobody. @throws TensorRTError also ERR_TRT_INVALID_ARGUMENT where it has none of float32 */
+export async function openToObserve(model: Uint8Array | string, options: Omit<OpenCpuOptions, 'given'>): Promise<ObservedModel> {
+  let engine: NativeEngine | undefined
+  const backend = await open(model, options, 1, {}, (opened) => (engine = opened))
+  return { backend, observed: () => engine?.observed?.() ?? [] }
+}
+
+async function open(
+  model: Uint8Array | string,
+  { cpu, lanes, profiles }: Omit<OpenCpuOptions, 'given'>,
+  observe: 0 | 1,
+  told: Told,
+  seen: (engine: NativeEngine) => void = () => {},
+): Promise<Backend> {
   leaveAtExit()
-  const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), nativeOptions(cpu, lanes.lanes)))
+  const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }))
   const byInput = profilesOrDiscard(profiles, loaded)
-  return openAddonEngine(lanes, () => loaded.open({ ...lanes, profiles: byInput }), { reason })
+  return openAddonEngine(async () => {
+    const engine = await loaded.open({ ...lanes, profiles: byInput })
+    seen(engine)
+    return engine
+  }, told)
 }
 
 function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeModel): ReturnType<typeof profilesFor> {
@@ -50,21 +76,6 @@ function leaveAtExit(): void {
   process.prependOnceListener('exit', () => loadAddon().leaveLibraries())
 }
 
-/** The library that would run ONNX here, found and not loaded; nothing where there is none. */
-export function locateOnnxRuntime(): string | undefined {
-  try {
-    const { path, package: folder } = place(undefined)
-    return loadAddon().locateOnnxruntime(path, folder) || undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** What says, in the details of an error, where the library was looked for: the path that was asked for, or the package's folder. */
-export function lookedForIn(): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(place(undefined)).filter(([, where]) => where !== ''))
-}
-
 function sourceOf(model: Uint8Array | string): OnnxSource {
   return typeof model === 'string' ? { path: model } : { model }
 }
@@ -77,34 +88,4 @@ function nativeOptions(cpu: CpuOptions, lanes: number): NativeCpuOptions {
     deterministic: cpu.deterministic ? 1 : 0,
     config: sessionConfig(cpu),
   }
-}
-
-/** Where the library is looked for: at the path that was asked for and nowhere else, or first in the package. */
-function place(option: string | undefined): Pick<NativeCpuOptions, 'path' | 'package'> {
-  const path = option ?? process.env['ONNXRUNTIME_PATH'] ?? ''
-  return { path, package: path === '' ? packageFolder() : '' }
-}
-
-/**
- * Where onnxruntime-node, if it is installed, has the library of this platform: in a folder for a version of Node-API. It is in the package itself; no script has to
- * run. Where it is not there, the place is named all the same, since that is what an error has to say.
- */
-function packageFolder(): string {
-  const bin = packageBin()
-  if (bin === undefined) return ''
-  const folders = namesIn(bin).map((api) => join(bin, api, process.platform, process.arch))
-  const has = (folder: string): boolean => namesIn(folder).some((name) => name.startsWith('libonnxruntime.so'))
-  return folders.find(has) ?? join(bin, '*', process.platform, process.arch)
-}
-
-function packageBin(): string | undefined {
-  try {
-    return join(dirname(findPeer('onnxruntime-node/package.json')), 'bin')
-  } catch {
-    return undefined
-  }
-}
-
-function namesIn(folder: string): string[] {
-  return existsSync(folder) ? readdirSync(folder) : []
 }

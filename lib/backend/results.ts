@@ -1,10 +1,12 @@
 import { fitsDims, shapeText } from '../base/dims.js'
 import { TensorRTError } from '../errors.js'
+import type { AnyTensor } from '../device-tensor.js'
 import type { Tensor } from '../tensor.js'
 
 /** A result, in the tensor that was given for it. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DETACHED */
-export function placed(result: Tensor | undefined, into: Tensor | undefined): Tensor | undefined {
+export function placed(result: AnyTensor | undefined, into: AnyTensor | undefined): AnyTensor | undefined {
   if (result === undefined || into === undefined || result === into) return result
+  if (result.location === 'device' || into.location === 'device') return result // written there by the backend, or not at all
   const wanted = result.shape
   if (!fitsDims(into.shape, wanted)) {
     const found = `Expected a tensor of shape ${shapeText(wanted)} for the output but received one of ${shapeText(into.shape)}`

@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, realpath, stat } from 'node:fs/promises'
+import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isText } from './checks.js'
 import { lfsPointer } from './lfs.js'
@@ -7,9 +7,9 @@ import { localPath } from './source.js'
 import { expected, TensorRTError } from '../errors.js'
 
 /** An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedPath(path: unknown): string {
-  if (isText(path) || path instanceof URL) return resolve(localPath(path, 'path'))
-  throw expected('a path or a file: URL', 'path', path)
+export function checkedPath(path: unknown, name = 'path'): string {
+  if (isText(path) || path instanceof URL) return resolve(localPath(path, name))
+  throw expected('a path or a file: URL', name, path)
 }
 
 /** Runs `body`; what the file system refuses becomes ERR_TRT_FILE, any other error and an abort's reason stay what they are. */
@@ -74,5 +74,38 @@ export async function syncFolder(folder: string): Promise<void> {
     await handle.sync()
   } finally {
     await handle.close()
+  }
+}
+
+/** Writes a file that was not there, and makes it last through a loss of power. */
+export async function writeSynced(path: string, chunks: Iterable<Uint8Array>): Promise<void> {
+  const file = await open(path, 'wx')
+  try {
+    await writeAll(file, chunks)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Writes to the end of what an open file has, piece by piece. */
+export async function writeAll(file: FileHandle, chunks: Iterable<Uint8Array>): Promise<void> {
+  for (const chunk of chunks) await writeWhole(file, chunk)
+}
+
+/** A write may take less than it was given: a disk that is nearly full, a signal. */
+async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  let at = 0
+  while (at < chunk.length) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten
+}
+
+/** Puts a new file in the place of the one that may be there: whoever looks finds the old one or the new one, whole. `temporary`: a name in the same folder that nobody else uses. */
+export async function replaceFile(path: string, temporary: string, chunks: Iterable<Uint8Array>): Promise<void> {
+  try {
+    await writeSynced(temporary, chunks)
+    await rename(temporary, path)
+    await syncFolder(dirname(path))
+  } finally {
+    await rm(temporary, { force: true })
   }
 }

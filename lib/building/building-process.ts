@@ -8,12 +8,13 @@ import { join } from 'node:path'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loadAddon } from '../backend/native.js'
-import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
+import type { CalibrationAnswer, CalibrationQuestion, NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
 import { TensorRTError } from '../errors.js'
 import { logLevels } from '../log.js'
+import { answering, type Feed } from './calibration.js'
 import type { BuildProgress, ProgressListener } from './in-process.js'
 import { fromWire } from '../base/wire.js'
-import { type Answer, type Order, readStart, writeStart } from './messages.js'
+import { type Answer, given, type Order, readStart, writeStart } from './messages.js'
 
 const entry = new URL('./child.js', import.meta.url)
 
@@ -24,7 +25,14 @@ const keptErrorLines = 20
 /** How long after a death the rest of its stderr is waited for; more than this only where a process that it started holds it open. */
 const stderrMs = 200
 
+/** Who answers what a calibration asks, and where it is told that this failed. */
+export interface Calibrating {
+  readonly feed: Feed
+  readonly fail: (error: unknown) => void
+}
+
 interface Job {
+  readonly calibrating: Calibrating | undefined
   readonly onProgress: ProgressListener | undefined
   readonly resolve: (answer: Extract<Answer, { type: 'built' }>) => void
   readonly reject: (error: Error) => void
@@ -89,15 +97,15 @@ export class BuildingProcess {
    * One build, while no other is under way here.
    * @throws TensorRTError what the build failed with; ERR_TRT_CRASH when the process ended; ERR_TRT_FILE
    */
-  async run(request: NativeBuildRequest, onProgress: ProgressListener | undefined): Promise<NativeBuildResult> {
+  async run(request: NativeBuildRequest, onProgress: ProgressListener | undefined, calibrating?: Calibrating): Promise<NativeBuildResult> {
     this.#hold(true)
     try {
       const { model, ...rest } = request
       if (model !== undefined) await passing(() => writeStart(this.#exchange, model))
-      const { result, planBytes } = await this.#order(rest, model?.length, onProgress)
+      const { result, planBytes } = await this.#order(rest, model?.length, onProgress, calibrating)
       if (planBytes === undefined) return result as NativeBuildResult // only parsed
       const plan = await passing(() => readStart(this.#exchange, planBytes))
-      return { ...result, plan: plan.buffer } as NativeBuildResult
+      return { ...result, plan: plan.buffer }
     } catch (error) {
       if (this.#dead) await this.#exited // the file is closed then, which is not the news
       throw this.#death ?? error
@@ -124,10 +132,15 @@ export class BuildingProcess {
     await this.#exited
   }
 
-  #order(request: Omit<NativeBuildRequest, 'model'>, modelBytes: number | undefined, onProgress: ProgressListener | undefined) {
+  #order(
+    request: Omit<NativeBuildRequest, 'model'>,
+    modelBytes: number | undefined,
+    onProgress: ProgressListener | undefined,
+    calibrating: Calibrating | undefined,
+  ) {
     return new Promise<Extract<Answer, { type: 'built' }>>((resolve, reject) => {
       if (this.#death) return reject(this.#death)
-      this.#job = { onProgress, resolve, reject }
+      this.#job = { calibrating, onProgress, resolve, reject }
       this.#phase = undefined
       this.#log = []
       this.#stderr = ''
@@ -140,9 +153,23 @@ export class BuildingProcess {
     if (answer.type === 'built') return this.#job?.resolve(answer)
     if (answer.type === 'failed') return this.#job?.reject(fromWire(answer.error))
     if (answer.type === 'log') return this.#note(answer.severity, answer.line)
+    if (answer.type === 'ask') return this.#answer(answer.question)
     this.#followLogLevel()
     this.#phase = answer.progress
     this.#job?.onProgress?.(answer.progress)
+  }
+
+  #answer(question: CalibrationQuestion): void {
+    const job = this.#job
+    if (job?.calibrating === undefined) return
+    const { feed, fail } = job.calibrating
+    const isOn = (): boolean => this.#job === job && !this.#dead // where the process died, that is the news
+    const tell = async (answer: CalibrationAnswer): Promise<void> => {
+      if (!isOn()) return
+      const order = await passing(() => given(this.#exchange, answer))
+      if (isOn()) this.#send(order)
+    }
+    answering(feed, question, tell, (error) => isOn() && fail(error))
   }
 
   #note(severity: number, line: string): void {

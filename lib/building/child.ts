@@ -2,10 +2,11 @@
 import { read as readCallback, write as writeCallback, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { loadAddon } from '../backend/native.js'
-import type { NativeBuildResult, NativeParseResult } from '../backend/native-types.js'
+import type { NativeBuildResult } from '../backend/native-types.js'
 import { toWire } from '../base/wire.js'
 import { buildInProcess } from './in-process.js'
-import { type Answer, type Exchange, exchangeDescriptor, type Order, readStart, writeStart } from './messages.js'
+import type { Feed } from './calibration.js'
+import { type Answer, type Exchange, exchangeDescriptor, type Given, type Order, readStart, received, writeStart } from './messages.js'
 
 const read = promisify(readCallback)
 const write = promisify(writeCallback)
@@ -27,8 +28,20 @@ process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 
 process.on('message', (order: Order) => {
   if (order.type === 'logLevel') subscribe(order.logLevel)
+  else if (order.type === 'given') takeGiven(order)
   else void build(order)
 })
+
+let takeGiven = (_: Given): void => {}
+
+/** A calibration whose data the parent has: one question at a time. */
+const feed: Feed = {
+  async answer(question) {
+    const answered = new Promise<Given>((resolve) => (takeGiven = resolve))
+    send({ type: 'ask', question })
+    return received(exchange, await answered)
+  },
+}
 
 preferToDie()
 
@@ -42,8 +55,13 @@ async function build(order: Extract<Order, { type: 'build' }>): Promise<void> {
     process.chdir(order.cwd)
     subscribe(order.logLevel)
     const model = order.modelBytes === undefined ? {} : { model: await readStart(exchange, order.modelBytes) }
-    const { result } = buildInProcess({ ...order.request, ...model }, (progress) => send({ type: 'progress', progress }), undefined)
-    const { plan, ...rest } = (await result) as Partial<NativeBuildResult> & NativeParseResult
+    const { result } = buildInProcess(
+      { ...order.request, ...model },
+      (progress) => send({ type: 'progress', progress }),
+      undefined,
+      order.request.calibration && feed,
+    )
+    const { plan, ...rest } = (await result) as Omit<NativeBuildResult, 'plan'> & { plan?: ArrayBuffer }
     if (plan !== undefined) await writeStart(exchange, new Uint8Array(plan))
     send({ type: 'built', result: rest, planBytes: plan?.byteLength })
   } catch (error) {

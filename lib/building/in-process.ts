@@ -1,9 +1,14 @@
 import { onAbort } from '../base/cancellation.js'
 import { keepAsItIs } from '../base/stacks.js'
-import { fromNative, loadAddon, native } from '../backend/native.js'
-import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
+import { answering, type Feed } from './calibration.js'
+import { loadAddon, native, nativeSync } from '../backend/native.js'
+import type { CalibrationQuestion, NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
+import type { PrecisionReport } from '../onnx/precision/report.js'
 
-/** Where a build is. TensorRT's phases nest; `parent` is empty for the outermost. */
+/**
+ * Where a build is. TensorRT's phases nest; `parent` is empty for the outermost. With a calibrator there is a phase `Calibration` of our own: its step is the number of
+ * batches that TensorRT has taken, its steps are 0, since nobody knows how many there will be.
+ */
 export interface BuildProgress {
   readonly phase: string
   readonly parent: string
@@ -14,22 +19,34 @@ export interface BuildProgress {
 
 export type ProgressListener = (progress: BuildProgress) => void
 
+/** What came of a build. */
+export interface BuildResult extends NativeBuildResult {
+  /** Where the model was given the types that were asked for. */
+  readonly conversion?: PrecisionReport
+}
+
 /** A build under way. */
 export interface RunningBuild {
   /** What came of it; rejected at once when it is cut short. */
-  readonly result: Promise<NativeBuildResult>
+  readonly result: Promise<BuildResult>
   /** Fulfilled when nothing of it is under way any more, which is later when it was cut short. */
   readonly ended: Promise<void>
 }
 
 /** How a builder builds: on a thread of this process, or in another one. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM */
-export type Build = (request: NativeBuildRequest, onProgress: ProgressListener | undefined, signal: AbortSignal | undefined) => RunningBuild
+export type Build = (
+  request: NativeBuildRequest,
+  onProgress: ProgressListener | undefined,
+  signal: AbortSignal | undefined,
+  feed?: Feed,
+) => RunningBuild
 
-/** Builds on a thread of this process; what the listener throws ends the build and rejects it. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM */
+/** Builds on a thread of this process; what the listener or the feed of a calibration throws ends the build and rejects it. @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM */
 export function buildInProcess(
   request: NativeBuildRequest,
   onProgress: ProgressListener | undefined,
   signal: AbortSignal | undefined,
+  feed?: Feed,
 ): RunningBuild {
   let over = false
   let stop: (reason: unknown) => void = () => {}
@@ -53,7 +70,18 @@ export function buildInProcess(
         stop(error)
       }
     })
-  const build = start(request, report)
+  const ask =
+    feed &&
+    ((question: CalibrationQuestion): void => {
+      if (over) return
+      answering(
+        feed,
+        question,
+        (given) => over || nativeSync(() => build.answer?.(given)),
+        (error) => over || stop(error),
+      )
+    })
+  const build = nativeSync(() => loadAddon().build(request, report, ask))
   const forget = onAbort(signal, () => stop(signal?.reason))
   const built = native(() => build.promise)
   const ended = built.then(
@@ -65,12 +93,4 @@ export function buildInProcess(
     forget()
   })
   return { result, ended }
-}
-
-function start(...args: Parameters<ReturnType<typeof loadAddon>['build']>): ReturnType<ReturnType<typeof loadAddon>['build']> {
-  try {
-    return loadAddon().build(...args)
-  } catch (error) {
-    throw fromNative(error)
-  }
 }

@@ -3,11 +3,14 @@ import { onAbort } from '../base/cancellation.js'
 import { keepAsItIs } from '../base/stacks.js'
 import type { NativeBuildRequest, NativeBuildResult } from '../backend/native-types.js'
 import { BuildingProcess } from './building-process.js'
+import type { Feed } from './calibration.js'
 import type { ProgressListener, RunningBuild } from './in-process.js'
 
 /** An idle process beside another ends after this; the last one stays longer, since it is likely to be wanted again. */
 const spareMs = 5000
 const lastMs = 60_000
+
+type Work = (process: BuildingProcess) => Promise<NativeBuildResult>
 
 /** As many builds as run at once in processes of this thread; the others wait in order. */
 class Places {
@@ -43,8 +46,8 @@ export class IsolatedBuilds {
   readonly #idle = new Map<BuildingProcess, NodeJS.Timeout>()
   #closed = false
 
-  /** Builds in another process; an abort, or a listener that throws, rejects at once and kills it. */
-  build(request: NativeBuildRequest, onProgress: ProgressListener | undefined, signal: AbortSignal | undefined): RunningBuild {
+  /** Builds in another process; an abort, or a listener or a feed that throws, rejects at once and kills it. */
+  build(request: NativeBuildRequest, onProgress: ProgressListener | undefined, signal: AbortSignal | undefined, feed?: Feed): RunningBuild {
     const cut = new AbortController()
     const forget = onAbort(signal, () => cut.abort(signal?.reason))
     const report: ProgressListener = (progress) => {
@@ -59,7 +62,8 @@ export class IsolatedBuilds {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the user's own reason, whatever it is
       onAbort(cut.signal, () => reject(cut.signal.reason))
     })
-    const built = this.#inPlace(request, report, cut.signal)
+    const calibrating = feed && { feed, fail: (error: unknown) => cut.abort(error) }
+    const built = this.#inPlace(cut.signal, (process) => process.run(request, report, calibrating))
     const ended = built.then(
       () => {},
       () => {},
@@ -74,20 +78,20 @@ export class IsolatedBuilds {
     await Promise.all([...this.#idle.keys()].map((process) => this.#end(process)))
   }
 
-  async #inPlace(request: NativeBuildRequest, onProgress: ProgressListener, cut: AbortSignal): Promise<NativeBuildResult> {
+  async #inPlace(cut: AbortSignal, work: Work): Promise<NativeBuildResult> {
     const granted = await new Promise<boolean>((resolve) => {
       const takeBack = places.take(() => resolve(true))
       onAbort(cut, () => takeBack() && resolve(false))
     })
     if (!granted) throw new Error('cut short while it waited')
     try {
-      return await this.#run(request, onProgress, cut)
+      return await this.#run(cut, work)
     } finally {
       places.give()
     }
   }
 
-  async #run(request: NativeBuildRequest, onProgress: ProgressListener, cut: AbortSignal): Promise<NativeBuildResult> {
+  async #run(cut: AbortSignal, work: Work): Promise<NativeBuildResult> {
     const process = this.#takeIdle() ?? (await BuildingProcess.start())
     const forget = onAbort(cut, () => void process.kill())
     try {
@@ -95,7 +99,7 @@ export class IsolatedBuilds {
         await process.kill()
         throw new Error('cut short while its process started')
       }
-      return await process.run(request, onProgress)
+      return await work(process)
     } finally {
       forget()
       await this.#release(process)

@@ -32,6 +32,8 @@ export interface CachedPlan {
   readonly plan: Plan
   /** False for the one call that the plan was built for. */
   readonly hit: boolean
+  /** The file; absent where the plan is too large to be kept. */
+  readonly path?: string
 }
 
 /** What is published on the channel `node-tensorrt:cache` of node:diagnostics_channel when a plan was found or built. */
@@ -112,14 +114,10 @@ export class EngineCache implements AsyncDisposable {
     void this.#track(ended)
     const { value, isFirst } = await awaited(result)
     const hit = !(value.isBuilt && isFirst)
-    const message: CacheMessage = {
-      key: known.key,
-      hit,
-      ms: performance.now() - begun,
-      ...(value.path !== undefined && { path: value.path }),
-    }
+    const path = value.path !== undefined && { path: value.path }
+    const message: CacheMessage = { key: known.key, hit, ms: performance.now() - begun, ...path }
     messages.publish(message)
-    return { plan: value.plan, hit }
+    return { plan: value.plan, hit, ...path }
   }
 
   /** What is kept, the entry that was not used for longest first. @throws TensorRTError ERR_TRT_FILE */

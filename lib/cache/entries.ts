@@ -1,5 +1,5 @@
 import { readdir, rm, stat, utimes } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../backend/file-lock.js'
 import { Plan } from '../plan.js'
@@ -8,15 +8,27 @@ import { Plan } from '../plan.js'
 export interface CacheEntry {
   readonly key: string
   readonly path: string
+  /** Of the plan, and of what TensorRT-RTX compiled for it. */
   readonly bytes: number
   /** When it was built or last loaded. */
   readonly usedAt: Date
 }
 
 const planName = /^([0-9a-f]{64})\.plan$/
+const runtimeCacheName = /^([0-9a-f]{64})\.[0-9a-f]{16}\.runtime$/
 
 export function entryPath(folder: string, key: string): string {
   return join(folder, `${key}.plan`)
+}
+
+/** Where is kept what TensorRT-RTX compiled for the plan of an entry; `id`: 16 hexadecimal digits, by and for what. */
+export function runtimeCachePath(entry: string, id: string): string {
+  return `${entry.slice(0, -'.plan'.length)}.${id}.runtime`
+}
+
+/** The key of the entry to which a file of that name belongs, where it is a runtime cache. */
+export function keyOfRuntimeCache(name: string): string | undefined {
+  return runtimeCacheName.exec(name)?.[1]
 }
 
 /** What became of reading an entry: the plan, or why there is none. */
@@ -49,15 +61,34 @@ export async function touch(path: string): Promise<void> {
 /** All entries of a folder, the one that was not used for longest first; none where there is no such folder. */
 export async function listEntries(folder: string): Promise<CacheEntry[]> {
   const entries: CacheEntry[] = []
-  for (const name of await namesIn(folder)) {
+  const names = await namesIn(folder)
+  const beside = await sizesBeside(folder, names)
+  for (const name of names) {
     const key = planName.exec(name)?.[1]
     if (key === undefined) continue
     const path = join(folder, name)
     // gone meanwhile: somebody evicted it
     const facts = await stat(path).catch(() => undefined)
-    if (facts !== undefined) entries.push({ key, path, bytes: facts.size, usedAt: facts.mtime })
+    if (facts !== undefined) entries.push({ key, path, bytes: facts.size + (beside.get(key) ?? 0), usedAt: facts.mtime })
   }
   return entries.sort((a, b) => a.usedAt.getTime() - b.usedAt.getTime() || (a.key < b.key ? -1 : 1))
+}
+
+/** The bytes of runtime caches, by the keys of their entries. */
+async function sizesBeside(folder: string, names: readonly string[]): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>()
+  for (const name of names) {
+    const key = keyOfRuntimeCache(name)
+    if (key === undefined) continue
+    const size = await sizeOf(join(folder, name))
+    sizes.set(key, (sizes.get(key) ?? 0) + size)
+  }
+  return sizes
+}
+
+/** 0 where there is no such file. */
+export async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => undefined))?.size ?? 0
 }
 
 export async function namesIn(folder: string): Promise<string[]> {
@@ -73,6 +104,9 @@ export async function namesIn(folder: string): Promise<string[]> {
 export async function removeEntry(path: string): Promise<void> {
   await rm(path, { force: true })
   await rm(`${path}.json`, { force: true })
+  const folder = dirname(path)
+  const belongs = (name: string): boolean => entryPath(folder, keyOfRuntimeCache(name) ?? '') === path
+  for (const name of (await namesIn(folder)).filter(belongs)) await rm(join(folder, name), { force: true })
 }
 
 /** How long to wait for the lock of an entry that is to go: one that is in use is taken at once or not at all. */

@@ -41,8 +41,9 @@ function libraries(list: readonly TensorRTLibrary[]): string {
   if (list.length === 0) return 'No TensorRT library was found.\n'
   const table = new Table({ head: ['TensorRT', 'kind', 'builds', 'runs', 'found by', 'path'], style: { head: [], border: [] } })
   const mark = (yes: boolean): string => (yes ? 'yes' : 'no')
-  for (const { version, kind, canBuild, canRun, foundBy, path, error } of list) {
-    table.push([version ?? '?', kind ?? '?', mark(canBuild), mark(canRun), foundBy, error === undefined ? path : `${path}\n${error}`])
+  for (const { version, kind, canBuild, canRun, foundBy, path, error, cannotBuild, cannotRun } of list) {
+    const lines = [path, error, cannotBuild, cannotRun].filter((line) => line !== undefined)
+    table.push([version ?? '?', kind ?? '?', mark(canBuild), mark(canRun), foundBy, lines.join('\n')])
   }
   return `${table.toString()}\n`
 }

@@ -2,6 +2,7 @@ import { isMap } from 'node:util/types'
 import type { ModelTensor, ProfileShapes, TensorInfo, UnsupportedTensor } from '../backend/backend.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { expected, TensorRTError } from '../errors.js'
+import { type AnyTensor, DeviceTensor, heldTensor } from '../device-tensor.js'
 import { byteSize, dtypes, expectedTensor, isTensorLike, Tensor } from '../tensor.js'
 import type { TensorInfos } from './declaration.js'
 
@@ -20,11 +21,15 @@ export function infosByName(infos: readonly ModelTensor[]): TensorInfos {
 }
 
 /** What a user gave to infer, read once: getters and proxies have had their say, what follows works on plain values. */
-export type GivenInput = Tensor | ReadonlyMap<string, Tensor>
+export type GivenInput = AnyTensor | ReadonlyMap<string, AnyTensor>
+
+export function isTensor(value: unknown): value is AnyTensor {
+  return Tensor.is(value) || DeviceTensor.is(value)
+}
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function readInput(input: unknown): GivenInput {
-  if (Tensor.is(input)) return input
+  if (isTensor(input)) return input
   if (typeof input !== 'object' || input === null || Array.isArray(input) || ArrayBuffer.isView(input) || isTensorLike(input)) {
     throw expectedTensor('a Tensor or a record of Tensors', 'the input of infer', input)
   }
@@ -36,28 +41,34 @@ export function readInput(input: unknown): GivenInput {
   return new Map(values.map(([name, value]) => [name, checkedTensor(value, `input ${JSON.stringify(name)}`)]))
 }
 
-function checkedTensor(value: unknown, label: string): Tensor {
-  if (!Tensor.is(value)) throw expectedTensor('a Tensor', label, value)
+function checkedTensor(value: unknown, label: string): AnyTensor {
+  if (!isTensor(value)) throw expectedTensor('a Tensor', label, value)
   return value
 }
 
 /** A transfer to a worker empties a tensor's array, and a resizable buffer can shrink below it, long after the tensor was made. */
-function checkAttached(tensor: Tensor, label: string): void {
+export function checkAttached(tensor: Tensor, label: string): void {
   const wanted = byteSize(tensor.dtype, tensor.shape)
   if (tensor.data.byteLength === wanted) return
   const message = `Expected ${wanted} bytes behind ${label} but found ${tensor.data.byteLength}: its buffer was transferred away or resized`
   throw new TensorRTError('ERR_TRT_DETACHED', message)
 }
 
-/** The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED */
+/** The same with memory of its own, for a call that has to wait for the engine. @throws TensorRTError ERR_TRT_DETACHED, ERR_TRT_DISPOSED */
 export function copyInput(given: GivenInput): GivenInput {
-  if (Tensor.is(given)) return copyTensor(given, 'the input')
+  if (isTensor(given)) return copyTensor(given, 'the input')
   return new Map(Array.from(given, ([name, tensor]) => [name, copyTensor(tensor, `input ${JSON.stringify(name)}`)]))
 }
 
-function copyTensor(tensor: Tensor, label: string): Tensor {
+function copyTensor(tensor: AnyTensor, label: string): AnyTensor {
+  if (tensor.location === 'device') return heldTensor(tensor)
   checkAttached(tensor, label)
   return tensor.clone()
+}
+
+/** Lets go of what {@link copyInput} held, once an inference has it. */
+export function releaseInput(copy: GivenInput): void {
+  for (const tensor of isTensor(copy) ? [copy] : copy.values()) if (tensor.location === 'device') tensor.dispose()
 }
 
 /** Checks what was given to infer against one model's inputs. */
@@ -79,28 +90,29 @@ export class InputChecker {
    * The inputs in the model's order: all of them, no other, each with its data type and a shape that fits.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
    */
-  check(given: GivenInput): Tensor[] {
-    const tensors = Tensor.is(given) ? [this.#bare(given)] : this.#named(given)
+  check(given: GivenInput): AnyTensor[] {
+    const tensors = isTensor(given) ? [this.#bare(given)] : this.#named(given)
     let known = this.#accepted.length === tensors.length
     tensors.forEach((tensor, i) => {
       const info = this.#list[i] as TensorInfo
       if (tensor.dtype !== info.dtype) throw wrongDType(tensor, info)
-      if (tensor.data.byteLength !== tensor.byteLength) checkAttached(tensor, `input ${JSON.stringify(info.name)}`)
+      if (tensor.location === 'host' && tensor.data.byteLength !== tensor.byteLength)
+        checkAttached(tensor, `input ${JSON.stringify(info.name)}`)
       known &&= tensor.shape === this.#accepted[i]
     })
     if (!known) this.#checkShapes(tensors)
     return tensors
   }
 
-  #checkShapes(tensors: readonly Tensor[]): void {
+  #checkShapes(tensors: readonly AnyTensor[]): void {
     this.#list.forEach((info, i) => {
-      checkDims(tensors[i] as Tensor, info)
+      checkDims(tensors[i] as AnyTensor, info)
     })
     if (this.#profiled) checkProfiles(tensors, this.#list)
     this.#accepted = tensors.map((tensor) => tensor.shape)
   }
 
-  #bare(tensor: Tensor): Tensor {
+  #bare(tensor: AnyTensor): AnyTensor {
     if (this.#list.length === 1) return tensor
     throw new TensorRTError(
       'ERR_TRT_INVALID_ARGUMENT',
@@ -108,7 +120,7 @@ export class InputChecker {
     )
   }
 
-  #named(given: ReadonlyMap<string, Tensor>): Tensor[] {
+  #named(given: ReadonlyMap<string, AnyTensor>): AnyTensor[] {
     for (const name of given.keys()) if (this.#infos[name] === undefined) throw unknownInput(name, this.#infos)
     return this.#list.map((info) => {
       const tensor = given.get(info.name)
@@ -134,18 +146,18 @@ function listed(infos: TensorInfos): string {
   return `the input${names.length === 1 ? '' : 's'} ${names.map((name) => JSON.stringify(name)).join(', ')}`
 }
 
-function wrongDType(tensor: Tensor, { name, dtype }: TensorInfo): TensorRTError {
+function wrongDType(tensor: AnyTensor, { name, dtype }: TensorInfo): TensorRTError {
   const message = `Expected ${dtype} for input ${JSON.stringify(name)} but received ${tensor.dtype}`
   return new TensorRTError('ERR_TRT_DTYPE', message, { details: { name, expected: dtype, received: tensor.dtype } })
 }
 
-function checkDims(tensor: Tensor, info: TensorInfo): void {
+function checkDims(tensor: AnyTensor, info: TensorInfo): void {
   if (!fitsDims(tensor.shape, info.shape))
     throw wrongShape(tensor, info, `shape ${shapeText(info.shape)}${info.shape.includes(-1) ? ' (-1: any size)' : ''}`)
 }
 
 /** One profile must fit all inputs at once: that is how TensorRT sets them. */
-function checkProfiles(tensors: readonly Tensor[], infos: readonly TensorInfo[]): void {
+function checkProfiles(tensors: readonly AnyTensor[], infos: readonly TensorInfo[]): void {
   const inputs = Object.fromEntries(infos.map((info, i) => [info.name, tensors[i]] as const))
   const bound = infos.filter((info) => info.profiles.length > 0)
   const count = Math.max(0, ...bound.map((info) => info.profiles.length))
@@ -160,7 +172,7 @@ function checkProfiles(tensors: readonly Tensor[], infos: readonly TensorInfo[])
   throw new TensorRTError('ERR_TRT_SHAPE', `No optimization profile fits all inputs together: ${all.join('; ')}`)
 }
 
-function allows(profile: ProfileShapes | undefined, tensor: Tensor | undefined): boolean {
+function allows(profile: ProfileShapes | undefined, tensor: AnyTensor | undefined): boolean {
   if (profile === undefined) return true
   return tensor?.shape.every((dim, i) => dim >= (profile.min[i] ?? 0) && dim <= (profile.max[i] ?? 0)) ?? false
 }
@@ -169,7 +181,7 @@ function rangesText({ profiles }: TensorInfo): string {
   return profiles.map(({ min, max }, k) => `profile ${k}: ${shapeText(min)} to ${shapeText(max)}`).join(', ')
 }
 
-function wrongShape(tensor: Tensor | undefined, info: TensorInfo, wanted: string): TensorRTError {
+function wrongShape(tensor: AnyTensor | undefined, info: TensorInfo, wanted: string): TensorRTError {
   const shape = tensor?.shape ?? []
   const message = `Expected ${wanted} for input ${JSON.stringify(info.name)} but received ${shapeText(shape)}`
   return new TensorRTError('ERR_TRT_SHAPE', message, {

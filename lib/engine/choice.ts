@@ -3,12 +3,12 @@ import { reworded, TensorRTError } from '../errors.js'
 import { cpuNames } from './cpu-options.js'
 
 // Which options are wishes for a backend, and what becomes of a wish that cannot be fulfilled: an error, under `auto` too. What every runtime can mean (`shapes`,
-// `cache`, `onProgress`, `signal`, `lanes`, `batching`, `maxQueue`) is no wish for either. What the CPU lacks where the addon does not load, it says itself.
+// `cache`, `onProgress`, `signal`, `lanes`, `batching`, `maxQueue`, `maxQueueBytes`, `wait`) is no wish for either. What the CPU lacks where the addon does not load, it says itself.
 
 type Given = Readonly<Partial<Record<string, unknown>>>
 
 /** Wishes for TensorRT by being given at all. */
-const always = ['tensorrt', 'device', 'builder', 'weights'] as const
+const always = ['tensorrt', 'device', 'memoryLimit', 'builder', 'weights', 'plugins', 'hostCode', 'anyGpu'] as const
 /** Wishes for TensorRT with any value but the default. */
 const unlessDefault = { profile: 'auto', priority: 'normal', cudaGraph: 'auto' } as const
 
@@ -37,6 +37,11 @@ export function reasonForCpu(why: TensorRTError, wishes: readonly string[]): str
   if (wishes.length > 0) throw unfulfilled(why, wishes, `The ${optionsText(wishes)}`)
   if (isUnloadable(why)) throw unfulfilled(why, ['TENSORRT_PATH'], 'The variable TENSORRT_PATH')
   return why.message
+}
+
+/** Whether a build has failed for want of something that this machine's TensorRT or GPU has not: not for the model. */
+export function isUnableToBuild(error: unknown): error is TensorRTError {
+  return error instanceof TensorRTError && error.code === 'ERR_TRT_UNSUPPORTED' && error.details['lacks'] !== undefined
 }
 
 function unfulfilled(why: TensorRTError, wishes: readonly string[], subject: string): TensorRTError {

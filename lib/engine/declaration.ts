@@ -1,6 +1,7 @@
 import type { ModelTensor, TensorInfo } from '../backend/backend.js'
 import { checkedChoice, checkedObject } from '../base/checks.js'
 import { TensorRTError } from '../errors.js'
+import type { AnyTensor, DeviceTensor } from '../device-tensor.js'
 import { type DType, dtypes, type Tensor } from '../tensor.js'
 
 /** Data types by name: how the inputs or outputs of an engine are declared. */
@@ -9,35 +10,55 @@ export type TensorTypes = Readonly<Record<string, DType>>
 /** The names of such types. */
 export type TensorName<T extends TensorTypes> = keyof T & string
 
-/** Tensors by name. Records of this package have no prototype, so that every name is just a name. */
-export type TensorRecord<T extends TensorTypes = TensorTypes> = { -readonly [N in keyof T]: Tensor<T[N]> }
+/**
+ * Where outputs are to be: brought to the host, which is the default, or left on the device as a {@link DeviceTensor}; all of them, or each by its name (those that are
+ * not named on the host).
+ */
+export type OutputLocation<O extends TensorTypes = TensorTypes> =
+  'host' | 'device' | { readonly [N in TensorName<O>]?: 'host' | 'device' | undefined }
+
+/** The tensor that an output of this name is, for such a location. */
+export type LocatedTensor<D extends DType, L, N = never> = 0 extends 1 & L
+  ? Tensor<D> // `any`, where an interface of somebody's own is held against Engine
+  : L extends 'device'
+    ? DeviceTensor<D>
+    : L extends 'host' | undefined
+      ? Tensor<D>
+      : string extends N
+        ? AnyTensor<D>
+        : N extends keyof L
+          ? LocatedTensor<D, L[N]>
+          : Tensor<D>
+
+/** Tensors by name. Records of this package have no prototype, so that every name is just a name. `L`: their {@link OutputLocation}. */
+export type TensorRecord<T extends TensorTypes = TensorTypes, L = 'host'> = { -readonly [N in keyof T]: LocatedTensor<T[N], L, N> }
 
 /** What is known of a model's inputs or outputs, by name. */
 export type TensorInfos<T extends TensorTypes = TensorTypes> = { readonly [N in keyof T]: TensorInfo<T[N]> }
 
 /** The tensors that go into an engine, by name. */
-export type InputRecord<I extends TensorTypes = TensorTypes> = { readonly [N in keyof I]: Tensor<I[N]> }
+export type InputRecord<I extends TensorTypes = TensorTypes> = { readonly [N in keyof I]: AnyTensor<I[N]> }
 
 /** The name where there is one alone; nothing where there are several. */
 type OnlyName<T extends TensorTypes, N = TensorName<T>> = N extends TensorName<T> ? ([TensorName<T>] extends [N] ? N : never) : never
 
 /** The tensor that may stand for the record: of a model with one input, or of one of which nothing is declared. */
-export type BareInput<I extends TensorTypes = TensorTypes> = Tensor<I[OnlyName<I>]>
+export type BareInput<I extends TensorTypes = TensorTypes> = AnyTensor<I[OnlyName<I>]>
 
 /** What a bare tensor gives: of a model with one output, or of one of which nothing is declared. */
-export type BareOutput<O extends TensorTypes = TensorTypes> = Tensor<O[OnlyName<O>]>
+export type BareOutput<O extends TensorTypes = TensorTypes, L = 'host'> = LocatedTensor<O[OnlyName<O>], L, OnlyName<O>>
 
 /** What a bare tensor may be given for, without the option outputs. */
 export type BareInputForOne<I extends TensorTypes, O extends TensorTypes> = [OnlyName<O>] extends [never] ? never : BareInput<I>
 
 /** The outputs that were asked for by name: those alone; where the names are known at run time only, perhaps. */
-export type SelectedOutputs<O extends TensorTypes, W> = W extends readonly (infer N)[]
+export type SelectedOutputs<O extends TensorTypes, W, L = 'host'> = W extends readonly (infer N)[]
   ? number extends W['length']
     ? string extends keyof O
-      ? TensorRecord
-      : Partial<TensorRecord<O>>
-    : TensorRecord<Pick<O, N & TensorName<O>>>
-  : TensorRecord<O>
+      ? TensorRecord<TensorTypes, L>
+      : Partial<TensorRecord<O, L>>
+    : TensorRecord<Pick<O, N & TensorName<O>>, L>
+  : TensorRecord<O, L>
 
 /** What may be said of a model before it is loaded. It is held against the model then: `ready` is rejected with ERR_TRT_DECLARATION where it is not so. */
 export interface Declaration<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes> {

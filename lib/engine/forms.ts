@@ -1,7 +1,9 @@
 import type { Results, RunOptions } from '../backend/backend.js'
 import { TensorRTError } from '../errors.js'
-import type { Tensor } from '../tensor.js'
-import type { TensorRecord } from './declaration.js'
+import type { AnyTensor } from '../device-tensor.js'
+
+/** Tensors by name, wherever they are. */
+export type AnyTensorRecord = Record<string, AnyTensor>
 
 /** What results look like: for a record of inputs a record, for a bare tensor a bare tensor. */
 export class Forms {
@@ -12,9 +14,9 @@ export class Forms {
   readonly #names: readonly string[]
   readonly #input: string
   /** By position of the output. */
-  readonly #bare: readonly ((results: Results) => Tensor)[]
+  readonly #bare: readonly ((results: Results) => AnyTensor)[]
   /** Of a run without options, where it has one output. */
-  readonly #only: ((results: Results) => Tensor) | undefined
+  readonly #only: ((results: Results) => AnyTensor) | undefined
 
   /**
    * @param names of the outputs, in the model's order
@@ -27,12 +29,12 @@ export class Forms {
     const wanted = declared ?? names
     this.wanted = wanted.length < total ? declared : undefined
     this.defaults = this.wanted && { outputs: names.map((name) => wanted.includes(name)) }
-    this.#bare = names.map((_, i) => (results) => results[i] as Tensor)
+    this.#bare = names.map((_, i) => (results) => results[i] as AnyTensor)
     this.#only = wanted.length === 1 ? this.#bare[names.indexOf(wanted[0] ?? '')] : undefined
   }
 
-  record = (results: Results): TensorRecord => {
-    const outputs = Object.create(null) as TensorRecord
+  record = (results: Results): AnyTensorRecord => {
+    const outputs = Object.create(null) as AnyTensorRecord
     this.#names.forEach((name, i) => {
       const result = results[i]
       if (result !== undefined) outputs[name] = result
@@ -41,7 +43,7 @@ export class Forms {
   }
 
   /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT when there is not one output that is meant */
-  bare(outputs: readonly string[] | undefined): (results: Results) => Tensor {
+  bare(outputs: readonly string[] | undefined): (results: Results) => AnyTensor {
     const form = outputs === undefined ? this.#only : outputs.length === 1 ? this.#bare[this.#names.indexOf(outputs[0] ?? '')] : undefined
     if (form !== undefined) return form
     const several = outputs ?? this.wanted ?? this.#names

@@ -4,18 +4,27 @@ import { expected, TensorRTError } from '../errors.js'
 import { checkedSignal } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { readOptions } from '../base/options.js'
-import { expectedTensor, Tensor } from '../tensor.js'
-import { refuseUnsupported } from './arguments.js'
-import type { InputRecord, TensorInfos, TensorName, TensorTypes } from './declaration.js'
+import type { AnyTensor } from '../device-tensor.js'
+import { expectedTensor } from '../tensor.js'
+import { isTensor, refuseUnsupported } from './arguments.js'
+import type { InputRecord, OutputLocation, TensorInfos, TensorName, TensorTypes } from './declaration.js'
 
-export interface InferSyncOptions<O extends TensorTypes = TensorTypes> {
+export interface InferSyncOptions<O extends TensorTypes = TensorTypes, L extends OutputLocation<O> | undefined = 'host'> {
   /** The outputs that are wanted, by name: the others are not copied back. Unless given those that the engine was declared with, else all. */
   readonly outputs?: readonly TensorName<O>[] | undefined
   /** Tensors that outputs are written to, by name; none may share memory with another, or with an input. One made by {@link Engine.allocate} is written by the GPU itself. */
   readonly into?: Partial<InputRecord<O>> | undefined
+  /**
+   * `device`: outputs stay where they were computed, as {@link DeviceTensor}s, for another engine of the device to take; an object says it of each output by name. `host`,
+   * the default: they are brought to the host. What `into` names is to be there, too.
+   */
+  readonly location?: L | undefined
 }
 
-export interface InferOptions<O extends TensorTypes = TensorTypes> extends InferSyncOptions<O> {
+export interface InferOptions<
+  O extends TensorTypes = TensorTypes,
+  L extends OutputLocation<O> | undefined = 'host',
+> extends InferSyncOptions<O, L> {
   /** Rejects the call with the signal's reason, at once: waiting work leaves the queue, the result of running work is dropped. */
   readonly signal?: AbortSignal | undefined
   /** After so many milliseconds the call is rejected with ERR_TRT_TIMEOUT. It counts from the call, so waiting for {@link Engine.ready} is in it. */
@@ -27,19 +36,25 @@ export interface GivenOptions {
   readonly signal: AbortSignal | undefined
   readonly timeoutMs: number | undefined
   readonly outputs: readonly string[] | undefined
-  readonly into: ReadonlyMap<string, Tensor> | undefined
+  readonly into: ReadonlyMap<string, AnyTensor> | undefined
+  readonly location: GivenLocation | undefined
 }
+
+/** Where all outputs are to be, or each that has a name there. */
+type GivenLocation = 'host' | 'device' | ReadonlyMap<string, 'host' | 'device'>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function readInferOptions(options: unknown, method: 'infer' | 'inferSync'): GivenOptions | undefined {
   if (options === undefined) return undefined
-  const names = method === 'infer' ? (['signal', 'timeoutMs', 'outputs', 'into'] as const) : (['outputs', 'into'] as const)
+  const names =
+    method === 'infer' ? (['signal', 'timeoutMs', 'outputs', 'into', 'location'] as const) : (['outputs', 'into', 'location'] as const)
   const given: Partial<Record<(typeof names)[number], unknown>> = readOptions(options, names, method)
   return {
     signal: checkedSignal(given.signal),
     timeoutMs: checkedTimeout(given.timeoutMs),
     outputs: checkedNames(given.outputs),
     into: checkedTargets(given.into),
+    location: checkedLocation(given.location),
   }
 }
 
@@ -51,12 +66,27 @@ function checkedNames(outputs: unknown): readonly string[] | undefined {
   return [...outputs]
 }
 
-function checkedTargets(into: unknown): ReadonlyMap<string, Tensor> | undefined {
+function checkedLocation(location: unknown): GivenLocation | undefined {
+  if (location === undefined || location === 'host' || location === 'device') return location
+  const wanted = "'host', 'device', or one of them for each output by its name"
+  if (typeof location !== 'object' || location === null || Array.isArray(location) || isTensor(location))
+    throw expected(wanted, 'location', location)
+  const places = new Map<string, 'host' | 'device'>()
+  for (const name of Object.keys(location)) {
+    const place = (location as Record<string, unknown>)[name]
+    if (place !== undefined && place !== 'host' && place !== 'device')
+      throw expected("'host' or 'device'", `location ${JSON.stringify(name)}`, place)
+    if (place !== undefined) places.set(name, place)
+  }
+  return places
+}
+
+function checkedTargets(into: unknown): ReadonlyMap<string, AnyTensor> | undefined {
   if (into === undefined) return undefined
-  if (typeof into !== 'object' || into === null || Tensor.is(into)) throw expectedTensor('a record of Tensors', 'into', into)
+  if (typeof into !== 'object' || into === null || isTensor(into)) throw expectedTensor('a record of Tensors', 'into', into)
   const entries = Object.keys(into).map((name) => [name, (into as Record<string, unknown>)[name]] as const)
-  for (const [name, tensor] of entries) if (!Tensor.is(tensor)) throw expectedTensor('a Tensor', `into ${JSON.stringify(name)}`, tensor)
-  return new Map(entries as [string, Tensor][])
+  for (const [name, tensor] of entries) if (!isTensor(tensor)) throw expectedTensor('a Tensor', `into ${JSON.stringify(name)}`, tensor)
+  return new Map(entries as [string, AnyTensor][])
 }
 
 /** What of a loaded model decides about its options. */
@@ -73,15 +103,14 @@ interface RunnableModel {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
  */
 export function runOptions(
-  { outputs, into }: Partial<GivenOptions> = {},
+  { outputs, into, location }: Partial<GivenOptions> = {},
   { outputs: infos, outputNames: names, unsupported, forms }: RunnableModel,
-  inputs: readonly Tensor[],
+  inputs: readonly AnyTensor[],
 ): RunOptions {
   const wanted = outputs ?? forms.wanted
   if (unsupported.length > 0) refuseUnsupported(unsupported, wanted, names)
-  if (wanted !== undefined && names.length > 53)
-    throw new TensorRTError('ERR_TRT_UNSUPPORTED', 'The option outputs is for models of up to 53 outputs')
-  for (const name of [...(outputs ?? []), ...(into?.keys() ?? [])]) {
+  const located = typeof location === 'object' ? [...location.keys()] : []
+  for (const name of [...(outputs ?? []), ...(into?.keys() ?? []), ...located]) {
     if (infos[name] === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'an output', name)
   }
   const unwanted = outputs && [...(into?.keys() ?? [])].find((name) => !outputs.includes(name))
@@ -89,35 +118,57 @@ export function runOptions(
     throw expected(`one of the outputs that are wanted (${outputs?.join(', ') ?? ''})`, 'a name in into', unwanted)
   into?.forEach((tensor, name) => {
     checkTarget(tensor, name, infos)
+    checkLocation(tensor, name, placeOf(location, name))
   })
   if (into !== undefined) checkApart(into, inputs)
   return {
     ...(wanted !== undefined && { outputs: names.map((name) => wanted.includes(name)) }),
     ...(into !== undefined && { into: names.map((name) => into.get(name)) }),
+    ...(location !== undefined && { keep: names.map((name) => placeOf(location, name) === 'device') }),
   }
 }
 
-function checkTarget(tensor: Tensor, name: string, infos: TensorInfos): void {
+function placeOf(location: GivenLocation | undefined, name: string): 'host' | 'device' {
+  return (typeof location === 'object' ? location.get(name) : location) ?? 'host'
+}
+
+/** The result is the tensor that was given for it: it is to be where the caller, and its types, expect the result. */
+function checkLocation(tensor: AnyTensor, name: string, wanted: 'host' | 'device'): void {
+  if (tensor.location === wanted) return
+  const label = `into ${JSON.stringify(name)}`
+  const message =
+    wanted === 'host'
+      ? `Expected a Tensor on the host for ${label} but received a DeviceTensor: location: 'device' says that the output is to stay`
+      : `Expected a DeviceTensor for ${label} but received a Tensor on the host, and location says that the output is to stay on the device`
+  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
+}
+
+function checkTarget(tensor: AnyTensor, name: string, infos: TensorInfos): void {
   const info = infos[name]
   const label = `into ${JSON.stringify(name)}`
   if (tensor.dtype !== info?.dtype)
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${info?.dtype ?? ''} for ${label} but received ${tensor.dtype}`)
   if (!fitsDims(tensor.shape, info.shape))
     throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shapeText(info.shape)} for ${label} but received ${shapeText(tensor.shape)}`)
-  if (tensor.data.byteLength !== tensor.byteLength)
+  if (tensor.location === 'host' && tensor.data.byteLength !== tensor.byteLength)
     throw new TensorRTError('ERR_TRT_DETACHED', `The buffer of ${label} was transferred away or resized`)
 }
 
 /** Results that share memory would overwrite each other, in an order that nobody knows. */
-function checkApart(into: ReadonlyMap<string, Tensor>, inputs: readonly Tensor[]): void {
+function checkApart(into: ReadonlyMap<string, AnyTensor>, inputs: readonly AnyTensor[]): void {
   const taken = inputs.map((tensor) => ({ tensor, name: 'an input' }))
   into.forEach((tensor, output) => {
     const name = `into ${JSON.stringify(output)}`
-    const other = taken.find((each) => overlap(each.tensor.data, tensor.data))
+    const other = taken.find((each) => share(each.tensor, tensor))
     if (other !== undefined)
       throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected memory of its own for ${name} but it overlaps that of ${other.name}`)
     taken.push({ tensor, name })
   })
+}
+
+function share(a: AnyTensor, b: AnyTensor): boolean {
+  if (a.location === 'host' && b.location === 'host') return overlap(a.data, b.data)
+  return a === b
 }
 
 function overlap(a: NodeJS.TypedArray, b: NodeJS.TypedArray): boolean {

@@ -3,7 +3,7 @@ import { expected, TensorRTError } from '../errors.js'
 import type { Declaration } from './declaration.js'
 import { openBackend } from './opening.js'
 import { checkedAttachOptions, checkedEngineOptions, type EngineOptions } from './options.js'
-import { checkedEngineSource, type EngineSource, openModel } from './source.js'
+import { checkedEngineSource, closeModel, type EngineSource, openModel } from './source.js'
 
 /** A token that `Engine.attach` takes, in this thread or another of the same process; `postMessage` carries it. */
 export interface EngineToken {
@@ -31,17 +31,21 @@ export function openerOf(source: EngineSource, options: EngineOptions | undefine
   const checked = signal?.aborted ? '' : checkedEngineSource(source)
   return new Opener(signal, declaration, async (loading) => {
     const model = await openModel(checked, loading)
-    loading.throwIfAborted()
-    return openBackend(model, open, loading)
+    try {
+      loading.throwIfAborted()
+      return await openBackend(model, open, loading)
+    } finally {
+      await closeModel(model)
+    }
   })
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN */
 export function attacherOf(token: unknown, options: unknown): Opener {
   const id = checkedToken(token)
-  const { lanes, wishes, signal, declaration } = checkedAttachOptions(options)
+  const { queue, lanes, wishes, signal, declaration } = checkedAttachOptions(options)
   return new Opener(signal, declaration, async () => {
-    const backend = await (await import('../backend/addon.js')).attachEngine(id, lanes)
+    const backend = await (await import('../backend/addon.js')).attachEngine(id, queue, lanes)
     if (backend.kind === 'tensorrt' || wishes.length === 0) return backend
     await backend.close()
     throw expected('no option that asks for TensorRT', 'an engine on the CPU', wishes[0])

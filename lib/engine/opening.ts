@@ -5,12 +5,13 @@ import type { BuildOptions } from '../builder.js'
 import type { BuilderOptions } from '../building/options.js'
 import { checkedProfiles } from '../building/shapes.js'
 import type { CachePlace } from '../cache/options.js'
+import type { RuntimeCache } from '../cache/runtime-cache.js'
 import { reworded, TensorRTError } from '../errors.js'
-import { reasonForCpu, takenSince, withOnnxRemedy } from './choice.js'
+import { isUnableToBuild, reasonForCpu, takenSince, withOnnxRemedy } from './choice.js'
 import { type OnnxSource, onnxSource } from '../base/source.js'
-import type { Model, PlanToOpen } from './source.js'
+import { type Model, type PlanToOpen, withContent } from './source.js'
 import type { Plan } from '../plan.js'
-import { checkedOrigin, dimensionNamesOf, precisionsOf } from '../plan/origin.js'
+import { checkedOrigin, dimensionNamesOf, isStripped, precisionsOf } from '../plan/origin.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
@@ -22,12 +23,18 @@ export interface OpenOptions {
   readonly device: number
   readonly lanes: NativeSessionOptions
   readonly tensorrt?: string
+  readonly memoryLimit?: number
   readonly shapes?: NonNullable<BuildOptions['shapes']>
   readonly builder?: EngineBuilderOptions
   readonly onProgress?: NonNullable<BuildOptions['onProgress']>
   /** Where plans are kept; nothing: nowhere. */
   readonly cache: CachePlace | undefined
   readonly weights?: OnnxSource
+  /** Whether a plan's GPU is left to TensorRT. */
+  readonly anyGpu?: boolean
+  /** Absolute paths of plugin libraries. */
+  readonly plugins: readonly string[]
+  readonly hostCode: boolean
 }
 
 /** How an engine is built from ONNX; TensorRT and the GPU are those that run it. */
@@ -35,22 +42,25 @@ export type EngineBuilderOptions = Omit<BuilderOptions, 'tensorrt' | 'device'>
 
 /**
  * Opens a model on the backend that was asked for. The backends are imported only here, when one is wanted: neither needs what the other needs.
- * With `auto` the machine decides, not the model: what TensorRT refuses to build is an error, not a reason to run it slowly elsewhere.
+ * With `auto` the machine decides, not the model: what TensorRT refuses to build is an error, not a reason to run it slowly elsewhere; that its builder lacks
+ * what this GPU needs is the machine's.
  */
 export async function openBackend(model: Model, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
   if (model.kind === 'plan') {
     refuseForPlan(model.label, options)
     return openPlan(model.plan, options, signal)
   }
-  if (options.weights !== undefined)
-    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${model.label} is ONNX and has its own weights: the option weights is for a plan`)
+  refuseForOnnx(model.label, options)
   const choice = await chooseBackend(options)
   signal.throwIfAborted()
   if (choice.backend === 'cpu') return openOnCpu(model.data, options, choice.reason)
-  const { bytes, info } = await buildForEngine(model.data, options, signal)
+  const built = await buildOrReason(model.data, options, signal)
+  if (typeof built === 'string') return openOnCpu(model.data, options, built)
+  const { bytes, info } = built.plan
   // what was built without weights takes them from where it was built from
   const weights = options.builder?.stripWeights === true ? { weights: onnxSource(model.data, 'model') } : {}
-  return openPlan({ name: 'The plan', bytes, info }, { ...options, ...weights }, signal)
+  const plugins = [...new Set([...(options.builder?.plugins ?? []), ...options.plugins])]
+  return openPlan({ name: 'The plan', content: bytes, info }, { ...options, ...weights, plugins, runtimeCache: built.runtimeCache }, signal)
 }
 
 function refuseForPlan(label: string, { backend, shapes, builder, forCpu }: OpenOptions): void {
@@ -59,6 +69,12 @@ function refuseForPlan(label: string, { backend, shapes, builder, forCpu }: Open
   if (shapes !== undefined) throw refuse('its shapes were decided when it was built. Leave out the option shapes')
   if (builder !== undefined) throw refuse('it is built already. Leave out the option builder')
   if (forCpu[0] !== undefined) throw refuse(`it never runs on the CPU. Leave out the option ${forCpu[0]}`)
+}
+
+function refuseForOnnx(label: string, { weights, anyGpu }: OpenOptions): void {
+  const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is ONNX and ${why}`)
+  if (weights !== undefined) throw refuse('has its own weights: the option weights is for a plan')
+  if (anyGpu !== undefined) throw refuse('is built for the GPU that is here: the option anyGpu is for a plan')
 }
 
 interface Choice {
@@ -71,10 +87,12 @@ interface Choice {
 async function chooseBackend({ backend, device, tensorrt, wishes }: OpenOptions): Promise<Choice> {
   if (backend === 'cpu') return { backend }
   const { whyNoTensorRT } = await import('../backend/tensorrt.js')
-  const why = await whyNoTensorRT({ device, tensorrt })
-  if (why === undefined) return { backend: 'tensorrt' }
-  if (backend === 'tensorrt') throw why
-  return { backend: 'cpu', reason: reasonForCpu(why, wishes) }
+  const obstacle = await whyNoTensorRT({ device, tensorrt })
+  if (obstacle === undefined) return { backend: 'tensorrt' }
+  // whoever wants TensorRT hears from itself whether it can build
+  if (obstacle.isDoubt && (backend === 'tensorrt' || wishes.length > 0)) return { backend: 'tensorrt' }
+  if (backend === 'tensorrt') throw obstacle.why
+  return { backend: 'cpu', reason: reasonForCpu(obstacle.why, wishes) }
 }
 
 async function openOnCpu(model: Uint8Array | string, options: OpenOptions, reason: string | undefined): Promise<Backend> {
@@ -89,30 +107,56 @@ async function openOnCpu(model: Uint8Array | string, options: OpenOptions, reaso
   }
 }
 
-async function openPlan(plan: PlanToOpen, options: OpenOptions, signal: AbortSignal): Promise<Backend> {
-  const origin = checkedOrigin(plan)
+async function openPlan(plan: PlanToOpen, options: OpenOptions & Pick<Built, 'runtimeCache'>, signal: AbortSignal): Promise<Backend> {
+  const origin = checkedOrigin(plan, options)
   const { openTensorRT } = await import('../backend/tensorrt.js')
-  const told = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info) }
-  const opened = openTensorRT(plan.bytes, { ...options, origin, told }, options.lanes)
-  const backend = await opened.catch((error: unknown) => {
-    throw withOnnxRemedy(error)
-  })
+  const { bytes: compiled, keep: keepCompiled } = options.runtimeCache ?? {}
+  const told = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info), keepCompiled }
+  const given = { ...options, origin, stripped: isStripped(plan.info), compiled, told }
+  const backend = await nativelyOpened(plan, (content) => openTensorRT(content, given, options.lanes))
   if (!signal.aborted) return backend
   await backend.close()
   throw signal.reason
 }
 
+async function nativelyOpened(plan: PlanToOpen, open: (content: Uint8Array | number) => Promise<Backend>): Promise<Backend> {
+  try {
+    return await withContent(plan, open)
+  } catch (error) {
+    throw withOnnxRemedy(error)
+  }
+}
+
+/** The plan; or with `auto` the reason for the CPU, where it turned out that TensorRT cannot build for this GPU. */
+async function buildOrReason(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Built | string> {
+  try {
+    return await buildForEngine(model, options, signal)
+  } catch (error) {
+    if (options.backend !== 'auto' || signal.aborted || !isUnableToBuild(error)) throw error
+    return reasonForCpu(error, options.wishes)
+  }
+}
+
+interface Built {
+  readonly plan: Plan
+  /** Of a plan of TensorRT-RTX that is in the cache. */
+  readonly runtimeCache?: RuntimeCache | undefined
+}
+
 /** Its end is the end of the build too, aborted or not. */
-async function buildForEngine(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Plan> {
+async function buildForEngine(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Built> {
   const { device, tensorrt, shapes, onProgress, cache: place } = options
   const given = { ...options.builder, device, ...(tensorrt !== undefined && { tensorrt }) }
   const how = { signal, ...(shapes !== undefined && { shapes }), ...(onProgress !== undefined && { onProgress }) }
   if (place === undefined) {
     const { Builder } = await import('../builder.js')
     await using builder = new Builder(given)
-    return await builder.build(model, how)
+    return { plan: await builder.build(model, how) }
   }
   const { EngineCache } = await import('../cache/engine-cache.js')
   await using cache = new EngineCache(place)
-  return (await cache.plan(model, { ...how, builder: given })).plan
+  const { plan, path } = await cache.plan(model, { ...how, builder: given })
+  if (path === undefined || plan.info.kind !== 'rtx') return { plan }
+  const { openRuntimeCache } = await import('../cache/runtime-cache.js')
+  return { plan, runtimeCache: await openRuntimeCache(place, path, options) }
 }

@@ -8,7 +8,8 @@ import { wishesFor, wishesForCpu } from './choice.js'
 import { checkedCpuOptions, type CpuEngineOptions, cpuNames } from './cpu-options.js'
 import { checkedDeclaration, type Declaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
 import type { EngineBuilderOptions, OpenOptions } from './opening.js'
-import { checkedChoice, checkedListener, checkedNumber, checkedSignal, checkedWhole, isWhole } from '../base/checks.js'
+import { checkedPath } from '../base/files.js'
+import { checkedBoolean, checkedChoice, checkedListener, checkedNumber, checkedSignal, checkedWhole, isWhole } from '../base/checks.js'
 import { checkedPlace, plainCopy, readOptions } from '../base/options.js'
 import { type ModelSource, onnxSource } from '../base/source.js'
 
@@ -32,11 +33,23 @@ export interface LaneOptions {
   readonly profile?: 'auto' | number | undefined
   /** Of the CUDA streams; `normal` unless given. */
   readonly priority?: 'normal' | 'high' | undefined
-  /** Whether shapes that come again are captured as CUDA graphs; `auto`, the default, and `true`: where that is possible. */
+  /** Whether shapes that come again are captured as CUDA graphs; `auto`, the default, and `true`: where that is possible. TensorRT-RTX captures them itself, or not. */
   readonly cudaGraph?: 'auto' | boolean | undefined
   readonly batching?: BatchingOptions | undefined
   /** The most requests that may wait; 4096 unless given. One more is rejected with ERR_TRT_QUEUE_FULL. */
   readonly maxQueue?: number | undefined
+  /**
+   * The most bytes that the inputs of waiting requests may have; 256 MiB unless given. Tensors of {@link Engine.allocate} do not count. A request beyond it is rejected with
+   * ERR_TRT_QUEUE_FULL, and so is one that has more by itself.
+   */
+  readonly maxQueueBytes?: number | undefined
+  /**
+   * How a lane's thread waits for the GPU. `spin`: it asks again and again, which has a core at work as long as anything runs. `block`: it sleeps, and to be woken takes some ten
+   * microseconds. `adaptive`, the default: where the last inferences took less than half a millisecond it asks for twice as long as they did, on half of the cores at most and not
+   * at all where there are two or fewer, and then it sleeps. On the CPU there is nothing to wait for: the thread computes.
+   * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
+   */
+  readonly wait?: 'spin' | 'block' | 'adaptive' | undefined
 }
 
 export interface EngineOptions extends LaneOptions, CpuEngineOptions {
@@ -44,7 +57,7 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
    * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
    * machine can build and run with it, else the CPU; {@link Engine.backend} says which, {@link Engine.backendReason} why.
    *
-   * `tensorrt`, `device`, `builder` and `weights`, and `profile`, `priority` and `cudaGraph` with any value but the default, ask for TensorRT: where it cannot build
+   * `tensorrt`, `device`, `memoryLimit`, `builder`, `weights`, `plugins`, `hostCode` and `anyGpu`, and `profile`, `priority` and `cudaGraph` with any value but the default, ask for TensorRT: where it cannot build
    * and run here, `auto` is then an error that says why, and so is a $TENSORRT_PATH where nothing can be loaded. Beside `cpu` they are always an error; so are
    * `threads` and `onnxruntime` beside `tensorrt` and for a plan. With `auto` those count where the CPU is taken.
    */
@@ -54,6 +67,11 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
   /** The path of a TensorRT library, or of the folder that has it; else $TENSORRT_PATH, else the first that is found. */
   readonly tensorrt?: string | undefined
   /**
+   * The most bytes of the GPU's memory that the engine may take, with its lanes and those of all that attach to it; as much as there is unless given. An inference that
+   * would need more is rejected with ERR_TRT_OUT_OF_MEMORY, whose message says how much, and the engine works on. {@link Engine.memory} tells what it takes.
+   */
+  readonly memoryLimit?: number | undefined
+  /**
    * For ONNX with dynamic inputs: the shapes to build for, by input. A plan has its own. The CPU needs none; given, they are checked as TensorRT's are, and an inference
    * beyond them is refused there, too.
    */
@@ -62,17 +80,38 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
   readonly builder?: EngineBuilderOptions | undefined
   /**
    * For ONNX on TensorRT: where the plan is kept, so that it is built once. `true`, the default, or a folder, or a folder and the most bytes in it: see
-   * {@link EngineCache}. `false`: it is built each time.
+   * {@link EngineCache}. What TensorRT-RTX compiles for it on this GPU is kept there too. `false`: it is built each time.
    */
   readonly cache?: boolean | string | EngineCacheOptions | undefined
   /** For ONNX on TensorRT: called on this thread as the build goes on, where there is one. What it throws ends the loading. */
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined
   /**
    * For a plan that was built with the option `stripWeights` (it has no weights) or `refit` (they are replaced): the ONNX model that they are taken from, before
-   * anything runs. Weights of an engine that is loaded never change, since its lanes run on them: load a new one.
+   * anything runs. Without it a plan that has no weights is ERR_TRT_WEIGHTS, where that is known: TensorRT 10.14 and newer tell it; before that a {@link Plan} of the builder's and a
+   * plan's sidecar do, and a bare plan runs on nothing. Weights of an engine that is loaded never change, since its lanes run on them: load a new one.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html
    */
   readonly weights?: ModelSource | undefined
+  /**
+   * For a plan whose sidecar says that it was built for a GPU that this one is not like: `true` leaves it to TensorRT whether it runs here, as it does where it was built
+   * with a hardware compatibility that reaches so far. Without it that is ERR_TRT_PLAN; another model of the same compute capability is only a warning of the process
+   * (code TRT_OTHER_GPU).
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html HardwareCompatibilityLevel
+   */
+  readonly anyGpu?: boolean | undefined
+  /**
+   * The libraries that have the plugins of a plan, by their paths; they export `getCreators()`. Loaded once each, into TensorRT's runtime for this GPU: their code runs
+   * in your process, and they stay while any engine of that runtime does. A model that is built here runs with `builder.plugins` as well.
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_plugin_registry.html loadLibrary
+   */
+  readonly plugins?: readonly (string | URL)[] | undefined
+  /**
+   * Whether a plan may run code that it brings along: a version-compatible one its lean runtime, and plugins that were serialized into it. That is native code of the
+   * plan's maker, which runs in your process with all that your process may do: `true` only for plans whose maker you trust. `false` unless given; such a plan is then
+   * ERR_TRT_PLAN.
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html setEngineHostCodeAllowed
+   */
+  readonly hostCode?: boolean | undefined
   /** Aborts the loading. */
   readonly signal?: AbortSignal | undefined
 }
@@ -92,15 +131,23 @@ export type DeclaredOptions<I extends TensorTypes, O extends TensorTypes> = Engi
 
 /** How an engine that was shared is attached to. */
 export interface AttachOptions extends LaneOptions {
+  /**
+   * `own`, the default: a queue and lanes of one's own, as the other options say. `shared`: those of the owner, the engine that was loaded, so that what several threads ask
+   * for fills one batch. Lanes and queue are then as he made them, which an option beside it is refused for (ERR_TRT_INVALID_ARGUMENT); `maxQueue` and `maxQueueBytes` count what
+   * waits for all, and so do {@link Engine.stats} and {@link Engine.memory}. They live until the last engine that works with them is closed, the owner or another; after that
+   * there is nothing to join any more: ERR_TRT_TOKEN.
+   */
+  readonly queue?: 'own' | 'shared' | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 const backends = ['auto', 'tensorrt', 'cpu'] as const
-const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'] as const
+const laneNames = ['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue', 'maxQueueBytes', 'wait'] as const
 const ownNames = [
   'backend',
   'device',
   'tensorrt',
+  'memoryLimit',
   'shapes',
   'inputs',
   'outputs',
@@ -108,6 +155,9 @@ const ownNames = [
   'cache',
   'onProgress',
   'weights',
+  'anyGpu',
+  'plugins',
+  'hostCode',
   'signal',
 ] as const
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
@@ -117,13 +167,17 @@ export function checkedEngineOptions(
   options: unknown,
 ): OpenOptions & { readonly signal: AbortSignal | undefined; readonly declaration: Declaration } {
   const given = readOptions(options, [...ownNames, ...cpuNames, ...laneNames], 'Engine')
-  const { shapes, weights } = given
+  const { shapes, weights, anyGpu } = given
   const signal = checkedSignal(given.signal)
   const backend = checkedChoice(given.backend === undefined ? 'auto' : given.backend, 'backend', backends)
   const { tensorrt, device } = checkedPlace(given)
   if (shapes !== undefined && (typeof shapes !== 'object' || shapes === null)) throw expected('an object', 'shapes', shapes)
   const lanes = checkedLanes(given)
   const wishes = wishesFor(given)
+  const memoryLimit =
+    given.memoryLimit === undefined
+      ? {}
+      : { memoryLimit: checkedWhole(given.memoryLimit, 'memoryLimit', 1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1') }
   if (backend === 'cpu' && wishes.length > 0) throw expected('no option that asks for TensorRT', "backend 'cpu'", wishes[0])
   const forCpu = wishesForCpu(given)
   if (backend === 'tensorrt' && forCpu.length > 0) throw expected('no option that is for the CPU', "backend 'tensorrt'", forCpu[0])
@@ -139,9 +193,22 @@ export function checkedEngineOptions(
     declaration: checkedDeclaration(given),
     cache: checkedCache(given.cache),
     ...checkedBuild(given),
+    ...checkedPlanNeeds(given),
     ...(tensorrt !== undefined && { tensorrt }),
+    ...memoryLimit,
     ...(shapes !== undefined && { shapes: shapes as NonNullable<EngineOptions['shapes']> }),
+    ...(anyGpu !== undefined && { anyGpu: checkedBoolean(anyGpu, 'anyGpu') }),
     ...(weights !== undefined && !signal?.aborted && { weights: onnxSource(weights, 'weights') }),
+  }
+}
+
+/** Paths are made absolute here: a later chdir changes nothing. */
+function checkedPlanNeeds({ plugins, hostCode }: { plugins?: unknown; hostCode?: unknown }): Pick<OpenOptions, 'plugins' | 'hostCode'> {
+  if (plugins !== undefined && !Array.isArray(plugins)) throw expected('an array of paths', 'plugins', plugins)
+  if (hostCode !== undefined && typeof hostCode !== 'boolean') throw expected('true or false', 'hostCode', hostCode)
+  return {
+    plugins: (plugins ?? []).map((path: unknown, i) => checkedPath(path, `plugins[${i}]`)),
+    hostCode: hostCode === true,
   }
 }
 
@@ -164,19 +231,29 @@ function checkedBuilder(builder: unknown): EngineBuilderOptions {
 
 /** The options of attach(), which has an engine already. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedAttachOptions(options: unknown): {
+  readonly queue: 'own' | 'shared'
   readonly lanes: NativeSessionOptions
   /** The options that ask for TensorRT. */
   readonly wishes: readonly string[]
   readonly signal: AbortSignal | undefined
   readonly declaration: Declaration
 } {
-  const given = readOptions(options, ['signal', 'inputs', 'outputs', ...laneNames], 'Engine.attach')
+  const given = readOptions(options, ['queue', 'signal', 'inputs', 'outputs', ...laneNames], 'Engine.attach')
+  const queue = checkedChoice(given.queue === undefined ? 'own' : given.queue, 'queue', ['own', 'shared'])
+  if (queue === 'shared') refuseLanes(given)
   return {
+    queue,
     lanes: checkedLanes(given),
     wishes: wishesFor(given),
     signal: checkedSignal(given.signal),
     declaration: checkedDeclaration(given),
   }
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function refuseLanes(given: GivenLanes): void {
+  const name = laneNames.find((lane) => given[lane] !== undefined)
+  if (name !== undefined) throw expected(`no ${name} beside queue 'shared', where lanes and queue are the owner's,`, name, given[name])
 }
 
 function checkedLanes({
@@ -186,6 +263,8 @@ function checkedLanes({
   cudaGraph = 'auto',
   batching,
   maxQueue = 4096,
+  maxQueueBytes = 256 * 2 ** 20,
+  wait = 'adaptive',
 }: GivenLanes): NativeSessionOptions {
   if (cudaGraph !== 'auto' && typeof cudaGraph !== 'boolean') throw expected("'auto', true or false", 'cudaGraph', cudaGraph)
   return {
@@ -195,6 +274,8 @@ function checkedLanes({
     graphs: cudaGraph === false ? 0 : 1,
     slots: 2,
     maxQueue: checkedWhole(maxQueue, 'maxQueue', 1, 2 ** 24, 'a number of requests from 1'),
+    maxQueueBytes: checkedWhole(maxQueueBytes, 'maxQueueBytes', 1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1'),
+    wait: checkedChoice(wait, 'wait', ['spin', 'block', 'adaptive']),
     ...(batching !== undefined && { batching: checkedBatching(batching) }),
   }
 }

@@ -6,7 +6,7 @@ import { Plan, type PlanInfo } from '../plan.js'
 import { pointed } from '../base/files.js'
 import { readPlanHeader } from '../plan/header.js'
 import { headerInfo } from '../plan/info.js'
-import { isPlan, readPlan } from '../plan/read.js'
+import { isPlan, OpenPlan, readPlan } from '../plan/read.js'
 
 /** What an engine opens: a model, or a plan that was built or loaded. */
 export type EngineSource = ModelSource | Plan
@@ -15,7 +15,8 @@ export type EngineSource = ModelSource | Plan
 export interface PlanToOpen {
   /** For messages: its path, or "The plan". */
   readonly name: string
-  readonly bytes: Uint8Array
+  /** Its bytes, or the file that has them, which whoever opened it closes. */
+  readonly content: Uint8Array | OpenPlan
   readonly info: PlanInfo
 }
 
@@ -35,19 +36,44 @@ export async function openModel(source: string | Uint8Array | Plan, signal?: Abo
   if (typeof source === 'string') return openFile(source, signal)
   const bytes = source instanceof Plan ? source.bytes : source
   const label = `the model of ${bytes.length} bytes`
-  if (source instanceof Plan) return { kind: 'plan', label, plan: { name: 'The plan', bytes, info: source.info } }
+  if (source instanceof Plan) return { kind: 'plan', label, plan: { name: 'The plan', content: bytes, info: source.info } }
   const header = readPlanHeader(bytes)
-  if (header !== undefined) return { kind: 'plan', label, plan: { name: 'The plan', bytes, info: headerInfo(header) } }
+  if (header !== undefined) return { kind: 'plan', label, plan: { name: 'The plan', content: bytes, info: headerInfo(header) } }
   refuseUnlessOnnx(bytes, label)
   return { kind: 'onnx', label, data: bytes }
 }
 
 async function openFile(path: string, signal: AbortSignal | undefined): Promise<Model> {
-  const read = await readPlan(path, { keep: true, hash: false, signal })
-  if (isPlan(read)) return { kind: 'plan', label: path, plan: { name: path, bytes: read.bytes, info: read.info } }
+  const read = await readPlan(path, { keep: 'open', hash: false, signal })
+  if (isPlan(read)) return { kind: 'plan', label: path, plan: { name: path, content: read.file ?? read.bytes, info: read.info } }
   if (isLfsPointer(read.head)) throw pointed(path)
   refuseUnlessOnnx(read.head, path)
   return { kind: 'onnx', label: path, data: path }
+}
+
+/**
+ * What native code opens a plan by: its bytes, or the descriptor of the file that was hashed. What was made of a file that somebody wrote to meanwhile is closed again.
+ * @throws TensorRTError ERR_TRT_PLAN where that happened
+ */
+export async function withContent<T extends { close(): Promise<void> }>(
+  { content }: PlanToOpen,
+  open: (content: Uint8Array | number) => Promise<T>,
+): Promise<T> {
+  if (!(content instanceof OpenPlan)) return open(content)
+  await content.refuseChanged() // since it was hashed, before TensorRT sees it
+  const opened = await open(content.descriptor)
+  try {
+    await content.refuseChanged() // while TensorRT read it
+    return opened
+  } catch (error) {
+    await opened.close()
+    throw error
+  }
+}
+
+/** Lets go of the file that a model keeps open, where it does. */
+export async function closeModel(model: Model): Promise<void> {
+  if (model.kind === 'plan' && model.plan.content instanceof OpenPlan) await model.plan.content.close()
 }
 
 function refuseUnlessOnnx(head: Uint8Array, label: string): void {

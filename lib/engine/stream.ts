@@ -28,11 +28,6 @@ export async function* inOrder<I, R>(inputs: AnyIterable<I>, options: FlowOption
   }
 }
 
-export function isIterable(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return Symbol.asyncIterator in value || Symbol.iterator in value
-}
-
 /** Where a result goes, in the order of the inputs. */
 interface Place<R> {
   result?: { readonly value: R }

@@ -3,7 +3,7 @@ import { describe, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import type { TensorInfos, TensorRecord } from './declaration.js'
 
-type Room = Pick<Backend, 'concurrency' | 'batches' | 'maxBatch'>
+type Room = Pick<Backend, 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes'>
 
 /** Runs zeros for each profile, `iterations` times as many at once as the lanes have memory for: in rounds, so that no more of it is ever taken. */
 export async function warmUp(
@@ -19,10 +19,11 @@ export async function warmUp(
 }
 
 /** As many requests as fill the batches that the lanes have memory for, and the queue has room for. */
-function inFlightOf(zeros: TensorRecord, { concurrency = 1, batches = 1, maxBatch }: Room): number {
+function inFlightOf(zeros: TensorRecord, { concurrency = 1, batches = 1, maxBatch, maxQueueBytes = Infinity }: Room): number {
   const rows = Object.values(zeros)[0]?.shape[0]
+  const bytes = Object.values(zeros).reduce((sum, { byteLength }) => sum + byteLength, 0)
   const merged = maxBatch === undefined || rows === undefined ? 1 : Math.max(1, Math.floor(maxBatch / rows))
-  return Math.min(batches * merged, concurrency)
+  return Math.min(batches * merged, concurrency, Math.max(1, Math.floor(maxQueueBytes / bytes)))
 }
 
 /** Zeros in the best shape of each profile; where requests are merged, of no more rows than a batch may have. */

@@ -1,19 +1,20 @@
 import { create } from '@bufbuild/protobuf'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedArray, checkedText, checkedWhole } from '../base/checks.js'
-import { dtypes, Tensor } from '../tensor.js'
+import { checkedText, checkedWhole } from '../base/checks.js'
+import { Tensor } from '../tensor.js'
 import { attributeToProto } from './attributes.js'
 import type { Attributes, Operator } from './attributes.js'
-import { type ElementType, elementTypeNumber, isElementType } from './element-type.js'
+import type { ElementType } from './element-type.js'
+import { irVersionOf } from './ir-version.js'
 import type { ModelProto, NodeProto, TensorProto, ValueInfoProto } from './onnx_pb.js'
-import { ModelProtoSchema, NodeProtoSchema, ValueInfoProtoSchema } from './onnx_pb.js'
+import { ModelProtoSchema, NodeProtoSchema } from './onnx_pb.js'
 import { tensorToProto } from './tensors.js'
+import { type Dim, valueInfo } from './value-info.js'
 
 /** A value in a graph: its name. */
 export type Value = string
 
-/** One dimension of a shape: its size, or the name of a size that is known only when the model runs. */
-export type Dim = number | string
+export type { Dim } from './value-info.js'
 
 export interface GraphBuilderOptions {
   /** The name of the graph. */
@@ -34,21 +35,6 @@ export interface NodeOptions {
   /** The operator's domain; empty for ONNX's own. Others have to be named in the builder's `domains`. */
   domain?: string | undefined
 }
-
-/** The IR version that came with a version of the operators: the last row whose opset is not above it. */
-const irVersions = [
-  { opset: 1, ir: 4 }, // initializers that are no inputs need 4
-  { opset: 10, ir: 5 },
-  { opset: 11, ir: 6 },
-  { opset: 12, ir: 7 },
-  { opset: 15, ir: 8 },
-  { opset: 19, ir: 9 },
-  { opset: 21, ir: 10 },
-  { opset: 23, ir: 11 },
-  { opset: 24, ir: 12 },
-  { opset: 25, ir: 13 },
-  { opset: 28, ir: 14 },
-]
 
 /**
  * Writes a graph node by node, in an order in which it can run:
@@ -147,7 +133,7 @@ export class GraphBuilder {
       throw misuse(`Graph ${JSON.stringify(this.#options.name)} has no output: call output() before toModel()`)
     const { name, producer = { name: 'node-tensorrt' } } = this.#options
     return create(ModelProtoSchema, {
-      irVersion: BigInt(this.#options.irVersion ?? this.#defaultIrVersion()),
+      irVersion: BigInt(this.#options.irVersion ?? irVersionOf(this.#opsets.get('') as number)),
       producerName: producer.name,
       producerVersion: producer.version ?? '',
       opsetImport: Array.from(this.#opsets, ([domain, version]) => ({ domain, version: BigInt(version) })),
@@ -159,11 +145,6 @@ export class GraphBuilder {
         output: [...this.#outputs],
       },
     })
-  }
-
-  #defaultIrVersion(): number {
-    const opset = this.#opsets.get('') as number
-    return irVersions.findLast((row) => row.opset <= opset)?.ir as number
   }
 
   #addNode(name: string, operator: string, inputs: readonly Value[], outputs: Value[], attributes: Attributes, domain = ''): void {
@@ -207,22 +188,6 @@ function numbered(stem: string, taken: ReadonlySet<string>, start: number): stri
   let number = start
   while (taken.has(`${stem}_${number}`)) number++
   return `${stem}_${number}`
-}
-
-function valueInfo(name: string, dtype: ElementType, shape: readonly Dim[]): ValueInfoProto {
-  if (!isElementType(dtype)) throw expected(`one of ${dtypes.join(', ')}, or another element type of ONNX`, `dtype of ${name}`, dtype)
-  const sizes = checkedArray(shape, `shape of ${name}`, 'an array of sizes and names')
-  const dim = sizes.map((size) => ({ value: dimension(size, name) }))
-  return create(ValueInfoProtoSchema, {
-    name,
-    type: { value: { case: 'tensorType', value: { elemType: elementTypeNumber(dtype), shape: { dim } } } },
-  })
-}
-
-function dimension(size: unknown, name: string) {
-  if (typeof size === 'string' && size !== '') return { case: 'dimParam' as const, value: size }
-  const known = checkedWhole(size, `shape of ${name}`, 0, undefined, 'non-negative integers, and names for dynamic dimensions,')
-  return { case: 'dimValue' as const, value: BigInt(known) }
 }
 
 function misuse(message: string): TensorRTError {

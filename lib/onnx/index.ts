@@ -3,12 +3,54 @@ export { attributeTypes, float, FloatAttribute } from './attributes.js'
 export type { Attributes, AttributeValue } from './attributes.js'
 export { GraphBuilder } from './builder.js'
 export type { Dim, GraphBuilderOptions, NodeOptions, Value } from './builder.js'
+export { checkModel } from './check.js'
+export { GraphEditor, isOnnx } from './editor.js'
+export type { NewNodeOptions, Use } from './editor.js'
+export { copyModel } from './copy.js'
 export { elementTypeName, elementTypeNumber } from './element-type.js'
 export type { ElementType } from './element-type.js'
 export { externalFiles, loadExternalData } from './external.js'
+export { inferTypes } from './inference.js'
+export type { InferenceOptions, ValueType } from './inference.js'
 export { modelInfo } from './info.js'
 export type { ModelInfo, ValueInfo } from './info.js'
 export { parseModel, readModel, writeModel } from './model.js'
+export { floatAttribute, floatsAttribute, intAttribute, intsAttribute, stringAttribute } from './node-attributes.js'
+export { saveModel } from './save.js'
+export type { SaveOptions } from './save.js'
 export { tensorFromProto, tensorToProto } from './tensors.js'
 export { nodesOf, tensorsOf } from './walk.js'
-export type { AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto } from './onnx_pb.js'
+/** Makes a message of ONNX from its fields, for what {@link GraphBuilder} and {@link GraphEditor} have no words for: `create(NodeProtoSchema, { opType: 'Relu', … })`. */
+export { create } from '@bufbuild/protobuf'
+export {
+  AttributeProtoSchema,
+  FunctionProtoSchema,
+  GraphProtoSchema,
+  ModelProtoSchema,
+  NodeProtoSchema,
+  OperatorSetIdProtoSchema,
+  SparseTensorProtoSchema,
+  StringStringEntryProtoSchema,
+  TensorProtoSchema,
+  TensorShapeProtoSchema,
+  TypeProtoSchema,
+  ValueInfoProtoSchema,
+} from './onnx_pb.js'
+export type {
+  AttributeProto,
+  FunctionProto,
+  GraphProto,
+  ModelProto,
+  NodeProto,
+  OperatorSetIdProto,
+  SparseTensorProto,
+  StringStringEntryProto,
+  TensorProto,
+  TensorShapeProto,
+  TypeProto,
+  ValueInfoProto,
+} from './onnx_pb.js'
+export { raiseOpset, whyNotRaised } from './opset.js'
+export { convertPrecision } from './precision/convert.js'
+export type { HalfPrecision, PrecisionOptions, ValueRange } from './precision/options.js'
+export type { KeptNode, KeptReason, PrecisionReport } from './precision/report.js'

@@ -1,5 +1,6 @@
 import type { NamedShapes } from '../backend/backend.js'
-import type { Gpu, ParsedFacts } from '../backend/facts.js'
+import type { CalibrationFacts, Gpu, ParsedFacts } from '../backend/facts.js'
+import type { PrecisionReport } from '../onnx/precision/report.js'
 import { libraryOf, type PlanHeader } from './header.js'
 import type { NetworkAudit } from './network-audit.js'
 import type { BuildSettings } from './settings.js'
@@ -12,7 +13,11 @@ export interface BuildInfo extends ParsedFacts {
   readonly settings: BuildSettings
   /** The optimization profiles, by number: the shapes of each dynamic input. */
   readonly profiles: readonly (readonly NamedShapes[])[]
+  /** Where the types of `precision` had to be in the model (TensorRT 11, TensorRT-RTX, strongly typed networks), and were put there: what was converted, and what was not and why. */
+  readonly conversion?: PrecisionReport
   readonly buildMs: number
+  /** Where a calibrator was given. */
+  readonly calibration?: CalibrationFacts
   /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
   readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
   /** The GPU that it was built for; absent where TensorRT-RTX built without one. */

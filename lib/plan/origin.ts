@@ -2,6 +2,7 @@ import type { NativePlanOrigin } from '../backend/native-types.js'
 import { TensorRTError } from '../errors.js'
 import { checkedHeader } from './header.js'
 import type { PlanInfo } from './info.js'
+import { OpenPlan } from './read.js'
 
 /** What decides where a plan runs, for native code, which knows the TensorRT and the GPU that are here. */
 function originOf(label: string, info: PlanInfo): NativePlanOrigin {
@@ -15,19 +16,18 @@ function originOf(label: string, info: PlanInfo): NativePlanOrigin {
   }
 }
 
-/** The same for a plan that is to be opened: its header and its system fit. @throws TensorRTError ERR_TRT_PLAN */
-export function checkedOrigin({
-  name,
-  bytes,
-  info,
-}: {
-  readonly name: string
-  readonly bytes: Uint8Array
-  readonly info: PlanInfo
-}): NativePlanOrigin {
-  checkedHeader(name, bytes)
+/**
+ * The same for a plan that is to be opened: its header, which an open file was already asked for, and its system fit. `anyGpu`: its GPU is left to TensorRT.
+ * @throws TensorRTError ERR_TRT_PLAN
+ */
+export function checkedOrigin(
+  { name, content, info }: { readonly name: string; readonly content: Uint8Array | OpenPlan; readonly info: PlanInfo },
+  { anyGpu = false }: { readonly anyGpu?: boolean } = {},
+): NativePlanOrigin {
+  if (!(content instanceof OpenPlan)) checkedHeader(name, content)
   checkSystem(name, info)
-  return originOf(name, info)
+  const origin = originOf(name, info)
+  return anyGpu ? { ...origin, reach: 'any' } : origin
 }
 
 /** "built by TensorRT 10.15.1 for NVIDIA A10 (8.6) on linux-x64", as far as it is known. */
@@ -49,6 +49,7 @@ function checkSystem(label: string, info: PlanInfo): void {
 interface Settings {
   readonly hardwareCompatibility?: unknown
   readonly versionCompatible?: unknown
+  readonly stripWeights?: unknown
   readonly precision?: unknown
 }
 
@@ -56,6 +57,16 @@ interface Settings {
 function settingsOf(info: PlanInfo): Settings {
   const { settings } = info as { readonly settings?: unknown }
   return typeof settings === 'object' && settings !== null ? settings : {}
+}
+
+/** Whether it was built without its weights, as far as that was noted: TensorRT 10.14 and newer tell it themselves. */
+export function isStripped(info: PlanInfo): boolean {
+  return settingsOf(info).stripWeights === true
+}
+
+/** The same plan with its weights in it, whatever it was built with. */
+export function withWeights(info: PlanInfo): PlanInfo {
+  return info.settings === undefined || !isStripped(info) ? info : { ...info, settings: { ...info.settings, stripWeights: false } }
 }
 
 /** The precisions that it was built for, beside 32 bits; nothing where that is not known. */

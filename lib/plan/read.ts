@@ -9,8 +9,8 @@ import { headerInfo, type PlanInfo } from './info.js'
 import { isSidecar, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
 
 export interface ReadOptions {
-  /** Whether the bytes are wanted; else they are only looked at. */
-  readonly keep: boolean
+  /** Whether the bytes are wanted, or the open file of a whole plan; else they are only looked at. */
+  readonly keep: boolean | 'open'
   /** Whether the SHA-256 is wanted of a plan without a sidecar too. */
   readonly hash: boolean
   readonly signal?: AbortSignal | undefined
@@ -26,6 +26,42 @@ export interface ReadPlan {
   readonly info: PlanInfo
   /** Of its sidecar, where there is one. */
   readonly entry: PlanEntry | undefined
+  /** Where it was wanted. */
+  readonly file?: OpenPlan
+}
+
+/**
+ * The file that a plan was checked in, open until whoever asked for it closes it: TensorRT reads the very file that was hashed, whatever stands at its path by then.
+ * Somebody may still write into that file in place, which {@link refuseChanged} notices; this package never does, it renames.
+ */
+export class OpenPlan {
+  readonly #path: string
+  readonly #file: FileHandle
+  readonly #facts: BigIntStats
+
+  constructor(path: string, file: FileHandle, facts: BigIntStats) {
+    this.#path = path
+    this.#file = file
+    this.#facts = facts
+  }
+
+  get descriptor(): number {
+    return this.#file.fd
+  }
+
+  /** @throws TensorRTError ERR_TRT_PLAN where it was written to since it was opened, which was before it was hashed */
+  async refuseChanged(): Promise<void> {
+    const { size, mtimeNs } = await this.#file.stat({ bigint: true })
+    if (size === this.#facts.size && mtimeNs === this.#facts.mtimeNs) return
+    const path = this.#path
+    throw new TensorRTError('ERR_TRT_PLAN', `${path} was written to while it was read: write plans elsewhere, and rename them`, {
+      details: { path },
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close()
+  }
 }
 
 /** A file that neither begins as a plan does nor has a sidecar that says it is one. */
@@ -54,23 +90,35 @@ export function isPlan(read: ReadPlan | OtherFile): read is ReadPlan {
 /** Nothing where the plan was replaced before it could be held against its sidecar. */
 async function readOnce(path: string, options: ReadOptions): Promise<ReadPlan | OtherFile | undefined> {
   const file = await openFile(path)
+  let kept = false
   try {
     const facts = await file.stat({ bigint: true })
-    const head = await readHead(file)
-    if (isLfsPointer(head)) return { head }
-    const header = readPlanHeader(head)
-    // after the plan was opened: whatever stands at the path is listed at any moment, see write.ts
-    const sidecar = await readSidecar(path)
-    if (sidecar === undefined)
-      return header === undefined ? { head } : await readBare(path, { file, size: Number(facts.size), header }, options)
-    const content = await readContent(file, Number(facts.size), { ...options, hash: true })
-    const entry = sidecar.plans.get(content.sha256)
-    if (entry !== undefined) return { ...content, info: Object.freeze(entry.info), entry }
-    if (await isReplaced(path, facts)) return undefined
-    throw notListed(path, { ...content, header }, sidecar)
+    const read = await readOpen(path, { file, facts }, options)
+    if (options.keep !== 'open' || read === undefined || !isPlan(read)) return read
+    kept = true
+    return { ...read, file: new OpenPlan(path, file, facts) }
   } finally {
-    await file.close()
+    if (!kept) await file.close()
   }
+}
+
+async function readOpen(
+  path: string,
+  { file, facts }: { readonly file: FileHandle; readonly facts: BigIntStats },
+  options: ReadOptions,
+): Promise<ReadPlan | OtherFile | undefined> {
+  const head = await readHead(file)
+  if (isLfsPointer(head)) return { head }
+  const header = readPlanHeader(head)
+  // after the plan was opened: whatever stands at the path is listed at any moment, see write.ts
+  const sidecar = await readSidecar(path)
+  if (sidecar === undefined)
+    return header === undefined ? { head } : await readBare(path, { file, size: Number(facts.size), header }, options)
+  const content = await readContent(file, Number(facts.size), { ...options, hash: true })
+  const entry = sidecar.plans.get(content.sha256)
+  if (entry !== undefined) return { ...content, info: Object.freeze(entry.info), entry }
+  if (await isReplaced(path, facts)) return undefined
+  throw notListed(path, { ...content, header }, sidecar)
 }
 
 async function readBare(
@@ -93,7 +141,10 @@ async function readHead(file: FileHandle): Promise<Uint8Array> {
 type Content = Pick<ReadPlan, 'size' | 'bytes' | 'sha256'>
 
 /** Chunk by chunk, so that hashing never holds up the event loop, and so that more than 2 GiB can be read. */
-async function readContent(file: FileHandle, size: number, { keep, hash, signal }: ReadOptions): Promise<Content> {
+async function readContent(file: FileHandle, size: number, { keep: wanted, hash, signal }: ReadOptions): Promise<Content> {
+  const keep = wanted === true
+  // whoever reads the file later reads it then
+  if (wanted === 'open' && !hash) return { size, bytes: new Uint8Array(), sha256: '' }
   const bytes = new Uint8Array(keep ? size : Math.min(size, chunkSize))
   const sum = hash ? newHash() : undefined
   let done = 0

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../backend/file-lock.js'
-import { isMissing, onFile, syncFolder, writeTarget } from '../base/files.js'
+import { isMissing, onFile, replaceFile, syncFolder, writeSynced, writeTarget } from '../base/files.js'
 import { chunkSize, newHash } from './hash.js'
 import type { PlanInfo } from './info.js'
 import { foreign, isPlan, readPlan, readSidecarText } from './read.js'
@@ -122,30 +122,7 @@ async function restoreSidecar(target: string, text: string | undefined): Promise
 }
 
 async function replaceText(target: string, text: string): Promise<void> {
-  const temporary = temporaryOf(target)
-  try {
-    await writeSynced(temporary, [Buffer.from(text)])
-    await rename(temporary, sidecarPath(target))
-    await syncFolder(dirname(target))
-  } finally {
-    await rm(temporary, { force: true })
-  }
-}
-
-async function writeSynced(path: string, chunks: Iterable<Uint8Array>): Promise<void> {
-  const file = await open(path, 'wx')
-  try {
-    for (const chunk of chunks) await writeWhole(file, chunk)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-/** A write may take less than it was given: a disk that is nearly full, a signal. */
-async function writeWhole(file: Awaited<ReturnType<typeof open>>, chunk: Uint8Array): Promise<void> {
-  let at = 0
-  while (at < chunk.length) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten
+  await replaceFile(sidecarPath(target), temporaryOf(target), [Buffer.from(text)])
 }
 
 /** The bytes, hashed as they go: whoever changed them since the build would save a plan that nobody can open. */

@@ -15,6 +15,7 @@ interface ForeignTensor {
 
 const ours = 'an object with the fields of a Tensor (one that came through postMessage has lost its class)'
 const runtimes = 'a tensor of onnxruntime'
+const onDevice = 'a DeviceTensor'
 
 function kindOf(value: unknown): { readonly what: string; readonly dtype: string; readonly shape: readonly number[] } | undefined {
   if (typeof value !== 'object' || value === null || isTypedArray(value)) return undefined
@@ -23,6 +24,7 @@ function kindOf(value: unknown): { readonly what: string; readonly dtype: string
   const type = typeof dtype === 'string' ? undefined : own('type')
   const shape = typeof dtype === 'string' ? own('shape') : typeof type === 'string' ? own('dims') : undefined
   if (!Array.isArray(shape)) return undefined
+  if ((value as { location?: unknown }).location === 'device') return { what: onDevice, dtype: String(dtype), shape: shape as number[] }
   if (typeof dtype === 'string') return { what: ours, dtype, shape: shape as number[] }
   if (typeof type === 'string') return { what: runtimes, dtype: type, shape: shape as number[] }
   return undefined
@@ -32,7 +34,8 @@ function kindOf(value: unknown): { readonly what: string; readonly dtype: string
 export function expectedTensor(what: string, name: string, value: unknown): TensorRTError {
   const likeness = describeLikeness(value)
   if (likeness === undefined) return expected(what, name, value)
-  const message = `Expected ${what} for ${name} but received ${likeness}: Tensor.from(it) makes a Tensor of it, over the same memory`
+  const way = likeness === onDevice ? 'await its toHost()' : 'Tensor.from(it) makes a Tensor of it, over the same memory'
+  const message = `Expected ${what} for ${name} but received ${likeness}: ${way}`
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }
 
@@ -60,6 +63,7 @@ export function readForeign(value: unknown): ForeignTensor {
       value,
     )
   const { what, dtype, shape } = kind
+  if (what === onDevice) throw expectedTensor('what looks like a tensor on the host', 'data', value)
   if (!isDType(dtype))
     throw new TensorRTError(
       'ERR_TRT_DTYPE',

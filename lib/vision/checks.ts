@@ -1,6 +1,7 @@
+import { isUint8Array } from 'node:util/types'
 import { checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
-import type { Box, Color, Image, Size } from './types.js'
+import type { Box, Color, Image, Point, Size } from './types.js'
 
 /** A number for all channels, or one for each. */
 export function checkedPerChannel(value: unknown, name: string, low?: number, high?: number): Color {
@@ -14,9 +15,19 @@ export function checkedColor(value: unknown, name: string): Color {
   return checkedPerChannel(value, name, 0, 255)
 }
 
+/** The most pixels along a side, of a picture, of an input and of a box that is cut out: what is made for each of them is made on the event loop. */
+export const longest = 2 ** 20
+
 export function checkedSize(value: unknown, name: string): Size {
   const { width, height } = checkedObject(value, name) as Size
-  return { width: checkedWhole(width, `${name}.width`, 1), height: checkedWhole(height, `${name}.height`, 1) }
+  return { width: checkedWhole(width, `${name}.width`, 1, longest), height: checkedWhole(height, `${name}.height`, 1, longest) }
+}
+
+export function checkedPoint(value: unknown, name: string): Point {
+  const numbers: readonly unknown[] = Array.isArray(value) ? (value as unknown[]) : []
+  if (numbers.length !== 2 || !numbers.every((number) => Number.isFinite(number)))
+    throw expected('a point [x, y] of finite numbers', name, value)
+  return value as Point
 }
 
 /** A box of four finite numbers whose width and height are not negative. */
@@ -28,12 +39,17 @@ export function checkedBox(value: unknown, name: string): Box {
   return value as Box
 }
 
+/** Bytes: what merely has the prototype of a Uint8Array, or is a proxy of one, throws when it is asked. */
+export function checkedBytes(value: unknown, name: string): Uint8Array {
+  if (isUint8Array(value)) return value
+  throw expected('a Uint8Array', name, value)
+}
+
 /** `image` itself, if it is a picture whose data has the length that its size wants. */
 export function checkedImage(image: Image, name = 'image'): Image {
   const { width, height } = checkedSize(image, name)
   if (image.channels !== 3) throw expected('3', `${name}.channels`, image.channels)
-  if (!(image.data instanceof Uint8Array)) throw expected('a Uint8Array', `${name}.data`, image.data)
-  if (image.data.length !== width * height * 3)
+  if (checkedBytes(image.data, `${name}.data`).length !== width * height * 3)
     throw expected(`${width * height * 3} bytes (${width} x ${height} x 3)`, `${name}.data`, image.data.length)
   return image
 }

@@ -1,69 +1,174 @@
-import { checkedArray, checkedNumber, checkedObject } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { type Cut, within } from '../base/cancellation.js'
+import { checkedArray, checkedBoolean, checkedNumber, checkedObject } from '../base/checks.js'
+import { readOptions, unaborted } from '../base/options.js'
 import { expected } from '../errors.js'
-import { checkedBox, checkedColor, checkedImage } from './checks.js'
-import { imageFailure, openImage, toImage } from './sharp.js'
-import type { Box, Color, Image } from './types.js'
+import { checkedBox, checkedColor, checkedImage, checkedPoint } from './checks.js'
+import { labelOf } from './labels.js'
+import { edgesOf, near, painted } from './painted.js'
+import { type ManyOptions, onEach, type Picture } from './picture.js'
+import type { Bounds } from './portable/cover.js'
+import { dot, lines, type Stroke, strokesDrawn } from './strokes.js'
+import type { Box, Color, Image, Point, Size } from './types.js'
 
 export interface LabelledBox {
   readonly box: Box
   /** Shown above the box, any text. */
   readonly label?: string | undefined
+  /** Of this one alone. */
+  readonly color?: Color | undefined
+  /** Points that belong to it: eyes, corners of a mouth. Each is a disc of twice the line's width. */
+  readonly landmarks?: readonly Point[] | undefined
 }
 
-export interface DrawOptions {
-  /** Of lines and the ground of labels; default [255, 64, 64]. */
+interface LineOptions {
+  /** Default [255, 64, 64]. */
   readonly color?: Color | undefined
   /** Pixels; default 1/300 of the picture's longer side, at least 2. */
   readonly lineWidth?: number | undefined
+  /** Rejects the call at once with the signal's reason; what a thread has begun it ends. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface DrawOptions extends LineOptions {
+  /** Of lines, landmarks and the ground of labels, which are white or black, whichever is seen better; default [255, 64, 64]. */
+  readonly color?: Color | undefined
   /** Pixels; default 1/50 of the picture's longer side, at least 12. */
   readonly fontSize?: number | undefined
 }
 
-/**
- * A copy of the picture with boxes and their labels drawn on it.
- * @throws TensorRTError ERR_TRT_IMAGE when sharp fails or is not installed
- */
-export async function drawBoxes(image: Image, boxes: readonly LabelledBox[], options?: DrawOptions): Promise<Image> {
-  checkedImage(image)
-  checkedArray(boxes, 'boxes')
-  boxes.forEach(checkLabelledBox)
-  const given = readOptions(options, ['color', 'lineWidth', 'fontSize'], 'drawBoxes')
-  const longer = Math.max(image.width, image.height)
-  const color = checkedColor(given.color ?? [255, 64, 64], 'color')
-  const lineWidth = checkedNumber(given.lineWidth ?? Math.max(2, longer / 300), 'lineWidth', 0.1)
-  const fontSize = checkedNumber(given.fontSize ?? Math.max(12, longer / 50), 'fontSize', 1)
+export interface PolygonOptions extends LineOptions {
+  /** Whether the last point is joined to the first; default true. */
+  readonly closed?: boolean | undefined
+}
 
-  const shapes = boxes.map((box) => drawBox(box, `rgb(${color.join(',')})`, lineWidth, fontSize))
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${image.width}" height="${image.height}">${shapes.join('')}</svg>`
-  const purpose = 'draw boxes'
-  try {
-    return await toImage((await openImage(image, purpose)).composite([{ input: Buffer.from(svg) }]))
-  } catch (error) {
-    throw imageFailure(error, purpose)
+/** Points, one after the other; or as the outlines of masks are, with holes. */
+export type Outline = readonly Point[] | { readonly outer: readonly Point[]; readonly holes?: readonly (readonly Point[])[] | undefined }
+
+interface Style {
+  readonly color: Color
+  readonly lineWidth: number
+  readonly fontSize: number
+}
+
+/**
+ * A copy of the picture with boxes, their landmarks and their labels drawn on it, each on the pixels that it touches, with smooth edges: a line lies with half of its width on
+ * each side of the box's edge. Works on a thread; `image.data` is read until the promise is settled.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; for labels, ERR_TRT_IMAGE when sharp fails or is not installed
+ */
+export function drawBoxes(picture: Picture, boxes: readonly LabelledBox[], options?: DrawOptions & ManyOptions): Promise<Image>
+export function drawBoxes(
+  pictures: readonly Picture[],
+  boxes: readonly (readonly LabelledBox[])[],
+  options?: DrawOptions & ManyOptions,
+): Promise<Image[]>
+export async function drawBoxes(pictures: unknown, boxes: unknown, options?: unknown): Promise<unknown> {
+  const given = readOptions(options, ['color', 'lineWidth', 'fontSize', 'signal', 'onProgress'], 'drawBoxes')
+  const signal = unaborted(given.signal)
+  const work = (image: Image, each: unknown): Promise<Image> => boxesDrawn(image, each, given, signal)
+  return onEach({ pictures, others: boxes, what: 'boxes', signal, onProgress: given.onProgress, work })
+}
+
+async function boxesDrawn(image: Image, boxes: unknown, given: Given, signal: AbortSignal | undefined): Promise<Image> {
+  const style = styleOf(checkedImage(image), given)
+  const drawn = checkedArray(boxes, 'boxes').map((box, index) => checkedLabelled(box, `boxes[${index}]`, style))
+  return within({ signal }, async (cut) => {
+    const labels = await Promise.all(drawn.map((box) => labelStrokes(box, image, style, cut)))
+    cut?.throwIfHappened()
+    const strokes = drawn.flatMap((box) => boxStrokes(box, style))
+    return painted(image, strokesDrawn(image, [...strokes, ...labels.flat()]), signal)
+  })
+}
+
+/**
+ * A copy of the picture with lines drawn on it, as contours of masks are: from each point of a polygon to the next, with round ends.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
+export function drawPolygons(picture: Picture, polygons: readonly Outline[], options?: PolygonOptions & ManyOptions): Promise<Image>
+export function drawPolygons(
+  pictures: readonly Picture[],
+  polygons: readonly (readonly Outline[])[],
+  options?: PolygonOptions & ManyOptions,
+): Promise<Image[]>
+export async function drawPolygons(pictures: unknown, polygons: unknown, options?: unknown): Promise<unknown> {
+  const given = readOptions(options, ['color', 'lineWidth', 'closed', 'signal', 'onProgress'], 'drawPolygons')
+  const signal = unaborted(given.signal)
+  const isClosed = given.closed === undefined || checkedBoolean(given.closed, 'closed')
+  const work = (image: Image, each: unknown): Promise<Image> => {
+    const { color, lineWidth } = styleOf(checkedImage(image), given)
+    const strokes = checkedArray(each, 'polygons').flatMap((polygon, index) => {
+      const rings = ringsOf(polygon, `polygons[${index}]`)
+      return rings.flatMap((points) => lines(points, isClosed, lineWidth, color))
+    })
+    return painted(image, strokesDrawn(image, strokes), signal)
+  }
+  return onEach({ pictures, others: polygons, what: 'polygons', signal, onProgress: given.onProgress, work })
+}
+
+function ringsOf(polygon: unknown, name: string): Point[][] {
+  const pointsOf = (ring: unknown, of: string): Point[] =>
+    checkedArray(ring, of, 'an array of points').map((point, index) => checkedPoint(point, `${of}[${index}]`))
+  if (typeof polygon !== 'object' || polygon === null || Array.isArray(polygon)) return [pointsOf(polygon, name)]
+  const { outer, holes = [] } = polygon as { outer?: unknown; holes?: unknown }
+  const inner = checkedArray(holes, `${name}.holes`).map((hole, index) => pointsOf(hole, `${name}.holes[${index}]`))
+  return [pointsOf(outer, `${name}.outer`), ...inner]
+}
+
+interface Given {
+  readonly color?: unknown
+  readonly lineWidth?: unknown
+  readonly fontSize?: unknown
+}
+
+function styleOf(image: Size, given: Given): Style {
+  const longer = Math.max(image.width, image.height)
+  return {
+    color: checkedColor(given.color ?? [255, 64, 64], 'color'),
+    lineWidth: near(checkedNumber(given.lineWidth ?? Math.max(2, longer / 300), 'lineWidth', 0.1)),
+    fontSize: near(checkedNumber(given.fontSize ?? Math.max(12, longer / 50), 'fontSize', 1)),
   }
 }
 
-function checkLabelledBox(item: LabelledBox, index: number): void {
-  checkedObject(item, `boxes[${index}]`)
-  checkedBox(item.box, `boxes[${index}].box`)
-  if (item.label !== undefined && typeof item.label !== 'string') throw expected('a string', `boxes[${index}].label`, item.label)
+interface Drawn {
+  readonly bounds: Bounds
+  readonly label: string
+  readonly color: Color
+  readonly landmarks: readonly Point[]
 }
 
-function drawBox({ box: [x, y, width, height], label }: LabelledBox, color: string, lineWidth: number, fontSize: number): string {
-  const frame = `<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="none" stroke="${color}" stroke-width="${lineWidth}"/>`
-  if (label === undefined || label === '') return frame
-  const left = Math.max(0, x - lineWidth / 2)
-  // Above the box, or inside it where there is no room above.
-  const top = y >= fontSize * 1.3 ? y - fontSize * 1.3 : Math.max(0, y)
-  // SVG cannot ask how wide a text is; 0.62 em a character is enough for most.
-  const ground = `<rect x="${left}" y="${top}" width="${(label.length * 0.62 + 0.6) * fontSize}" height="${fontSize * 1.3}" fill="${color}"/>`
-  const text = `<text x="${left + fontSize * 0.3}" y="${top + fontSize}" font-family="sans-serif" font-size="${fontSize}" fill="white">${escapeXml(label)}</text>`
-  return frame + ground + text
+function checkedLabelled(item: unknown, name: string, style: Style): Drawn {
+  const { box, label = '', color = style.color, landmarks = [] } = checkedObject(item, name) as LabelledBox
+  if (typeof label !== 'string') throw expected('a string', `${name}.label`, label)
+  return {
+    bounds: edgesOf(checkedBox(box, `${name}.box`)),
+    label,
+    color: checkedColor(color, `${name}.color`),
+    landmarks: checkedArray(landmarks, `${name}.landmarks`).map((point, index) => checkedPoint(point, `${name}.landmarks[${index}]`)),
+  }
 }
 
-function escapeXml(text: string): string {
-  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&apos;' }
-  // Control characters and halves of surrogate pairs are not allowed in XML, not even escaped.
-  return text.replace(/[^\P{Cc}\t\n]|[\p{Cs}\uFFFE\uFFFF]/gu, ' ').replace(/[&<>"']/g, (character) => entities[character] ?? '')
+function boxStrokes({ bounds, color, landmarks }: Drawn, { lineWidth }: Style): Stroke[] {
+  return [{ kind: 'frame', bounds, lineWidth, color }, ...landmarks.map((point) => dot(point, 2 * lineWidth, color))]
 }
+
+/** The ground of a label and its text: above the box, or inside it where there is no room above; moved to the left where it would reach out of the picture. */
+async function labelStrokes(
+  { bounds, label, color }: Drawn,
+  image: Size,
+  { lineWidth, fontSize }: Style,
+  cut: Cut | undefined,
+): Promise<Stroke[]> {
+  const [x, y, right, bottom] = bounds
+  if (label === '' || x >= image.width || y >= image.height || right <= 0 || bottom <= 0) return []
+  const height = fontSize * 1.3
+  const top = y >= height ? y - height : Math.max(0, y)
+  const tile = await labelOf(label, fontSize, isBright(color) ? 'black' : 'white', image, cut)
+  const width = tile.width + 0.3 * fontSize
+  const left = Math.max(0, Math.min(x - lineWidth / 2, image.width - width))
+  return [
+    { kind: 'rectangle', bounds: [left, top, left + width, top + height], color },
+    { kind: 'tile', left: Math.round(left), top: Math.round(top), tile },
+  ]
+}
+
+/** By its luma, as television weighs colours. */
+const isBright = ([red, green, blue]: Color): boolean => 0.299 * red + 0.587 * green + 0.114 * blue > 160

@@ -1,98 +1,140 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { extname } from 'node:path'
+import type { Metadata, Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedChoice, checkedNumber, checkedText } from '../base/checks.js'
-import { isLfsPointer, lfsPointer } from '../base/lfs.js'
-import { readOptions, unaborted } from '../base/options.js'
-import { localPath } from '../base/source.js'
-import { expected } from '../errors.js'
-import { onFile, pointed } from '../base/files.js'
-import { checkedImage } from './checks.js'
-import { imageFailure, loadSharp, openImage, toImage } from './sharp.js'
-import type { Image } from './types.js'
+import { checkedBoolean, checkedChoice, checkedSignal, checkedWhole } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { checkedColor, checkedSize } from './checks.js'
+import { infoOf, type PictureSource } from './info.js'
+import { checkedPicture, inspected, type Inspected, opened, type Opened } from './opened.js'
+import { toImage } from './sharp.js'
+import { TensorRTError } from '../errors.js'
+import type { Color, Image, Size } from './types.js'
 
 export interface ReadImageOptions {
   /** Gives up reading; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Default `convert`: colours of a picture with a profile (Display P3 of a telephone) become those of sRGB, as they are meant to look. `ignore` takes the numbers as they stand,
+   * as PIL, torchvision and OpenCV do, and with them most models' training. CMYK is converted in either case.
+   */
+  readonly icc?: 'convert' | 'ignore' | undefined
+  /** How many pixels a picture may have, by what its head says, before anything of it is decoded; default 268,402,689 (16,383 x 16,383). */
+  readonly limitPixels?: number | undefined
+  /** What shows through where a picture is transparent. Without it alpha is dropped, and the colour is seen that lies under it, often black. */
+  readonly background?: number | Color | undefined
+  /** The frame of an animation or the page of a TIFF, from 0; default 0 (of AVIF the primary picture). */
+  readonly page?: number | undefined
+  /** Default true: the picture is turned upright by its EXIF orientation. */
+  readonly orient?: boolean | undefined
+  /**
+   * The picture may come smaller, but at least so large (a number for both sides): JPEG and WebP without alpha are then decoded at a 3rd, 5th or 9th of their width and height,
+   * which takes a third of the time and up to a hundredth of the memory. Pixels differ by a few of 255 from those of decoding and resizing with antialias; for four-tap
+   * resizing, leave it out. Other formats come whole.
+   */
+  readonly shrink?: number | Size | undefined
 }
 
-export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'tiff'
-
-export interface EncodeOptions {
-  /** 1 to 100, for lossy formats; the default is the format's own in sharp, for JPEG 90. */
-  readonly quality?: number | undefined
+/** A picture that was read; `width` and `height` are smaller than those of `original` where it was shrunk. */
+export interface ReadImage extends Image {
+  /** The size before shrinking, upright if the picture is. */
+  readonly original: Size
 }
-
-const formatOfExtension: Readonly<Record<string, ImageFormat>> = {
-  '.jpg': 'jpeg',
-  '.jpeg': 'jpeg',
-  '.png': 'png',
-  '.webp': 'webp',
-  '.avif': 'avif',
-  '.tif': 'tiff',
-  '.tiff': 'tiff',
-}
-
-const formats: readonly ImageFormat[] = [...new Set(Object.values(formatOfExtension))]
 
 /**
  * Decodes a picture in any format that sharp reads: upright (its EXIF orientation is applied), in sRGB, 8 bit, three channels; alpha is dropped,
  * of an animation the first picture is taken.
- * @param source a path or `file:` URL, or the bytes of a file
- * @throws TensorRTError ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it is no picture, damaged or truncated, or when sharp is not
- * installed; ERR_TRT_INVALID_ARGUMENT
+ * @throws TensorRTError ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it is no picture, damaged or truncated, has more pixels than
+ * `limitPixels`, has no such page, or floating-point samples, or when sharp is not installed; ERR_TRT_INVALID_ARGUMENT
+ * @see https://sharp.pixelplumbing.com for the formats
  */
-export async function readImage(source: string | URL | Uint8Array, options?: ReadImageOptions): Promise<Image> {
-  const signal = unaborted(readOptions(options, ['signal'], 'readImage').signal)
-  const from = checkedPicture(source)
-  const name = typeof from === 'string' ? from : `picture of ${from.length} bytes`
-  // sharp cannot be stopped: an aborted decoding ends unheard
-  return within({ signal }, (cut) => decode(from, name, cut))
+export async function readImage(source: PictureSource, options?: ReadImageOptions): Promise<ReadImage> {
+  return readChecked(source, checkedReading(readOptions(options, readingNames, 'readImage')))
 }
 
-async function decode(source: string | Uint8Array, name: string, cut: Cut | undefined): Promise<Image> {
-  try {
-    const sharp = await loadSharp(`read ${name}`)
-    cut?.throwIfHappened()
-    const bytes = typeof source === 'string' ? await onFile('read', source, () => readFile(source)) : source
-    cut?.throwIfHappened()
-    if (bytes.length === 0) throw new Error('it is empty')
-    if (isLfsPointer(bytes)) throw typeof source === 'string' ? pointed(source) : new Error(`it is ${lfsPointer}`)
-    // 'error' finds truncated and damaged pictures, and lets those pass at which decoders merely grumble.
-    return await toImage(sharp(bytes, { failOn: 'error' }).autoOrient())
-  } catch (error) {
-    throw imageFailure(error, `read ${name}`)
+export const readingNames = ['signal', 'icc', 'limitPixels', 'background', 'page', 'orient', 'shrink'] as const
+
+/** {@link ReadImageOptions} that were checked, with what was left out. */
+export interface Reading {
+  readonly signal: AbortSignal | undefined
+  readonly ignoreIcc: boolean
+  readonly limitPixels: number
+  readonly background: Color | undefined
+  readonly page: number
+  readonly orient: boolean
+  readonly shrink: Size | undefined
+}
+
+/** sharp's own. */
+const mostPixels = 0x3fff ** 2
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedReading(given: Partial<Record<(typeof readingNames)[number], unknown>>): Reading {
+  const { icc = 'convert', limitPixels = mostPixels, background, page = 0, orient = true, shrink } = given
+  return {
+    signal: checkedSignal(given.signal),
+    ignoreIcc: checkedChoice(icc, 'icc', ['convert', 'ignore']) === 'ignore',
+    limitPixels: checkedWhole(limitPixels, 'limitPixels', 1),
+    background: background === undefined ? undefined : checkedColor(background, 'background'),
+    page: checkedWhole(page, 'page', 0, 100_000),
+    orient: checkedBoolean(orient, 'orient'),
+    shrink:
+      shrink === undefined ? undefined : checkedSize(typeof shrink === 'object' ? shrink : { width: shrink, height: shrink }, 'shrink'),
   }
 }
 
-function checkedPicture(source: unknown): string | Uint8Array {
-  if ((typeof source === 'string' && source !== '') || source instanceof URL) return localPath(source, 'source')
-  if (source instanceof Uint8Array) return source
-  throw expected('a path, a file: URL or a Uint8Array', 'source', source)
+export async function readChecked(source: unknown, reading: Reading): Promise<ReadImage> {
+  reading.signal?.throwIfAborted()
+  const picture = checkedPicture(source)
+  return within(reading, (cut) => opened(picture, cut, (open) => decode(open, reading, cut)))
 }
 
-/** The bytes of a picture file. @throws TensorRTError ERR_TRT_IMAGE when sharp fails or is not installed */
-export async function encodeImage(image: Image, format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array> {
-  checkedImage(image)
-  checkedChoice(format, 'format', formats)
-  const { quality = format === 'jpeg' ? 90 : undefined } = readOptions(options, ['quality'], 'encodeImage')
-  const encoding = quality === undefined ? {} : { quality: checkedNumber(quality, 'quality', 1, 100) }
-  try {
-    const pipeline = await openImage(image, `encode ${format}`)
-    return await pipeline.toFormat(format, encoding).toBuffer()
-  } catch (error) {
-    throw imageFailure(error, `encode a ${format} of ${image.width} x ${image.height}`)
-  }
+async function decode(picture: Opened, reading: Reading, cut: Cut | undefined): Promise<ReadImage> {
+  const { found, pipeline } = await pageOf(picture, reading)
+  cut?.throwIfHappened()
+  checkDecodable(found, picture.name, reading)
+  const { width, height } = reading.orient ? infoOf(found) : found
+  const image = await toImage(arranged(pipeline, found, { width, height }, reading))
+  return { ...image, original: { width, height } }
 }
 
-/**
- * Writes a picture file; the path's extension says the format: .jpg, .png, .webp, .avif, .tiff.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for another extension, ERR_TRT_FILE when the file cannot be written
- */
-export async function writeImage(image: Image, path: string, options?: EncodeOptions): Promise<void> {
-  const target = localPath(checkedText(path, 'path', 'a path'), 'path')
-  const format = formatOfExtension[extname(target).toLowerCase()]
-  if (format === undefined) throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, 'path', path)
-  const bytes = await encodeImage(image, format, options)
-  await onFile('write', target, () => writeFile(target, bytes))
+/** The page that is asked for. What is left out of sharp's options is the primary picture of an AVIF, and the first of all others. */
+async function pageOf({ open, name }: Opened, { page, ignoreIcc }: Reading): Promise<Inspected> {
+  const first = await inspected(open, { ignoreIcc })
+  if (page === 0) return first
+  const { pages } = infoOf(first.found)
+  if (page < pages) return inspected(open, { ignoreIcc, page })
+  throw refused(name, `it has ${pages === 1 ? 'one page' : `${pages} pages`}, counted from 0, and none is ${page}`, { page, pages })
+}
+
+/** @throws TensorRTError ERR_TRT_IMAGE */
+function checkDecodable({ width, height, depth }: Metadata, name: string, { limitPixels }: Reading): void {
+  const pixels = width * height
+  if (pixels > limitPixels)
+    throw refused(name, `it has ${pixels} pixels (${width} x ${height}), limitPixels allows ${limitPixels}`, { pixels, limitPixels })
+  // libvips would take it for linear light with 1 for white, which is right for some of such files only
+  if (depth !== 'uchar' && depth !== 'ushort')
+    throw refused(name, `its samples are ${depth}, not 8 or 16 bit, and what is white is not said`)
+}
+
+function refused(name: string, why: string, details: Readonly<Record<string, unknown>> = {}): TensorRTError {
+  return new TensorRTError('ERR_TRT_IMAGE', `Cannot read ${name}: ${why}`, { details })
+}
+
+function arranged(pipeline: Sharp, found: Metadata, size: Size, { orient, background, shrink, ignoreIcc }: Reading): Sharp {
+  if (orient) pipeline.autoOrient()
+  if (background !== undefined) pipeline.flatten({ background: { r: background[0], g: background[1], b: background[2] } })
+  // sharp takes 16 bit to Display P3 and the numbers for those of sRGB, unless it is told what they are to become
+  if (found.space === 'rgb16' && found.hasProfile && !ignoreIcc) pipeline.withIccProfile('srgb')
+  const smaller = shrink === undefined ? undefined : shrunk(found, size, shrink)
+  return smaller === undefined ? pipeline : pipeline.resize({ ...smaller, fit: 'fill', kernel: 'lanczos3' })
+}
+
+/** sharp has libjpeg decode at an 8th, 4th or half where the picture becomes smaller than that by one more: what is left to its own resize costs little and hides what libjpeg's averages add. */
+const factors = [9, 5, 3] as const
+
+/** The smallest size that is cheap and covers `least`. With alpha, colours would be averaged by how opaque they are. */
+function shrunk({ format, hasAlpha }: Metadata, { width, height }: Size, least: Size): Size | undefined {
+  if ((format !== 'jpeg' && format !== 'webp') || hasAlpha) return undefined
+  return factors
+    .map((factor) => ({ width: Math.floor(width / factor), height: Math.floor(height / factor) }))
+    .find((size) => size.width >= least.width && size.height >= least.height)
 }

@@ -1,9 +1,56 @@
-export { blurRegions, type BlurOptions } from './blur.js'
+export { batchesOf, type BatchOptions } from './batches.js'
+export { blurMask, blurRegions, blurRegionsSync, type BlurMaskOptions, type BlurOptions } from './blur.js'
 export { intersectionOverUnion, nonMaxSuppression, type NonMaxSuppressionOptions, type ScoredBox } from './boxes.js'
-export { drawBoxes, type DrawOptions, type LabelledBox } from './draw.js'
-export { clipBox, crop, Frame, letterbox, padToSquare, stretch, type FrameOptions, type MapOptions } from './frame.js'
+export { softmax, topK, type ClassScore, type SoftmaxOptions, type TopKOptions } from './classes.js'
+export {
+  connectedComponents,
+  connectedComponentsSync,
+  type Component,
+  type Components,
+  type ConnectedComponentsOptions,
+  type PartOptions,
+} from './components.js'
+export { cutOut, type AlphaImage, type CutOutOptions } from './cut-out.js'
+export { drawBoxes, drawPolygons, type DrawOptions, type LabelledBox, type Outline, type PolygonOptions } from './draw.js'
+export type { Filter } from './filters.js'
+export type { Affine } from './affine.js'
+export { clipBox, Frame, type MapOptions } from './frame.js'
+export {
+  centerCrop,
+  crop,
+  letterbox,
+  padToSquare,
+  stretch,
+  type CenterCropOptions,
+  type FrameOptions,
+  type LetterboxOptions,
+  type PadOptions,
+  type Position,
+  type Rounding,
+} from './framing.js'
+export { alignedCrop, arcfacePoints, rotatedCrop } from './turned.js'
+export { encodeImage, writeImage, type EncodeOptions, type ImageFormat } from './encode.js'
 export { decodeGrid, type GridOptions } from './grid.js'
-export { encodeImage, readImage, writeImage, type EncodeOptions, type ImageFormat, type ReadImageOptions } from './image.js'
+export { readImage, type ReadImage, type ReadImageOptions } from './image.js'
+export { readImageInfo, type ImageInfo, type PictureSource } from './info.js'
+export type { ManyOptions, ManyProgress, Picture } from './picture.js'
+export { pictures, type PicturesOptions, type PicturesProgress } from './pictures.js'
+export {
+  instanceMasks,
+  instanceMasksSync,
+  type InstanceCandidates,
+  type InstanceMask,
+  type InstanceMaskOptions,
+  type InstanceMasksOptions,
+} from './instance-masks.js'
+export { maskIoU, type MaskIoUOptions } from './mask-iou.js'
+export { toMask, toMaskSync, type MaskOptions, type ToMaskOptions } from './masks.js'
+export { polygons, polygonsSync, type OutlineOptions, type Polygon, type PolygonsOptions, type Ring } from './polygons.js'
+export { suppress, type Candidates, type SuppressOptions } from './suppress.js'
+export type { Mask } from './mask-data.js'
+export type { Alpha, PlacedMask } from './placed-mask.js'
+export { overlay, type OverlayOptions } from './overlay.js'
 export type { Coordinates } from './taps.js'
-export { toTensor, type PixelType, type TensorOptions } from './tensor.js'
-export type { Box, Color, Detection, Image, Size } from './types.js'
+export { toTensor, toTensorSync, type Framing, type IntoOptions, type ToTensorOptions } from './tensor.js'
+export type { PixelType, TensorOptions } from './tensor-options.js'
+export type { Box, Color, Detection, Image, PixelFormat, Point, RawImage, Size } from './types.js'

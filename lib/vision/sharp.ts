@@ -1,16 +1,28 @@
+import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import type { Sharp, SharpOptions } from 'sharp'
 import { findPeer } from '../base/peer.js'
 import { TensorRTError } from '../errors.js'
-import type { Image } from './types.js'
+import { Turns } from './turns.js'
+import type { Image, Size } from './types.js'
 
-type SharpFactory = typeof import('sharp').default
+export type SharpFactory = typeof import('sharp').default
 
-/** sharp, an optional peer, loaded on first use: who reads no pictures does not need it. @throws TensorRTError ERR_TRT_IMAGE */
+/**
+ * As many at once as sharp has threads, unless its user gave it more: beyond, all that begins at once keeps the event loop (a tenth of a millisecond each), and what waits for a thread
+ * keeps memory.
+ */
+export const turns = new Turns(Math.max(4, availableParallelism()))
+
+let loaded: SharpFactory | undefined
+
+/** sharp, an optional peer, loaded on first use: who reads no pictures does not need it. To look for it takes a tenth of a millisecond: that is done once. @throws TensorRTError ERR_TRT_IMAGE */
 export async function loadSharp(purpose: string): Promise<SharpFactory> {
+  if (loaded !== undefined) return loaded
   const path = findSharp(purpose)
   try {
-    return ((await import(pathToFileURL(path).href)) as typeof import('sharp')).default
+    loaded = ((await import(pathToFileURL(path).href)) as typeof import('sharp')).default
+    return loaded
   } catch (cause) {
     const reason = (cause as Error).message
     throw new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: sharp was found at ${path} but cannot be loaded: ${reason}`, { cause })
@@ -26,9 +38,9 @@ function findSharp(purpose: string): string {
 }
 
 /** A picture as the start of a sharp pipeline; the data is not copied. */
-export async function openImage(image: Image, purpose: string): Promise<Sharp> {
+export async function openImage(image: Size & { readonly channels: 3 | 4; readonly data: Uint8Array }, purpose: string): Promise<Sharp> {
   const sharp = await loadSharp(purpose)
-  const raw: SharpOptions = { raw: { width: image.width, height: image.height, channels: 3 } }
+  const raw: SharpOptions = { raw: { width: image.width, height: image.height, channels: image.channels } }
   return sharp(image.data, raw)
 }
 

@@ -1,179 +1,188 @@
+import { nativeSync } from '../backend/native.js'
+import { within } from '../base/cancellation.js'
+import { checkedChoice, checkedListener, checkedWhole } from '../base/checks.js'
+import { shapeText } from '../base/dims.js'
+import { type Abortable, readOptions, unaborted } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
-import { checkedChoice } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
-import { checkedImage, checkedPerChannel } from './checks.js'
+import { byteSize, type DType, expectedTensor, Tensor } from '../tensor.js'
 import { Frame } from './frame.js'
-import { axisOf, makeTaps, type Coordinates, type Taps } from './taps.js'
-import type { Color, Image } from './types.js'
+import { inAll, type ManyOptions, type Picture, pixelsOf } from './picture.js'
+import { checkedPixels, type Pixels } from './raw.js'
+import { resampled, resampleSync, type Resampling } from './resample.js'
+import {
+  checkedNormalization,
+  type Normalization,
+  type PixelType,
+  pixelTypes,
+  tensorOptionNames,
+  type TensorOptions,
+} from './tensor-options.js'
+import { pixelAddon } from './threads.js'
+import type { Image, RawImage, Size } from './types.js'
 
-export type PixelType = 'float32' | 'uint8'
+/** How a picture lies in the input: a frame, or what makes one for a picture of this size, such as `(size) => letterbox(size, 640)`. */
+export type Framing = Frame | ((size: Size) => Frame)
 
-export interface TensorOptions<D extends PixelType = PixelType> {
-  /** How output pixels map to picture pixels when resizing, by the names of ONNX's Resize; default `half_pixel`. */
-  readonly coordinates?: Coordinates | undefined
-  /** Subtracted first: one value, or one for red, green, blue; default 0. Only for float32. */
-  readonly mean?: number | Color | undefined
-  /** Multiplied with after that; default 1. Only for float32. */
-  readonly scale?: number | Color | undefined
-  /** Divided by after that: another way to say `scale`, only one of them can be given. */
-  readonly std?: number | Color | undefined
-  /** Default NCHW: planes; NHWC: pixels. */
-  readonly layout?: 'NCHW' | 'NHWC' | undefined
-  /** Default RGB. `mean`, `scale` and `std` are in the order red, green, blue in either case. */
-  readonly order?: 'RGB' | 'BGR' | undefined
-  /** Default float32, where nothing is rounded; uint8 is rounded to the nearest, halves to even. */
-  readonly dtype?: D | undefined
+export interface IntoOptions<D extends PixelType = PixelType> extends TensorOptions<D> {
+  /** A tensor to write to, such as one of {@link Engine.allocate}: [N, 3, height, width], or as `layout` and `order` have it. Nothing is copied then. */
+  readonly into?: Tensor<D> | undefined
+  /** The first row of `into` that is written; default 0. */
+  readonly at?: number | undefined
 }
 
-type Pixels = Float32Array | Uint8ClampedArray
-
-/** Where the values of one pixel go, and how they are normalized: value * scale + bias. */
-interface Plan {
-  readonly coordinates: Coordinates
-  readonly dtype: PixelType
-  readonly layout: 'NCHW' | 'NHWC'
-  readonly reversed: boolean
-  readonly scale: Color
-  readonly bias: Color
-}
+export interface ToTensorOptions<D extends PixelType = PixelType> extends IntoOptions<D>, Abortable, ManyOptions {}
 
 /**
- * Pictures as a model's input, in one pass over the pixels: resize (bilinear with four taps and no antialias: ONNX's Resize in mode `linear`), fill, (x - mean) * scale, layout.
- * @param images one picture, or those of a batch
- * @param frames how each lies in the input, as many as pictures and all of one size
- * @returns a tensor of shape [N, 3, height, width], or [N, height, width, 3] with layout NHWC
+ * Pictures as a model's input, in one pass over the pixels: resize, fill, (x - mean) / std, layout. Off the event loop, several pictures at once; where there is no addon, in
+ * JavaScript, picture by picture. What is read and written is to be left alone, and not to be transferred to another thread, until the promise settles.
+ * @param pictures one picture, or those of a batch
+ * @param frames how each lies in the input, one for all or as many as pictures, and all of one size
+ * @returns a tensor of shape [N, 3, height, width], [N, height, width, 3] with layout NHWC, 1 channel with order GRAY; or `into`
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_OUT_OF_MEMORY; ERR_TRT_IMAGE, ERR_TRT_FILE where a picture is to be read; or it is the reason of the signal,
+ * after which `into` may still be written to. Where a picture fails, the call rejects when all have ended
  */
-export function toTensor<D extends PixelType = 'float32'>(
-  images: Image | readonly Image[],
-  frames: Frame | readonly Frame[],
-  options?: TensorOptions<D>,
-): Tensor<D> {
-  const batch = pairs(images, frames)
-  const plan = planOf(options)
-  const { width, height } = batch[0].frame
-  const length = width * height * 3
-  const buffer = new ArrayBuffer(batch.length * length * (plan.dtype === 'float32' ? 4 : 1))
-  const pixels = plan.dtype === 'float32' ? new Float32Array(buffer) : new Uint8ClampedArray(buffer)
-  batch.forEach(({ image, frame }, index) => sample(image, frame, plan, pixels.subarray(index * length, (index + 1) * length)))
-  const shape = plan.layout === 'NCHW' ? [batch.length, 3, height, width] : [batch.length, height, width, 3]
-  return Tensor.fromBytes(plan.dtype as D, buffer, shape)
+export async function toTensor<D extends PixelType = 'float32'>(
+  pictures: Picture | readonly Picture[],
+  frames: Framing | readonly Framing[],
+  options?: ToTensorOptions<D>,
+): Promise<Tensor<D>> {
+  const given = readOptions(options, [...tensorOptionNames, 'into', 'at', 'signal', 'onProgress'], 'toTensor')
+  const signal = unaborted(given.signal)
+  const normalization = checkedNormalization(typed(given))
+  const wanted = checkedFramings(pictures, frames)
+  const tell = checkedListener<NonNullable<ManyOptions['onProgress']>>(given.onProgress, 'onProgress')
+  return within({ signal }, async (cut) => {
+    const prepared = async (index: number): Promise<Framed> => {
+      const each = wanted[index]!
+      return framed(await pixelsOf(each.picture, each.name, cut), each)
+    }
+    const first = await prepared(0)
+    const { tensor, rows } = room<D>(first.frame, wanted.length, normalization, given)
+    const one = async (index: number): Promise<void> => {
+      const each = index === 0 ? first : await prepared(index)
+      checkAlike(first.frame, each.frame)
+      await resampled(jobOf(each, normalization, rows[index]!), cut)
+    }
+    await inAll(wanted.length, one, tell)
+    return tensor
+  })
 }
 
-interface Pair {
-  readonly image: Image
+/** {@link toTensor} at once, on the calling thread, for scripts: pixels only, and no signal. */
+export function toTensorSync<D extends PixelType = 'float32'>(
+  images: Image | RawImage | readonly (Image | RawImage)[],
+  frames: Framing | readonly Framing[],
+  options?: IntoOptions<D>,
+): Tensor<D> {
+  const given = readOptions(options, [...tensorOptionNames, 'into', 'at'], 'toTensorSync')
+  const normalization = checkedNormalization(typed(given))
+  const wanted = checkedFramings(images, frames)
+  const batch = wanted.map((each) => framed(checkedPixels(each.picture as Image, each.name), each))
+  const { frame } = batch[0]!
+  batch.forEach((each) => checkAlike(frame, each.frame))
+  const { tensor, rows } = room<D>(frame, batch.length, normalization, given)
+  batch.forEach((each, index) => resampleSync(jobOf(each, normalization, rows[index]!)))
+  return tensor
+}
+
+interface Wanted {
+  readonly picture: Picture
+  readonly framing: Framing
+  readonly name: string
+  readonly frameName: string
+}
+
+function checkedFramings(pictures: Picture | readonly Picture[], frames: Framing | readonly Framing[]): Wanted[] {
+  const isList = Array.isArray(pictures)
+  const list = (isList ? pictures : [pictures]) as readonly Picture[]
+  if (list.length === 0) throw expected('at least one picture', 'images', pictures)
+  const framings = (Array.isArray(frames) ? frames : Array.from(list, () => frames)) as readonly Framing[]
+  if (framings.length !== list.length) throw expected(`${list.length} (one for each picture)`, 'the number of frames', framings.length)
+  // not map: it leaves out what an array lacks
+  return Array.from(list, (picture, index) => {
+    const framing = framings[index]
+    if (!Frame.is(framing) && typeof framing !== 'function') throw expected('a Frame', `frames[${index}]`, framing)
+    return { picture, framing, name: `images[${index}]`, frameName: `frames[${index}]` }
+  })
+}
+
+interface Framed {
+  readonly pixels: Pixels
   readonly frame: Frame
 }
 
-function pairs(images: Image | readonly Image[], frames: Frame | readonly Frame[]): [Pair, ...Pair[]] {
-  const imageList = Array.isArray(images) ? (images as readonly Image[]) : [images as Image]
-  const frameList = Array.isArray(frames) ? (frames as readonly Frame[]) : [frames as Frame]
-  if (frameList.length !== imageList.length)
-    throw expected(`${imageList.length} (one for each picture)`, 'the number of frames', frameList.length)
-  const [first, ...others] = imageList.map((image, index) => checkedPair(image, frameList[index], index))
-  if (first === undefined) throw expected('at least one picture', 'images', images)
-  for (const { frame } of others) {
-    const { width, height } = first.frame
-    if (frame.width !== width || frame.height !== height) {
-      throw new TensorRTError(
-        'ERR_TRT_SHAPE',
-        `Expected frames of one size for a batch but received ${width} x ${height} and ${frame.width} x ${frame.height}`,
+function framed(pixels: Pixels, { framing, frameName }: Wanted): Framed {
+  const { width, height } = pixels
+  const frame: unknown = typeof framing === 'function' ? framing({ width, height }) : framing
+  if (!Frame.is(frame)) throw expected('a Frame', `what ${frameName} returns`, frame)
+  if (frame.image.width !== width || frame.image.height !== height)
+    throw expected(`a frame of a picture of ${width} x ${height}`, frameName, `${frame.image.width} x ${frame.image.height}`)
+  return { pixels, frame }
+}
+
+function checkAlike({ width, height }: Size, other: Size): void {
+  if (width === other.width && height === other.height) return
+  const sizes = `${width} x ${height} and ${other.width} x ${other.height}`
+  throw new TensorRTError('ERR_TRT_SHAPE', `Expected frames of one size for a batch but received ${sizes}`)
+}
+
+/** Where `into` is given, its data type is the default. */
+function typed<G extends { readonly into?: unknown; readonly dtype?: unknown }>(given: G): G {
+  if (given.into === undefined) return given
+  if (!Tensor.is(given.into)) throw expectedTensor('a Tensor', 'into', given.into)
+  const { dtype } = given.into
+  if (given.dtype !== undefined && checkedChoice(given.dtype, 'dtype', pixelTypes) !== dtype) throw mismatch([given.dtype], dtype)
+  if (!(pixelTypes as readonly DType[]).includes(dtype)) throw mismatch(pixelTypes, dtype)
+  return { ...given, dtype }
+}
+
+function mismatch(wanted: readonly unknown[], received: DType): TensorRTError {
+  return new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of ${wanted.join(', ')} for into but received ${received}`)
+}
+
+type Row = Float32Array | Uint16Array | Uint8Array
+
+/** The tensor that is written, and the part of it that each picture is written to. */
+function room<D extends PixelType>(
+  { width, height }: Size,
+  count: number,
+  { layout, order, dtype }: Normalization,
+  { into, at = 0 }: { readonly into?: unknown; readonly at?: unknown },
+): { readonly tensor: Tensor<D>; readonly rows: readonly Row[] } {
+  const channels = order === 'GRAY' ? 1 : 3
+  const shape = layout === 'NCHW' ? [channels, height, width] : [height, width, channels]
+  const first = checkedWhole(at, 'at', 0)
+  const tensor = into === undefined ? emptyTensor(dtype, [first + count, ...shape], first) : (into as Tensor<PixelType>)
+  if (into !== undefined) checkRoom(tensor, shape, first + count)
+  const length = width * height * channels
+  const rows = Array.from({ length: count }, (_, index) => tensor.data.subarray((first + index) * length, (first + index + 1) * length))
+  return { tensor: tensor as Tensor as Tensor<D>, rows }
+}
+
+/** To be filled from row `first` on; those before are zeros. */
+function emptyTensor(dtype: PixelType, shape: readonly number[], first: number): Tensor<PixelType> {
+  const addon = first === 0 ? pixelAddon() : undefined
+  return addon === undefined
+    ? Tensor.zeros(dtype, shape)
+    : Tensor.fromBytes(
+        dtype,
+        nativeSync(() => addon.pixelMemory(byteSize(dtype, shape))),
+        shape,
       )
-    }
+}
+
+function checkRoom({ shape, data }: Tensor, row: readonly number[], rows: number): void {
+  const fits = shape.length === 4 && shape.slice(1).every((size, axis) => size === row[axis]) && Number(shape[0]) >= rows
+  if (!fits) {
+    const wanted = `[${rows} or more, ${row.join(', ')}]`
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected a tensor of shape ${wanted} for into but received ${shapeText(shape)}`)
   }
-  return [first, ...others]
+  if (data.length === 0) throw expected('a tensor whose memory is not detached', 'into', 'a detached one')
 }
 
-function checkedPair(image: Image, frame: unknown, index: number): Pair {
-  checkedImage(image, `images[${index}]`)
-  if (!(frame instanceof Frame)) throw expected('a Frame', `frames[${index}]`, frame)
-  if (frame.image.width !== image.width || frame.image.height !== image.height) {
-    throw expected(
-      `a frame of a picture of ${image.width} x ${image.height}`,
-      `frames[${index}]`,
-      `${frame.image.width} x ${frame.image.height}`,
-    )
-  }
-  return { image, frame }
-}
-
-const optionNames = ['coordinates', 'mean', 'scale', 'std', 'layout', 'order', 'dtype'] as const
-
-function planOf(options: unknown): Plan {
-  const given = readOptions(options, optionNames, 'toTensor')
-  const { coordinates = 'half_pixel', dtype = 'float32', layout = 'NCHW', order = 'RGB' } = given
-  const type = checkedChoice(dtype, 'dtype', ['float32', 'uint8'])
-  return {
-    coordinates: checkedChoice(coordinates, 'coordinates', ['half_pixel', 'asymmetric', 'align_corners']),
-    dtype: type,
-    layout: checkedChoice(layout, 'layout', ['NCHW', 'NHWC']),
-    reversed: checkedChoice(order, 'order', ['RGB', 'BGR']) === 'BGR',
-    ...normalization(given, type),
-  }
-}
-
-type Given = Partial<Record<(typeof optionNames)[number], unknown>>
-
-function normalization({ mean, scale, std }: Given, dtype: PixelType): { scale: Color; bias: Color } {
-  const given = mean ?? scale ?? std
-  if (dtype === 'uint8' && given !== undefined) throw expected('no mean, scale or std with dtype uint8', 'the options of toTensor', given)
-  if (scale !== undefined && std !== undefined) throw expected('either scale or std', 'the options of toTensor', 'both')
-  const [meanRed, meanGreen, meanBlue] = checkedPerChannel(mean ?? 0, 'mean')
-  const divisors = checkedPerChannel(std ?? 1, 'std')
-  if (divisors.includes(0)) throw expected('numbers other than 0', 'std', std)
-  const factors = checkedPerChannel(scale ?? 1, 'scale')
-  const [red, green, blue] = [factors[0] / divisors[0], factors[1] / divisors[1], factors[2] / divisors[2]]
-  return { scale: [red, green, blue], bias: [-meanRed * red, -meanGreen * green, -meanBlue * blue] }
-}
-
-function sample(image: Image, frame: Frame, plan: Plan, out: Pixels): void {
-  const columns = makeTaps(axisOf(frame, 'width'), plan.coordinates)
-  const rows = makeTaps(axisOf(frame, 'height'), plan.coordinates)
-  const planar = plan.layout === 'NCHW'
-  for (const channel of [0, 1, 2] as const) {
-    const place = plan.reversed ? 2 - channel : channel
-    const to = planar ? { start: place * frame.width * frame.height, step: 1 } : { start: place, step: 3 }
-    sampleChannel(
-      image,
-      columns,
-      rows,
-      { channel, fill: frame.fill[channel], scale: plan.scale[channel], bias: plan.bias[channel], ...to },
-      out,
-    )
-  }
-}
-
-interface Channel {
-  readonly channel: number
-  readonly fill: number
-  readonly scale: number
-  readonly bias: number
-  readonly start: number
-  readonly step: number
-}
-
-/** The hot loop. What the taps outside the picture weigh goes to the fill, so that no pixel needs a branch. */
-function sampleChannel(image: Image, columns: Taps, rows: Taps, { channel, fill, scale, bias, start, step }: Channel, out: Pixels): void {
-  const { data } = image
-  const { first, second, firstWeight, secondWeight, outside } = columns
-  const width = first.length
-  for (let row = 0, to = start; row < rows.first.length; row++) {
-    const above = rows.first[row]! * image.width * 3 + channel
-    const below = rows.second[row]! * image.width * 3 + channel
-    const aboveWeight = rows.firstWeight[row]!
-    const belowWeight = rows.secondWeight[row]!
-    const outsideRow = rows.outside[row]!
-    for (let column = 0; column < width; column++, to += step) {
-      const left = first[column]! * 3
-      const right = second[column]! * 3
-      const leftWeight = firstWeight[column]!
-      const rightWeight = secondWeight[column]!
-      const outsideColumn = outside[column]!
-      const inside =
-        aboveWeight * (leftWeight * data[above + left]! + rightWeight * data[above + right]!) +
-        belowWeight * (leftWeight * data[below + left]! + rightWeight * data[below + right]!)
-      const value = inside + (outsideRow + outsideColumn - outsideRow * outsideColumn) * fill
-      out[to] = value * scale + bias
-    }
-  }
+function jobOf({ pixels, frame }: Framed, normalization: Normalization, out: Row): Resampling {
+  const { filter, coordinates } = normalization
+  if (frame.transform !== undefined && (filter !== 'linear' || coordinates !== 'half_pixel'))
+    throw expected('the filter linear, by half_pixel, for a turned part of a picture', 'filter', `${filter}, ${coordinates}`)
+  return { pixels, frame, normalization, out }
 }

@@ -1,6 +1,9 @@
 /** A rectangle `[x, y, width, height]`; x grows to the right and y downwards, pixel (0, 0) covers 0 to 1. May reach outside its picture. */
 export type Box = readonly [x: number, y: number, width: number, height: number]
 
+/** x grows to the right and y downwards; the centre of pixel (0, 0) is at (0.5, 0.5). */
+export type Point = readonly [x: number, y: number]
+
 /** Red, green, blue, each 0 to 255. */
 export type Color = readonly [red: number, green: number, blue: number]
 
@@ -14,6 +17,24 @@ export interface Size {
 export interface Image extends Size {
   readonly channels: 3
   readonly data: Uint8Array
+}
+
+/**
+ * How the bytes of a raw picture lie, 8 bits a sample: pixels of `rgb`, `bgr`, `rgba`, `bgra` or `gray`; `i420`: planes of Y, U and V (also: yuv420p); `nv12`: a plane of Y, then one
+ * of U and V in turns. Those two have one U and V for 2 x 2 pixels.
+ */
+export type PixelFormat = 'rgb' | 'bgr' | 'rgba' | 'bgra' | 'gray' | 'i420' | 'nv12'
+
+/** Pixels as a camera, a video decoder or another library gives them. Alpha is left out: the colours count as they are. */
+export interface RawImage extends Size {
+  readonly format: PixelFormat
+  readonly data: Uint8Array
+  /** Bytes from one row to the next, of i420 and nv12 those of Y (a row of i420's U and V has half of them, rounded up); default: no gap between rows. */
+  readonly stride?: number | undefined
+  /** What Y, U and V mean: the matrix of standard definition (default) or of high definition. Only of i420 and nv12. */
+  readonly matrix?: 'bt601' | 'bt709' | undefined
+  /** `limited` (default): Y of 16 to 235, as video has it; `full`: 0 to 255, as JPEG. Only of i420 and nv12. */
+  readonly range?: 'limited' | 'full' | undefined
 }
 
 /** Something found in a picture. */

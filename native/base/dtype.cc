@@ -1,5 +1,7 @@
 #include "dtype.h"
 
+#include <algorithm>
+
 #include "error.h"
 #include "text.h"
 
@@ -31,6 +33,10 @@ std::optional<DType> dtypeByName(std::string_view name) noexcept {
     if (name == kFacts[i].name) return static_cast<DType>(i);
   }
   return std::nullopt;
+}
+
+bool isDynamic(const std::vector<int64_t>& shape) noexcept {
+  return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
 }
 
 std::size_t byteSize(DType type, const std::vector<int64_t>& shape) {

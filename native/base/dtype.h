@@ -35,6 +35,9 @@ std::optional<DType> dtypeByName(std::string_view name) noexcept;
 // Bits of one element; below 8 the elements are packed.
 int dtypeBits(DType type) noexcept;
 
+// Whether some dimension is -1: only a request has a number for it, or only its result.
+bool isDynamic(const std::vector<int64_t>& shape) noexcept;
+
 // The bytes that a tensor of the shape takes. Throws ERR_TRT_SHAPE where that overflows.
 std::size_t byteSize(DType type, const std::vector<int64_t>& shape);
 

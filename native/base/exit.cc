@@ -1,13 +1,13 @@
 #include "exit.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <map>
 #include <mutex>
 
 namespace nt {
 namespace {
-
-constexpr std::chrono::seconds kPatience{2};
 
 struct Tasks {
   std::mutex mutex;
@@ -20,7 +20,7 @@ Tasks& tasks() {
   return instance;
 }
 
-void stopAll() {
+void stopAll(int status, void*) {
   static auto& all = *new std::map<int, std::function<void(ExitDeadline)>>;  // what it holds is not freed
   {
     const std::lock_guard lock(tasks().mutex);
@@ -28,8 +28,10 @@ void stopAll() {
     tasks().over = true;
     all = tasks().all;
   }
-  const ExitDeadline deadline = std::chrono::steady_clock::now() + kPatience;
+  const ExitDeadline deadline = std::chrono::steady_clock::now() + kPatienceAtExit;
   for (const auto& [_, stop] : all) stop(deadline);
+  // What did not end in time is still inside of a library, whose statics must not be destroyed beneath it.
+  if (std::chrono::steady_clock::now() >= deadline) _exit(status);
 }
 
 }  // namespace
@@ -45,6 +47,6 @@ void removeExitTask(int task) {
   tasks().all.erase(task);
 }
 
-void armExit() { std::atexit(stopAll); }
+void armExit() { ::on_exit(stopAll, nullptr); }
 
 }  // namespace nt

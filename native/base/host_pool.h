@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -20,22 +21,32 @@ class HostBlock {
   HostBlock& operator=(const HostBlock&) = delete;
   uint8_t* data() const noexcept { return data_; }
   std::size_t capacity() const noexcept { return capacity_; }
+  // Whether a device copies to and from it while the CPU goes on.
+  bool pinned() const noexcept { return pinned_; }
   // Whether its owner only keeps it for later: then it counts as kept, not as in use.
   void rest(bool resting) noexcept { resting_.store(resting, std::memory_order_relaxed); }
 
  private:
   friend class HostPool;
-  HostBlock(uint8_t* data, std::size_t capacity) : data_(data), capacity_(capacity) {}
+  friend class HostRing;
+  HostBlock(uint8_t* data, std::size_t capacity, bool pinned) : data_(data), capacity_(capacity), pinned_(pinned) {}
   ~HostBlock() = default;  // the pool frees or keeps the memory
   uint8_t* data_;
   std::size_t capacity_;
+  const bool pinned_;
   std::atomic<bool> resting_{false};
 };
 
-// Where a pool's memory comes from. It is aligned as every element type and a cache line need it.
+// Of all memory that a pool gives, and of tensors that lie in one block: as cudaMalloc's, which is enough for every
+// element type, and whole cache lines.
+inline constexpr std::size_t kAlignment = 256;
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Where a pool's memory comes from; aligned to kAlignment at least.
 class HostMemory {
  public:
   virtual ~HostMemory() = default;
+  virtual bool pinned() const noexcept { return false; }
   // Null where there is none left. Throws for any other reason.
   virtual void* tryAllocate(std::size_t bytes) = 0;
   virtual void free(void* memory) noexcept = 0;
@@ -43,35 +54,64 @@ class HostMemory {
   [[noreturn]] virtual void failOutOfMemory(std::size_t bytes) = 0;
 };
 
+class HostRing;
+
 // Leaked on purpose: blocks may come back from finalizers at any time.
 class HostPool {
  public:
-  explicit HostPool(std::unique_ptr<HostMemory> memory) : memory_(std::move(memory)) {}
+  static constexpr std::size_t kLeast = 4096;  // bytes of a block
+  static constexpr std::size_t kKeepAtMost = std::size_t{256} << 20;
+
+  // Blocks that come back are kept while no more than `keep` bytes are kept, and the pool has no more than `total` in
+  // all; those that were not used for longest go first.
+  explicit HostPool(std::unique_ptr<HostMemory> memory, std::size_t keep = kKeepAtMost, std::size_t total = SIZE_MAX)
+      : memory_(std::move(memory)), keepAtMost_(keep), totalAtMost_(total) {}
   // Ordinary memory of the process.
   static HostPool& ordinary();
 
-  // At least `bytes`; given back, from any thread, when the last owner lets go.
+  // At least `bytes`; given back, from any thread, when the last owner lets go. May take as long as page-locking does.
   std::shared_ptr<HostBlock> acquire(std::size_t bytes);
+  // Null where there is no memory left.
+  std::shared_ptr<HostBlock> tryAcquire(std::size_t bytes);
+  bool pinned() const noexcept { return memory_->pinned(); }
 
   // Bytes in use, and bytes kept for later.
   std::size_t used() const;
   std::size_t kept() const;
 
-  static constexpr std::size_t kKeepAtMost = std::size_t{256} << 20;
-
  private:
+  friend class HostRing;
+  struct Kept {
+    HostBlock* block;
+    uint64_t since;
+  };
+  std::shared_ptr<HostBlock> takeKept(std::size_t size);
+  std::shared_ptr<HostBlock> own(HostBlock* block);
   HostBlock* allocate(std::size_t size);
+  void* memoryFor(std::size_t size);
   void giveBack(HostBlock* block) noexcept;
+  std::vector<HostBlock*> excess(std::size_t more) noexcept;
+  HostBlock* takeOldest() noexcept;
   // Frees what is kept.
   void trim() noexcept;
-  void free(HostBlock* block) noexcept;
-  std::size_t allBytes(bool resting) const;
+  void free(const std::vector<HostBlock*>& blocks) noexcept;
+  std::size_t usedLocked() const;
+  void add(const HostRing* ring);
+  void remove(const HostRing* ring) noexcept;
 
   const std::unique_ptr<HostMemory> memory_;
+  const std::size_t keepAtMost_, totalAtMost_;
+  std::mutex allocating_;  // held while memory is got: two at once would both see the same room
   mutable AdaptiveMutex mutex_;
-  std::map<std::size_t, std::vector<HostBlock*>> kept_;
+  std::condition_variable freed_;
+  std::map<std::size_t, std::vector<Kept>> kept_;  // by size; none is empty; the last was used last
+  uint64_t clock_ = 0;
   std::size_t keptBytes_ = 0;
+  std::size_t totalBytes_ = 0;
+  // besides: what a thread is getting, and what threads are freeing
+  std::size_t gettingBytes_ = 0, leavingBytes_ = 0;
   std::set<const HostBlock*> all_;
+  std::set<const HostRing*> rings_;
 };
 
 }  // namespace nt

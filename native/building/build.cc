@@ -1,13 +1,14 @@
 #include "build.h"
 
 #include <chrono>
-#include <cstring>
-#include <fstream>
 
 #include "../base/text.h"
+#include "../tensorrt/failure.h"
+#include "calibration.h"
 #include "configure.h"
 #include "formats.h"
 #include "layers.h"
+#include "model_bytes.h"
 #include "parse.h"
 #include "precision.h"
 #include "profiles.h"
@@ -21,22 +22,14 @@ double msSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-std::vector<uint8_t> readFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  std::vector<uint8_t> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
-  file.seekg(0);
-  if (size < 0 || !file.read(reinterpret_cast<char*>(bytes.data()), size)) {
-    throw Error("ERR_TRT_FILE", "Cannot read the model " + path + ": " + std::strerror(errno), {{"path", path}});
-  }
-  return bytes;
-}
+[[noreturn]] void throwAborted() { throw Error("ABORTED", "The build was cancelled"); }
 
 }  // namespace
 
 Result build(const tensorrt::Library& library, const Request& request, tensorrt::ProgressMonitor::Listener onProgress,
              const std::atomic<bool>& cancelled) {
   const Options& options = request.options;
+  if (request.calibration) requireCalibrators(library);
   const bool stronglyTyped = isStronglyTyped(library, options);
   // made before the builder, which must not outlive its timing cache
   std::optional<TimingCacheFile> timings;
@@ -44,8 +37,12 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   tensorrt::Builder builder(library);
   loadPlugins(builder, options);
   const auto network = builder.createNetwork(stronglyTyped);
-  // made before the configuration, which points at it
-  tensorrt::ProgressMonitor monitor(std::move(onProgress), cancelled);
+  // both live longer than the configuration, which points at them
+  std::optional<Calibration> calibration;
+  const auto stopped = [&] {
+    return cancelled.load(std::memory_order_relaxed) || (calibration && calibration->failed());
+  };
+  tensorrt::ProgressMonitor monitor(onProgress, stopped);
   const auto config = builder.createConfig();
   // before the model is read: what this version lacks is known at once
   configure(*config, options);
@@ -58,7 +55,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   configureParser(parser, options);
   {
     const bool fromFile = request.model.empty() && !request.path.empty();
-    const std::vector<uint8_t> file = fromFile ? readFile(request.path) : std::vector<uint8_t>();
+    const std::vector<uint8_t> file = fromFile ? readModel(request.path) : std::vector<uint8_t>();
     const std::vector<uint8_t>& bytes = fromFile ? file : request.model;
     parseModel(parser, *network, bytes, request.path);
     result.parseMs = msSince(parseStart);
@@ -66,7 +63,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   result.audit = audit(*network);
   if (request.parseOnly) return result;
 
-  checkPrecision(*network, options, stronglyTyped);
+  checkPrecision(*network, options, stronglyTyped, request.calibration.has_value());
   applyFormats(*network, options, stronglyTyped);
   applyLayerTypes(*network, options, result.settings);
   markRefittable(*network, options);
@@ -77,14 +74,22 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   readFormats(*network, options, result.settings);
   if (timings) timings->attach(*config);
 
-  if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
+  if (request.calibration) {
+    calibration.emplace(*network, *request.calibration, std::move(onProgress));
+    calibration->attach(builder, *config, request.profiles);
+  }
+
+  if (stopped()) throwAborted();
   const auto buildStart = Clock::now();
   result.plan = builder.buildSerializedNetwork(*network, *config);
   result.buildMs = msSince(buildStart);
+  if (calibration) calibration->throwIfFailed();
+  // a calibration that was cut short looks to TensorRT like one that is done: its plan is none
+  if (stopped() && (result.plan == nullptr || calibration)) throwAborted();
   if (result.plan == nullptr) {
-    if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The build was cancelled");
-    throw Error("ERR_TRT_BUILD", library.name() + " could not build an engine from the model");
+    throw tensorrt::failureOf(library, " could not build an engine from the model", "ERR_TRT_BUILD");
   }
+  if (calibration) result.calibration = calibration->facts();
   if (timings) result.timingCache = timings->save(*config);
   return result;
 }

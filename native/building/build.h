@@ -10,6 +10,7 @@
 #include "../tensorrt/interfaces.h"
 #include "../tensorrt/progress.h"
 #include "audit.h"
+#include "calibration_data.h"
 #include "options.h"
 #include "timing_cache.h"
 
@@ -30,6 +31,7 @@ struct Request {
   std::vector<ProfileShapes> profiles;
   Options options;
   TimingCacheRequest timingCache;
+  std::optional<CalibrationRequest> calibration;
   // Stop after the parse: no profiles are needed, no configuration is made, and the result has no plan.
   bool parseOnly = false;
 };
@@ -41,6 +43,7 @@ struct Result {
   // as the library itself reports them
   Options settings;
   std::optional<TimingCacheFacts> timingCache;  // where one was asked for
+  std::optional<CalibrationFacts> calibration;  // likewise
   double parseMs = 0;
   double buildMs = 0;
 };

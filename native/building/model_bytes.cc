@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "../base/error.h"
 
@@ -45,6 +46,15 @@ void ModelBytes::look(uint64_t place) {
   window_ = buffer_.data();
   from_ = place;
   length_ = static_cast<uint64_t>(got);
+}
+
+std::vector<uint8_t> readModel(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  std::vector<uint8_t> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
+  file.seekg(0);
+  if (size < 0 || !file.read(reinterpret_cast<char*>(bytes.data()), size)) fail(path, std::strerror(errno));
+  return bytes;
 }
 
 }  // namespace nt::building

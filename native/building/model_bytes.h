@@ -41,4 +41,7 @@ class ModelBytes {
   uint64_t size_ = 0;
 };
 
+// All bytes of a model's file. Throws ERR_TRT_FILE.
+std::vector<uint8_t> readModel(const std::string& path);
+
 }  // namespace nt::building

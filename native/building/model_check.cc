@@ -4,6 +4,7 @@
 
 #include "../base/lfs.h"
 #include "../base/text.h"
+#include "external_data.h"
 #include "protobuf.h"
 
 namespace nt::building {
@@ -157,7 +158,7 @@ void checkTensor(const StoredTensor& tensor) {
 }
 
 struct NodeFacts {
-  std::string name, type;
+  std::string name, type, firstOutput;
   int outputs = 0;
   bool hasBlocksize = false;
   int64_t blocksize = 0;
@@ -178,7 +179,7 @@ void readAttribute(Fields attribute, NodeFacts& node) {
 NodeFacts readNode(Fields field) {
   NodeFacts node;
   while (field.next()) {
-    if (field.number == 2) ++node.outputs;
+    if (field.number == 2 && node.outputs++ == 0) node.firstOutput = field.text();
     if (field.number == 3) node.name = field.text();
     if (field.number == 4) node.type = field.text();
     if (field.number == 5 && field.isMessage()) readAttribute(field.inner(), node);
@@ -198,34 +199,46 @@ void checkNode(const NodeFacts& node) {
     fail("a blocksize of " + std::to_string(node.blocksize));
 }
 
-void addFiles(StoredTensor& tensor, ExternalFiles& files) {
+void add(StoredTensor& tensor, ModelParts& parts) {
   if (tensor.external && tensor.files.empty()) tensor.files.emplace_back();  // which is no name of a file
-  files.named.insert(tensor.files.begin(), tensor.files.end());
-  if (tensor.external) files.used.insert(tensor.files.begin(), tensor.files.end());
+  parts.named.insert(tensor.files.begin(), tensor.files.end());
+  if (tensor.external) parts.used.insert(tensor.files.begin(), tensor.files.end());
+  parts.tensors.insert(tensor.name);
 }
 
-void check(Fields fields, Message message, ExternalFiles& files) {
+void check(Fields fields, Message message, ModelParts& parts) {
   if (message == Message::tensor) {
     StoredTensor tensor = readTensor(fields);
     checkTensor(tensor);
-    return addFiles(tensor, files);
+    return add(tensor, parts);
   }
-  if (message == Message::node) checkNode(readNode(fields));
+  if (message == Message::node) {
+    const NodeFacts node = readNode(fields);
+    checkNode(node);
+    if (node.type == "Constant") parts.tensors.insert(node.firstOutput);
+  }
   while (fields.next()) {
     const Message within = messageWithin(message, fields.number);
-    if (within != Message::other && fields.isMessage()) check(fields.inner(), within, files);
+    if (within != Message::other && fields.isMessage()) check(fields.inner(), within, parts);
   }
 }
 
 }  // namespace
 
-ExternalFiles checkModel(ModelBytes& model, const std::string& path) {
+ModelParts checkModel(ModelBytes& model, const std::string& path) {
   if (model.size() >= kLfsStart.size() && model.text(0, kLfsStart.size()) == kLfsStart)
     throw Error("ERR_TRT_FILE", "The ONNX model" + (path.empty() ? "" : " " + path) + " is " + kLfsPointer,
                 {{"path", path}});
-  ExternalFiles files;
-  check({&model, 0, model.size()}, Message::model, files);
-  return files;
+  ModelParts parts;
+  check({&model, 0, model.size()}, Message::model, parts);
+  return parts;
+}
+
+ModelParts checkForParser(const std::vector<uint8_t>& model, const std::string& path) {
+  ModelBytes bytes(model.data(), model.size());
+  ModelParts parts = checkModel(bytes, path);
+  for (const std::string& file : parts.named) checkExternalFile(file, path);
+  return parts;
 }
 
 }  // namespace nt::building

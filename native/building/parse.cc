@@ -1,7 +1,6 @@
 #include "parse.h"
 
 #include "../base/text.h"
-#include "external_data.h"
 #include "model_check.h"
 
 namespace nt::building {
@@ -55,8 +54,7 @@ void parseModel(tensorrt::Parser& parser, const tensorrt::NetworkDefinition& net
   const std::string from = path.empty() ? "" : " " + path;
   // an empty model parses as a network without layers
   if (model.empty()) throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model" + from + " is empty (0 bytes)");
-  ModelBytes bytes(model.data(), model.size());
-  for (const std::string& file : checkModel(bytes, path).named) checkExternalFile(file, path);
+  checkForParser(model, path);
   if (!parser.parse(model.data(), model.size(), path.empty() ? nullptr : path.c_str())) {
     throwParserErrors(parser, parser.library().name());
   }

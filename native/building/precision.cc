@@ -106,6 +106,16 @@ std::string countText(const std::map<std::string, int>& counts) {
       {{"precision", row.name}, {"tensors", countText(census.tensors)}, {"quantized", countText(census.quantized)}});
 }
 
+// With quantizing layers TensorRT passes over the calibrator.
+void checkCalibrated(const Library& library, const Census& census) {
+  if (census.quantized.empty()) return;
+  throw Error("ERR_TRT_PRECISION",
+              "The model has quantizing layers (" + countText(census.quantized) + "), with which " + library.name() +
+                  " does not calibrate: build it without a calibrator, or give a model without QuantizeLinear and "
+                  "DequantizeLinear",
+              {{"precision", "int8"}, {"quantized", countText(census.quantized)}});
+}
+
 bool canBeWeak(const Library& library) { return library.has(Enumerator::BuilderFlag_kFP16); }
 
 }  // namespace
@@ -132,10 +142,11 @@ void configurePrecision(BuilderConfig& config, const Options& options, bool stro
   }
 }
 
-void checkPrecision(const NetworkDefinition& network, const Options& options, bool stronglyTyped) {
+void checkPrecision(const NetworkDefinition& network, const Options& options, bool stronglyTyped, bool calibrated) {
   if (precisionsOf(options).empty()) return;
   const Library& library = network.library();
   const Census census = censusOf(network);
+  if (calibrated) checkCalibrated(library, census);
   for (const Row& row : kPrecisions) {
     if (!asked(options, row.name)) continue;
     const std::string name = quoted(row.name);
@@ -146,9 +157,10 @@ void checkPrecision(const NetworkDefinition& network, const Options& options, bo
                  (canBeWeak(library) ? "" : " (Flags for precisions need TensorRT 10.)"),
              row, census);
     }
-    if (row.quantized && !quantizesWeakly(census, row)) {
+    const bool byCalibrator = calibrated && row.type == DType::int8;
+    if (row.quantized && !byCalibrator && !quantizesWeakly(census, row)) {
       refuse("Precision " + name + " needs quantizing layers in the model" +
-                 (row.type == DType::int8 ? ", or a calibrator, which this package does not have yet." : "."),
+                 (row.type == DType::int8 ? ", or a calibrator: build(model, { calibrator })." : "."),
              row, census);
     }
   }

@@ -18,10 +18,7 @@ struct Input {
   bool shapeTensor = false;
   DType type = DType::float32;
 
-  bool dynamic() const {
-    return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
-  }
-  bool needsProfile() const { return shapeTensor || dynamic(); }
+  bool needsProfile() const { return shapeTensor || isDynamic(shape); }
   std::size_t values() const {
     return static_cast<std::size_t>(
         std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<int64_t>()));
@@ -33,7 +30,7 @@ void checkShapeTensor(const Input& input) {
   const auto refuse = [&](const std::string& what) {
     throw Error("ERR_TRT_UNSUPPORTED", "Input " + input.text() + " " + what);
   };
-  if (input.dynamic()) refuse("has no fixed number of values, which TensorRT needs of a shape tensor");
+  if (isDynamic(input.shape)) refuse("has no fixed number of values, which TensorRT needs of a shape tensor");
   if (input.type != DType::int32 && input.type != DType::int64) {
     refuse("is of " + std::string(dtypeName(input.type)) + ": profiles give int32 and int64 values only");
   }
@@ -87,8 +84,7 @@ void checkRange(const Input& input, const ShapeRange& range) {
   for (const Shape* shape : {&range.min, &range.opt, &range.max}) {
     if (shape->size() != input.shape.size())
       fail("Expected shapes of " + std::to_string(input.shape.size()) + " dimensions", input, range);
-    if (std::ranges::any_of(*shape, [](int64_t dim) { return dim < 0; }))
-      fail("Expected no negative dimension", input, range);
+    if (isDynamic(*shape)) fail("Expected no negative dimension", input, range);
   }
   checkOrder(input, range, "dimension");
   for (std::size_t i = 0; i < input.shape.size(); ++i) {

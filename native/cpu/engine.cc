@@ -18,10 +18,6 @@ using onnxruntime::Library;
 using onnxruntime::OwnedSessionOptions;
 
 constexpr const char* kInvalid = "ERR_TRT_INVALID_ARGUMENT";
-constexpr int kFatal = 4;  // all that onnxruntime logs as an error comes as a status too
-
-// "session.intra_op.allow_spinning": threads that wait for work burn a core each
-constexpr const char* kSpinning = "session.intra_op.allow_spinning";
 
 // With these a session goes on to read the bytes that it was made of, which stay the caller's.
 void refuseBorrowing(const Options& options) {
@@ -36,12 +32,11 @@ void configure(const Library& library, OwnedSessionOptions& made, const Options&
     library.check(status, kInvalid, "onnxruntime refused " + what);
   };
   check(library.CreateSessionOptions(made.out()), "session options");
-  check(library.SetSessionLogSeverityLevel(made.get(), kFatal), "the log level");
+  // all that it logs as an error comes as a status too
+  check(library.SetSessionLogSeverityLevel(made.get(), onnxruntime::kLogFatal), "the log level");
   check(library.SetIntraOpNumThreads(made.get(), options.threads), "threads " + std::to_string(options.threads));
   check(library.SetSessionGraphOptimizationLevel(made.get(), options.optimization), "the optimization");
   if (options.deterministic) check(library.SetDeterministicCompute(made.get(), true), "deterministic");
-  const bool spins = std::ranges::any_of(options.config, [](const auto& entry) { return entry.first == kSpinning; });
-  if (!spins) check(library.AddSessionConfigEntry(made.get(), kSpinning, "0"), kSpinning);
   for (const auto& [key, value] : options.config) {
     check(library.AddSessionConfigEntry(made.get(), key.c_str(), value.c_str()),
           "the configuration entry '" + key + "'");
@@ -90,6 +85,7 @@ std::shared_ptr<Engine> Engine::load(const Library& library, const Model& model,
   engine->open(model, options);
   engine->describe(true);
   engine->describe(false);
+  if (options.observe) engine->observeOutputs();
   engine->resolveOutputs();
   return engine;
 }
@@ -137,8 +133,15 @@ void Engine::describe(bool input) {
     check(library_.GetSymbolicDimensions(info, symbols.data(), rank));
     std::ranges::transform(shape, shape.begin(), [](int64_t dim) { return std::max<int64_t>(dim, -1); });
     std::vector<std::string> names(symbols.begin(), symbols.end());
-    (input ? inputs_ : outputs_).push_back({name, *dtype, std::move(shape), false, "linear", {}, std::move(names)});
+    (input ? inputs_ : outputs_).push_back({name, *dtype, std::move(shape), false, "linear", {}, std::move(names), {}});
   }
+}
+
+void Engine::observeOutputs() {
+  std::erase_if(outputs_, [](const IoTensor& output) { return output.dtype != DType::float32; });
+  if (outputs_.empty())
+    throw Error(kInvalid, "Expected a model with an output of float32 but received one that has none");
+  observer_ = std::make_shared<Observer>(std::exchange(outputs_, {}));
 }
 
 // Which dimensions of outputs are those of inputs: by the names that the model gives them.
@@ -195,6 +198,8 @@ void Engine::checkShapes(const Shapes& shapes) const {
 }
 
 std::unique_ptr<execution::Lane> Engine::createLane(const execution::LaneOptions& options) const {
+  // rows that a batch is padded with would be counted too
+  if (observer_ && options.merging) throw Error(kInvalid, "Expected no batching for a model that is observed");
   return std::make_unique<Lane>(shared_from_this(), options);
 }
 

@@ -11,6 +11,7 @@
 #include "../execution/engine.h"
 #include "../onnxruntime/library.h"
 #include "../onnxruntime/owned.h"
+#include "observer.h"
 
 namespace nt::cpu {
 
@@ -22,11 +23,12 @@ using execution::Shapes;
 struct Options {
   // of one inference
   int threads = 1;
-  // GraphOptimizationLevel
-  int optimization = 99;
+  onnxruntime::OptimizationLevel optimization = onnxruntime::kOptimizeAll;
   bool deterministic = false;
   // session configuration entries
   std::vector<std::pair<std::string, std::string>> config;
+  // Its outputs of float32 are counted, and no request gets any.
+  bool observe = false;
 };
 
 // Where a model is: a path, from whose folder its external data comes, or bytes that stay until it is loaded.
@@ -47,17 +49,20 @@ inline constexpr std::chrono::seconds kPatienceAtExit{28};
 
 class Engine : public execution::Engine, public std::enable_shared_from_this<Engine> {
  public:
-  // Throws ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_INVALID_ARGUMENT for a configuration entry.
+  // Throws ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_INVALID_ARGUMENT for a configuration entry,
+  // and where there is nothing to observe.
   static std::shared_ptr<Engine> load(const onnxruntime::Library& library, const Model& model, const Options& options);
   ~Engine() override { --live().engines; }
 
   std::string runtime() const override { return library_.name(); }
   int deviceIndex() const noexcept override { return -1; }
   HostPool& pool() const noexcept override { return HostPool::ordinary(); }
+  TensorMemory& tensors() const noexcept override { return TensorMemory::ordinary(); }
   void enter() const override {}
+  std::unique_ptr<execution::Visit> visit() const override { return nullptr; }
   void throwIfLost() const override {}
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
-  std::size_t laneBytes() const noexcept override { return 0; }
+  std::size_t deviceBytes() const noexcept override { return 0; }
   std::chrono::seconds patienceAtExit() const noexcept override { return kPatienceAtExit; }
 
   // The shapes that are allowed, for each input one entry per profile, or none where all are: before there is any lane.
@@ -71,6 +76,9 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   // An output's shape where that follows from its declaration and from the inputs'; nothing where it depends on the
   // data, or where memory of ours is not for it. A model may lie: see distrust().
   std::optional<Shape> expectedShape(std::size_t output, const Shapes& inputs) const;
+  // What counts the outputs of one that is observed, and null of any other. All of its inferences compute all that is
+  // counted; as far as requests know it has no outputs.
+  const std::shared_ptr<Observer>& observer() const noexcept { return observer_; }
   // Outputs came in other shapes than declared: from now on none is expected.
   void distrust() const noexcept { trusted_ = false; }
 
@@ -78,6 +86,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   explicit Engine(const onnxruntime::Library& library) : library_(library), session_(library) { ++live().engines; }
   void open(const Model& model, const Options& options);
   void describe(bool input);
+  void observeOutputs();
   void resolveOutputs();
 
   // A dimension of an output: a number, or that of an input, or neither.
@@ -95,6 +104,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   const onnxruntime::Library& library_;
   GiveBack giveBack_;
   onnxruntime::OwnedSession session_;
+  std::shared_ptr<Observer> observer_;
   std::vector<std::vector<Dimension>> outputDimensions_;
   mutable std::atomic<bool> trusted_{true};
 };

@@ -5,6 +5,7 @@
 
 #include "../base/error.h"
 #include "../base/text.h"
+#include "../execution/layout.h"
 #include "../onnxruntime/dtype.h"
 
 namespace nt::cpu {
@@ -12,15 +13,10 @@ namespace {
 
 using execution::Clock;
 using execution::Lease;
-using execution::Output;
 using execution::Target;
 
-constexpr std::size_t kMostSmall = 4096;  // bytes of a lane's own block: the least that the pool gives
-constexpr std::size_t kAlignment = 256;
-constexpr std::size_t kMostDimensions = 8;  // of a Tensor
-constexpr int kFatal = 4;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr std::size_t kMostSmall = HostPool::kLeast;  // bytes of a lane's own block
+constexpr std::size_t kMostDimensions = execution::ResultShape::kMost;
 
 }  // namespace
 
@@ -30,16 +26,19 @@ Lane::Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options)
     library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime's run options");
   };
   check(library_.CreateRunOptions(runOptions_.out()));
-  check(library_.RunOptionsSetRunLogSeverityLevel(runOptions_.get(), kFatal));
+  check(library_.RunOptionsSetRunLogSeverityLevel(runOptions_.get(), onnxruntime::kLogFatal));
   for (const IoTensor& tensor : engine_->inputs()) {
     inputNames_.push_back(tensor.name.c_str());
     inputs_.emplace_back(library_);
   }
-  for (std::size_t i = 0; i < engine_->outputs().size(); ++i) results_.emplace_back(library_);
+  const Observer* observer = engine_->observer().get();
+  if (observer != nullptr) scratch_ = std::make_unique<Histogram::Scratch>();
+  const std::size_t outputs = (observer != nullptr ? observer->outputs() : engine_->outputs()).size();
+  for (std::size_t i = 0; i < outputs; ++i) results_.emplace_back(library_);
   ++live().lanes;
 }
 
-void Lane::enqueue(std::shared_ptr<Batch> batch) {
+void Lane::enqueue(int, std::shared_ptr<Batch> batch) {
   shapes_ = batch->shapes;
   if (options_.merging) {
     for (Shape& shape : shapes_) shape[0] = execution::paddedRows(batch->rows, options_);
@@ -65,70 +64,89 @@ void Lane::release() noexcept {
     result.made.reset();
   }
   if (small_) small_->rest(true);
+  gathered_.reset();
   const std::lock_guard lock(mutex_);
   batch_.reset();
 }
 
-std::vector<Completion> Lane::finish(bool) {
+std::vector<Completion> Lane::finish(int, execution::Wait) {
   const struct Release {
     Lane& lane;
     ~Release() { lane.release(); }
   } release{*this};
   gather();
   bindInputs();
-  bindOutputs();
+  engine_->observer() ? askObserved() : bindOutputs();
   const auto begun = Clock::now();
   runOrFail();
   execution::Timing timing;
   timing.compute = std::chrono::duration<float, std::milli>(Clock::now() - begun).count();
-  for (const std::size_t output : asked_) learn(output);
+  if (engine_->observer()) {
+    count();
+  } else {
+    for (const std::size_t output : asked_) learn(output);
+  }
   return execution::completionsOf(*batch_, started_, timing,
                                   [this](Completion& completion, const Part& part) { complete(completion, part); });
 }
 
-// Rows that are not in the batch's memory yet: those that are leased, and padding, which repeats a row since a row of
-// nothing might be an index into nowhere.
+// Whether the rows of the batch lie together as they are, padding and all.
+bool Lane::isWhole() const noexcept {
+  if (!options_.merging) return true;
+  const Batch& batch = *batch_;
+  const bool leases = std::ranges::any_of(batch.parts, [](const Part& part) { return !part.leases.empty(); });
+  return batch.rows == shapes_.front().front() && (batch.parts.size() == 1 || (batch.pieces.size() == 1 && !leases));
+}
+
+// Puts the rows of a batch together that are leased, or in several pieces of memory, or are to be padded: in its own
+// memory where they fit there, else in memory for this batch.
 void Lane::gather() {
-  if (!options_.merging) return;
-  Batch& batch = *batch_;
+  gatheredAt_.clear();
+  if (isWhole()) return;
+  const Batch& batch = *batch_;
   const int64_t rows = shapes_.front().front();
-  if (batch.parts.size() == 1 && rows == batch.rows) return;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const std::size_t rowBytes = batch.rowBytes[i];
-    for (const Part& part : batch.parts) {
-      if (const Lease* lease = part.lease(i))
-        std::memcpy(batch.row(i, part.row), lease->data, rowBytes * static_cast<std::size_t>(part.rows));
+  if (batch.pieces.size() > 1 || batch.pieces.front().sole || batch.pieces.front().room < rows) {
+    std::size_t bytes = 0;
+    for (const std::size_t rowBytes : batch.rowBytes) {
+      gatheredAt_.push_back(bytes);
+      bytes += execution::bytesOf(rowBytes, rows, bytes);
     }
-    for (int64_t row = batch.rows; row < rows; ++row)
-      std::memcpy(batch.row(i, row), batch.row(i, batch.rows - 1), rowBytes);
+    gathered_ = engine_->pool().acquire(bytes);
   }
+  for (std::size_t i = 0; i < inputs_.size(); ++i)
+    gatherInput(i, gathered_ ? gathered_->data() + gatheredAt_[i] : batch.row(i, 0));
+}
+
+// Padding repeats a row, since a row of nothing might be an index into nowhere.
+void Lane::gatherInput(std::size_t input, uint8_t* to) {
+  Batch& batch = *batch_;
+  const std::size_t rowBytes = batch.rowBytes[input];
+  const auto at = [&](int64_t row) { return to + rowBytes * static_cast<std::size_t>(row); };
+  for (const Part& part : batch.parts) {
+    const std::size_t bytes = rowBytes * static_cast<std::size_t>(part.rows);
+    const uint8_t* from = batch.dataOf(part, input);
+    if (from == at(part.row)) continue;
+    std::memcpy(at(part.row), from, bytes);
+    if (part.lease(input) == nullptr) batch.copied += bytes;
+  }
+  for (int64_t row = batch.rows; row < shapes_.front().front(); ++row)
+    std::memcpy(at(row), at(batch.rows - 1), rowBytes);
 }
 
 void Lane::bindInputs() {
   const Batch& batch = *batch_;
-  const bool alone = batch.parts.size() == 1 && (!options_.merging || shapes_.front().front() == batch.rows);
+  const bool alone = batch.parts.size() == 1 && isWhole();
   given_.clear();
   givenData_.clear();
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const IoTensor& tensor = engine_->inputs()[i];
-    const Lease* lease = alone ? batch.parts.front().lease(i) : nullptr;
-    void* data = lease != nullptr ? const_cast<uint8_t*>(lease->data) : batch.row(i, 0);
+    void* data = alone       ? const_cast<uint8_t*>(batch.dataOf(batch.parts.front(), i))
+                 : gathered_ ? gathered_->data() + gatheredAt_[i]
+                             : batch.row(i, 0);
     make(inputs_[i], tensor, shapes_[i], data);
     given_.push_back(inputs_[i].value.get());
     givenData_.push_back(data);
   }
-}
-
-// By any request. Where they want none, the first is computed all the same: the library refuses to compute nothing.
-bool Lane::isWanted(std::size_t output) const {
-  const auto any = [&](std::size_t i) {
-    return std::ranges::any_of(batch_->parts, [&](const Part& part) { return part.wants(i); });
-  };
-  if (any(output) || output > 0) return any(output);
-  for (std::size_t i = 1; i < results_.size(); ++i) {
-    if (any(i)) return false;
-  }
-  return true;
 }
 
 void Lane::bindOutputs() {
@@ -137,23 +155,26 @@ void Lane::bindOutputs() {
   got_.clear();
   smallUsed_ = 0;
   for (std::size_t i = 0; i < results_.size(); ++i) {
-    Result& result = results_[i];
-    result.bound = false;
-    result.data = nullptr;
-    if (!isWanted(i)) continue;
-    asked_.push_back(i);
-    askedNames_.push_back(engine_->outputs()[i].name.c_str());
-    if (auto shape = engine_->expectedShape(i, shapes_)) {
-      setShape(i, std::move(*shape));
-      const std::vector<Part>& parts = batch_->parts;
-      if (parts.size() == 1 && parts.front().target(i) != nullptr) {
-        bindTo(i, parts.front());
-      } else {
-        bindToOurs(i);
-      }
-    }
-    got_.push_back(result.bound ? result.binding.value.get() : nullptr);
+    results_[i].bound = false;
+    results_[i].data = nullptr;
+    if (std::ranges::any_of(batch_->parts, [&](const Part& part) { return part.wants(i); })) ask(i);
   }
+  if (asked_.empty() && !results_.empty()) ask(0);  // the library refuses to compute nothing
+}
+
+void Lane::ask(std::size_t output) {
+  asked_.push_back(output);
+  askedNames_.push_back(engine_->outputs()[output].name.c_str());
+  if (auto shape = engine_->expectedShape(output, shapes_)) {
+    setShape(output, std::move(*shape));
+    const std::vector<Part>& parts = batch_->parts;
+    if (parts.size() == 1 && parts.front().target(output) != nullptr) {
+      bindTo(output, parts.front());
+    } else {
+      bindToOurs(output);
+    }
+  }
+  got_.push_back(results_[output].bound ? results_[output].binding.value.get() : nullptr);
 }
 
 void Lane::setShape(std::size_t output, Shape shape) {
@@ -167,8 +188,9 @@ void Lane::setShape(std::size_t output, Shape shape) {
 void Lane::bindToOurs(std::size_t output) {
   const std::size_t bytes = byteSize(engine_->outputs()[output].dtype, results_[output].shape);
   const bool small =
-      bytes <= kMostSmall - std::min(smallUsed_, kMostSmall) &&
-      std::ranges::all_of(batch_->parts, [&](const Part& p) { return partBytes(output, p) <= Output::kSmall; });
+      bytes <= kMostSmall - std::min(smallUsed_, kMostSmall) && std::ranges::all_of(batch_->parts, [&](const Part& p) {
+        return partBytes(output, p) <= Output::kSmall && !p.keeps(output);
+      });
   if (small) {
     if (!small_) small_ = engine_->pool().acquire(kMostSmall);
     small_->rest(false);
@@ -182,13 +204,11 @@ void Lane::bindToOurs(std::size_t output) {
 }
 
 // The memory that the request names, where the output fits there.
-bool Lane::bindTo(std::size_t output, const Part& part) {
+void Lane::bindTo(std::size_t output, const Part& part) {
   const Target& target = *part.target(output);
   const std::size_t bytes = byteSize(engine_->outputs()[output].dtype, results_[output].shape);
   // where rows are padded there are more than it has room for
-  if (target.size != bytes || partBytes(output, part) != bytes) return false;
-  bind(output, target.data);
-  return true;
+  if (target.size == bytes && partBytes(output, part) == bytes) bind(output, target.data);
 }
 
 void Lane::bind(std::size_t output, uint8_t* data) {
@@ -264,24 +284,7 @@ void Lane::learn(std::size_t output) {
   Result& result = results_[output];
   const IoTensor& tensor = engine_->outputs()[output];
   if (!result.bound) {
-    const auto check = [&](onnxruntime::OrtStatus* status) {
-      library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime's output '" + tensor.name + "'");
-    };
-    onnxruntime::OwnedTensorInfo info(library_);
-    check(library_.GetTensorTypeAndShape(result.made.get(), info.out()));
-    std::size_t rank = 0;
-    int element = 0;
-    check(library_.GetDimensionsCount(info.get(), &rank));
-    check(library_.GetTensorElementType(info.get(), &element));
-    if (element != onnxruntime::elementType(tensor.dtype)) {
-      throw Error("ERR_TRT_DTYPE", "Expected " + std::string(dtypeName(tensor.dtype)) + " for output '" + tensor.name +
-                                       "' but onnxruntime made " + onnxruntime::elementName(element));
-    }
-    result.shape.resize(rank);
-    check(library_.GetDimensions(info.get(), result.shape.data(), rank));
-    void* data = nullptr;
-    check(library_.GetTensorMutableData(result.made.get(), &data));
-    result.data = static_cast<uint8_t*>(data);
+    read(output, tensor);
     take(output);
   }
   if (result.shape.size() > kMostDimensions) {
@@ -292,6 +295,29 @@ void Lane::learn(std::size_t output) {
   result.rowBytes = byteSize(tensor.dtype, result.shape);
   if (options_.merging) result.rowBytes /= static_cast<std::size_t>(result.shape[0]);
   clearPadding(result, tensor.dtype);
+}
+
+// Where onnxruntime put an output, and in which shape.
+void Lane::read(std::size_t output, const IoTensor& tensor) {
+  Result& result = results_[output];
+  const auto check = [&](onnxruntime::OrtStatus* status) {
+    library_.check(status, "ERR_TRT_EXECUTION", "onnxruntime's output '" + tensor.name + "'");
+  };
+  onnxruntime::OwnedTensorInfo info(library_);
+  check(library_.GetTensorTypeAndShape(result.made.get(), info.out()));
+  std::size_t rank = 0;
+  int element = 0;
+  check(library_.GetDimensionsCount(info.get(), &rank));
+  check(library_.GetTensorElementType(info.get(), &element));
+  if (element != onnxruntime::elementType(tensor.dtype)) {
+    throw Error("ERR_TRT_DTYPE", "Expected " + std::string(dtypeName(tensor.dtype)) + " for output '" + tensor.name +
+                                     "' but onnxruntime made " + onnxruntime::elementName(element));
+  }
+  result.shape.resize(rank);
+  check(library_.GetDimensions(info.get(), result.shape.data(), rank));
+  void* data = nullptr;
+  check(library_.GetTensorMutableData(result.made.get(), &data));
+  result.data = static_cast<uint8_t*>(data);
 }
 
 // Of an odd count of packed elements half a byte remains, which some operators leave as it was.
@@ -337,8 +363,9 @@ std::size_t Lane::partBytes(std::size_t output, const Part& part) const {
 }
 
 void Lane::complete(Completion& completion, const Part& part) const {
-  completion.outputs.reset(results_.size());
-  for (std::size_t i = 0; i < results_.size(); ++i) {
+  const std::size_t outputs = engine_->outputs().size();
+  completion.outputs.reset(outputs);
+  for (std::size_t i = 0; i < outputs; ++i) {
     if (!part.wants(i)) continue;
     const Result& result = results_[i];
     Output& output = completion.outputs[i];
@@ -348,10 +375,11 @@ void Lane::complete(Completion& completion, const Part& part) const {
     const uint8_t* data = result.data + result.rowBytes * static_cast<std::size_t>(part.row);
     const Target* target = part.target(i);
     if (target == nullptr) {
-      if (output.size <= Output::kSmall) {
-        output.copy(data);
+      if (part.keeps(i)) {
+        output.stay(
+            std::make_shared<Resident>(engine_->tensors(), result.owner, const_cast<uint8_t*>(data), output.size));
       } else {
-        output.hold(data, result.owner);
+        hand(output, data, result);
       }
       continue;
     }
@@ -361,18 +389,43 @@ void Lane::complete(Completion& completion, const Part& part) const {
   }
 }
 
+// Whoever keeps a result keeps nothing of other requests.
+void Lane::hand(Output& output, const uint8_t* data, const Result& result) const {
+  if (output.size <= Output::kSmall) return output.copy(data);
+  if (batch_->parts.size() == 1) return output.hold(data, result.owner);
+  const std::shared_ptr<HostBlock> own = engine_->pool().acquire(output.size);
+  std::memcpy(own->data(), data, output.size);
+  output.hold(own->data(), own);
+}
+
 bool Lane::abandoned() const noexcept {
   const std::lock_guard lock(mutex_);
   return terminated_;
 }
 
-bool Lane::abandon(uint64_t request) noexcept {
+bool Lane::abandon(const execution::Front& front, uint64_t request) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!batch_ || std::ranges::find(batch_->parts, request, &Part::request) == batch_->parts.end()) return false;
-  if (std::ranges::find(abandoned_, request) != abandoned_.end()) return true;
-  abandoned_.push_back(request);
-  if (abandoned_.size() == batch_->parts.size()) terminate();
+  if (!batch_) return false;
+  const auto part = std::ranges::find_if(
+      batch_->parts, [&](const Part& part) { return part.request == request && part.front == &front; });
+  if (part == batch_->parts.end()) return false;
+  abandon(*part);
   return true;
+}
+
+void Lane::abandonAll(const execution::Front& front) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!batch_) return;
+  for (const Part& part : batch_->parts) {
+    if (part.front == &front) abandon(part);
+  }
+}
+
+// The lock is held.
+void Lane::abandon(const Part& part) noexcept {
+  if (std::ranges::find(abandoned_, &part) != abandoned_.end()) return;
+  abandoned_.push_back(&part);
+  if (abandoned_.size() == batch_->parts.size()) terminate();
 }
 
 void Lane::abandonAll() noexcept {

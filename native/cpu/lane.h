@@ -1,5 +1,6 @@
-// Runs one batch at a time on the thread that waits for it. Inputs and outputs lie in the batch's own memory; an output
-// whose size is not known beforehand stays where onnxruntime put it.
+// Runs one batch at a time on the thread that waits for it. Inputs are read where they lie, but for rows in several
+// places; an output whose size is not known beforehand stays where onnxruntime put it. Those of an engine that is
+// observed are counted there, and go to nobody.
 #pragma once
 
 #include <memory>
@@ -12,6 +13,7 @@ namespace nt::cpu {
 
 using execution::Batch;
 using execution::Completion;
+using execution::Output;
 using execution::Part;
 
 class Lane : public execution::Lane {
@@ -19,15 +21,14 @@ class Lane : public execution::Lane {
   Lane(std::shared_ptr<const Engine> engine, execution::LaneOptions options);
   ~Lane() override { --live().lanes; }
 
-  bool hasFreeSlot() const noexcept override { return !batch_; }
-  bool idle() const noexcept override { return !batch_; }
+  int slots() const noexcept override { return 1; }
   // Throws ERR_TRT_SHAPE.
-  void enqueue(std::shared_ptr<Batch> batch) override;
-  const std::shared_ptr<Batch>& oldest() const override { return batch_; }
+  void enqueue(int slot, std::shared_ptr<Batch> batch) override;
   // Runs it. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_SHAPE, ERR_TRT_DTYPE, and ABORTED where nobody
   // waited.
-  std::vector<Completion> finish(bool spin) override;
-  bool abandon(uint64_t request) noexcept override;
+  std::vector<Completion> finish(int slot, execution::Wait wait) override;
+  bool abandon(const execution::Front& front, uint64_t request) noexcept override;
+  void abandonAll(const execution::Front& front) noexcept override;
   void abandonAll() noexcept override;
 
  private:
@@ -53,13 +54,15 @@ class Lane : public execution::Lane {
 
   void begin(std::shared_ptr<Batch> batch);
   void release() noexcept;
+  bool isWhole() const noexcept;
   void gather();
+  void gatherInput(std::size_t input, uint8_t* to);
   void bindInputs();
-  bool isWanted(std::size_t output) const;
   void bindOutputs();
+  void ask(std::size_t output);
   void setShape(std::size_t output, Shape shape);
   void bindToOurs(std::size_t output);
-  bool bindTo(std::size_t output, const Part& part);
+  void bindTo(std::size_t output, const Part& part);
   void bind(std::size_t output, uint8_t* data);
   void make(Binding& binding, const IoTensor& tensor, const Shape& shape, void* data);
   void unbind();
@@ -67,13 +70,18 @@ class Lane : public execution::Lane {
   onnxruntime::OrtStatus* run();
   void runOrFail();
   void learn(std::size_t output);
+  void read(std::size_t output, const IoTensor& tensor);
+  void askObserved();
+  void count();
   void take(std::size_t output);
   void keep(std::size_t output);
   static void clearPadding(const Result& result, DType dtype);
   void checkRows(std::size_t output) const;
   std::size_t partBytes(std::size_t output, const Part& part) const;
   void complete(Completion& completion, const Part& part) const;
+  void hand(Output& output, const uint8_t* data, const Result& result) const;
   bool abandoned() const noexcept;
+  void abandon(const Part& part) noexcept;
   void terminate() noexcept;
   [[noreturn]] void fail(onnxruntime::OrtStatus* status);
 
@@ -86,6 +94,8 @@ class Lane : public execution::Lane {
 
   Shapes shapes_;  // of all inputs, padding and all
   execution::TimePoint started_;
+  std::shared_ptr<HostBlock> gathered_;  // the batch's rows together, where they were not
+  std::vector<std::size_t> gatheredAt_;  // by input
   std::vector<const char*> inputNames_;
   std::vector<Binding> inputs_;
   std::vector<Result> results_;
@@ -95,10 +105,12 @@ class Lane : public execution::Lane {
   std::vector<const void*> givenData_;
   std::vector<onnxruntime::OrtValue*> got_;
 
+  std::unique_ptr<Histogram::Scratch> scratch_;  // of one that is observed
+
   // what abandon() looks at
   mutable std::mutex mutex_;
   std::shared_ptr<Batch> batch_;
-  std::vector<uint64_t> abandoned_;  // requests of `batch_`
+  std::vector<const Part*> abandoned_;  // of `batch_`
   bool terminated_ = false;
 };
 

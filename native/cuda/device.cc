@@ -1,21 +1,19 @@
 #include "device.h"
 
-#include <map>
+#include <algorithm>
+#include <bit>
 #include <mutex>
 
 #include "../base/error.h"
+#include "../base/host_pool.h"
+#include "../base/one_per.h"
 
 namespace nt::cuda {
 
 const DeviceContext& DeviceContext::get(int device) {
-  // leaked on purpose, as the driver itself
-  static auto& mutex = *new std::mutex;
-  static auto& contexts = *new std::map<int, const DeviceContext*>;
+  static auto& contexts = *new OnePer<int, const DeviceContext>;
   const Driver& driver = Driver::withDevice(device);
-  const std::lock_guard lock(mutex);
-  const DeviceContext*& context = contexts[device];
-  if (context == nullptr) context = new DeviceContext(driver, device);
-  return *context;
+  return contexts.of(device, [&] { return new DeviceContext(driver, device); });
 }
 
 DeviceContext::DeviceContext(const Driver& driver, int index) : driver_(&driver), index_(index) {
@@ -28,8 +26,6 @@ void DeviceContext::makeCurrent() const {
   throwIfLost();
   check(driver_->ctxSetCurrent(context_), "cuCtxSetCurrent");
 }
-
-bool DeviceContext::tryMakeCurrent() const noexcept { return !lost() && note(driver_->ctxSetCurrent(context_)); }
 
 void DeviceContext::throwIfLost() const {
   if (lost()) {
@@ -50,6 +46,31 @@ void DeviceContext::fail(Result result, const char* what) const {
   note(result);
   driver_->check(result, what);
   std::abort();  // check() throws: the result is no success
+}
+
+DeviceScope::DeviceScope(const DeviceContext& device) : device_(device) {
+  device.throwIfLost();
+  device.check(enter(), "cuCtxSetCurrent");
+}
+
+DeviceScope::DeviceScope(const DeviceContext& device, std::nothrow_t) noexcept : device_(device) {
+  if (!device.lost()) device.note(enter());
+}
+
+Result DeviceScope::enter() noexcept {
+  const Driver& driver = device_.driver();
+  Result result = driver.ctxGetCurrent(&before_);
+  if (result == kSuccess && before_ != device_.context_) {
+    result = driver.ctxSetCurrent(device_.context_);
+    switched_ = result == kSuccess;
+  }
+  entered_ = result == kSuccess;
+  return result;
+}
+
+DeviceScope::~DeviceScope() {
+  // what this thread had before is not this device's matter: where it is gone, its own next call says so
+  if (switched_) device_.driver().ctxSetCurrent(before_);
 }
 
 void leaveBehind(std::shared_ptr<void> object) {
@@ -139,17 +160,47 @@ void OwnedGraph::launch(const OwnedStream& stream) const {
   device_.check(device_.driver().graphLaunch(exec_, stream.get()), "cuGraphLaunch");
 }
 
-bool DeviceBuffer::reserve(std::size_t bytes) {
-  const std::size_t wanted = bytes == 0 ? 1 : bytes;  // an empty tensor needs an address too
-  if (wanted <= capacity_) return false;
+void DeviceBuffer::reserve(std::size_t bytes, Growth growth) {
+  if (fits(bytes)) return;
+  const std::size_t exact = aligned(std::max<std::size_t>(bytes, 1));  // an empty tensor needs an address too
+  // the first size is often the only one
+  const bool doubles = growth == Growth::doubling && capacity_ > 0;
+  if (doubles && tryAllocate(std::bit_ceil(exact), false)) return;
+  // what is there goes only where both do not fit
+  if (capacity_ > 0 && tryAllocate(exact, false)) return;
   release();
-  device_.check(device_.driver().memAlloc(&pointer_, wanted), "cuMemAlloc");
-  capacity_ = wanted;
+  tryAllocate(exact, true);
+}
+
+// In place of what is there. False where there is not as much; the last try throws then.
+bool DeviceBuffer::tryAllocate(std::size_t bytes, bool last) {
+  if (last) {
+    account_->charge(bytes);
+  } else if (!account_->tryCharge(bytes)) {
+    return false;
+  }
+  DevicePtr pointer = 0;
+  const Result result = device_.driver().memAlloc(&pointer, bytes);
+  if (result != kSuccess) account_->release(bytes);
+  if (result == kOutOfMemory && !last) return false;
+  if (result == kOutOfMemory) {
+    const std::string size = std::to_string(bytes);
+    throw Error("ERR_TRT_OUT_OF_MEMORY", "GPU " + std::to_string(device_.index()) + " has no " + size + " bytes left",
+                {{"bytes", size}, {"call", "cuMemAlloc"}});
+  }
+  device_.check(result, "cuMemAlloc");
+  release();
+  pointer_ = pointer;
+  capacity_ = bytes;
   return true;
 }
 
 void DeviceBuffer::release() noexcept {
-  if (pointer_ != 0 && !device_.lost()) device_.driver().memFree(pointer_);
+  if (pointer_ != 0) {
+    const DeviceScope scope(device_, std::nothrow);
+    if (scope.entered()) device_.driver().memFree(pointer_);
+  }
+  account_->release(capacity_);
   pointer_ = 0;
   capacity_ = 0;
 }

@@ -1,13 +1,16 @@
-// A GPU's primary context, and the things that live in it. Each object here needs `DeviceContext::makeCurrent()` on the
-// thread that creates, uses or destroys it. On a lost device destructors touch nothing.
+// A GPU's primary context, and the things that live in it. Each object here needs its device current on the thread that
+// creates, uses or destroys it: a lane's thread stays on its device for life, any other is there for a DeviceScope. On
+// a lost device destructors touch nothing.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
+#include "account.h"
 #include "driver.h"
 
 namespace nt::cuda {
@@ -21,10 +24,8 @@ class DeviceContext {
 
   const Driver& driver() const noexcept { return *driver_; }
   int index() const noexcept { return index_; }
-  // Every thread calls this before CUDA or TensorRT. Throws ERR_TRT_DEVICE_LOST where nothing can run any more.
+  // For the rest of the thread's life, as lanes want it. Throws ERR_TRT_DEVICE_LOST where nothing can run any more.
   void makeCurrent() const;
-  // The same for destructors: whether there is anything to be done.
-  bool tryMakeCurrent() const noexcept;
 
   // Throws what `result` means unless it is success, and remembers a lost device.
   void check(Result result, const char* what) const {
@@ -45,6 +46,7 @@ class DeviceContext {
  private:
   DeviceContext(const Driver& driver, int index);
   [[noreturn]] void fail(Result result, const char* what) const;
+  friend class DeviceScope;
 
   const Driver* driver_;
   int index_;
@@ -52,8 +54,46 @@ class DeviceContext {
   mutable std::atomic<bool> lost_{false};
 };
 
+// Makes a device current on this thread, and at its end what was current before: a thread may belong to a lane of
+// another GPU, or to nobody. Where the device is current already it asks the driver once, and changes nothing.
+class DeviceScope {
+ public:
+  // Throws ERR_TRT_DEVICE_LOST, ERR_TRT_CUDA.
+  explicit DeviceScope(const DeviceContext& device);
+  // For destructors and other places that cannot throw: see entered().
+  DeviceScope(const DeviceContext& device, std::nothrow_t) noexcept;
+  DeviceScope(const DeviceScope&) = delete;
+  DeviceScope& operator=(const DeviceScope&) = delete;
+  ~DeviceScope();
+
+  // Whether the device is current; false where it is lost, and there is nothing to be done any more.
+  bool entered() const noexcept { return entered_; }
+
+ private:
+  Result enter() noexcept;
+
+  const DeviceContext& device_;
+  Context before_ = nullptr;
+  bool entered_ = false;
+  bool switched_ = false;
+};
+
 // Keeps an object for ever: what was made on a device that is lost, and whose destructor would call CUDA.
 void leaveBehind(std::shared_ptr<void> object);
+
+// Deletes what was made with a device current, on any thread; on a lost device it is left behind.
+template <class T>
+struct DeleteThere {
+  const DeviceContext& device;
+  void operator()(T* object) const {
+    const DeviceScope scope(device, std::nothrow);
+    if (scope.entered()) {
+      delete object;
+    } else {
+      leaveBehind(std::shared_ptr<T>(object));
+    }
+  }
+};
 
 // A stream that does not wait for the default stream. `high`: the device's greatest priority.
 class OwnedStream {
@@ -125,24 +165,33 @@ class OwnedGraph {
   GraphExec exec_;
 };
 
-// Memory that grows to the largest size asked for, and keeps nothing of its contents when it does.
+// Memory that grows to the largest size asked for, and keeps nothing of its contents when it does. It is charged to an
+// account.
 class DeviceBuffer {
  public:
-  explicit DeviceBuffer(const DeviceContext& device) noexcept : device_(device) {}
+  DeviceBuffer(const DeviceContext& device, std::shared_ptr<Account> account) noexcept
+      : device_(device), account_(std::move(account)) {}
   DeviceBuffer(const DeviceBuffer&) = delete;
   DeviceBuffer& operator=(const DeviceBuffer&) = delete;
   ~DeviceBuffer() { release(); }
 
-  // Whether the address changed.
-  bool reserve(std::size_t bytes);
+  // doubling: what grows has room up to the next power of two, unless only the exact size is to be had
+  enum class Growth : uint8_t { doubling, exact };
+  // Throws ERR_TRT_OUT_OF_MEMORY where the account's limit or the device does not allow it: then the old memory is
+  // there as before, or none. Nothing may use the old memory any more where the new does not fit().
+  void reserve(std::size_t bytes, Growth growth = Growth::doubling);
+  // Whether reserve() would leave everything where it is.
+  bool fits(std::size_t bytes) const noexcept { return capacity_ > 0 && bytes <= capacity_; }
+  void release() noexcept;
   DevicePtr get() const noexcept { return pointer_; }
   void* address() const noexcept { return reinterpret_cast<void*>(pointer_); }
   std::size_t capacity() const noexcept { return capacity_; }
 
  private:
-  void release() noexcept;
+  bool tryAllocate(std::size_t bytes, bool last);
 
   const DeviceContext& device_;
+  const std::shared_ptr<Account> account_;
   DevicePtr pointer_ = 0;
   std::size_t capacity_ = 0;
 };

@@ -28,7 +28,9 @@ std::string pathOf(void* symbol, const std::string& fallback) {
 }  // namespace
 
 bool isSticky(Result result) noexcept {
-  constexpr Result sticky[] = {214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
+  // 226: peer memory or the hardware failed, and the driver contained it; 810: the MPS server ended this client; 911: a
+  // device outside of CUDA failed. cuda.h says of each that the process has to be relaunched, as of those of kernels.
+  constexpr Result sticky[] = {214, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 810, 911, 999};
   for (Result each : sticky) {
     if (result == each) return true;
   }

@@ -1,5 +1,7 @@
 #include "pinned.h"
 
+#include "../base/one_per.h"
+
 namespace nt::cuda {
 namespace {
 
@@ -7,9 +9,10 @@ class Pinned : public HostMemory {
  public:
   explicit Pinned(const DeviceContext& device) : device_(device) {}
 
+  bool pinned() const noexcept override { return true; }
   void* tryAllocate(std::size_t bytes) override {
     constexpr unsigned kPortable = 1;  // CU_MEMHOSTALLOC_PORTABLE
-    device_.makeCurrent();
+    const DeviceScope scope(device_);
     void* memory = nullptr;
     const Result result = device_.driver().memHostAlloc(&memory, bytes, kPortable);
     if (result == kOutOfMemory) return nullptr;
@@ -17,7 +20,8 @@ class Pinned : public HostMemory {
     return memory;
   }
   void free(void* memory) noexcept override {
-    if (device_.tryMakeCurrent()) device_.driver().memFreeHost(memory);
+    const DeviceScope scope(device_, std::nothrow);
+    if (scope.entered()) device_.driver().memFreeHost(memory);
   }
   [[noreturn]] void failOutOfMemory(std::size_t) override {
     device_.check(kOutOfMemory, "cuMemHostAlloc");
@@ -31,12 +35,9 @@ class Pinned : public HostMemory {
 }  // namespace
 
 HostPool& pinnedPool(const DeviceContext& device) {
-  static auto& mutex = *new std::mutex;
-  static auto& pools = *new std::map<const DeviceContext*, HostPool*>;
-  const std::lock_guard lock(mutex);
-  HostPool*& pool = pools[&device];
-  if (pool == nullptr) pool = new HostPool(std::make_unique<Pinned>(device));
-  return *pool;
+  static auto& pools = *new OnePer<const DeviceContext*, HostPool>;
+  return pools.of(&device,
+                  [&] { return new HostPool(std::make_unique<Pinned>(device), kKeepPinned, kPinnedWithKept); });
 }
 
 }  // namespace nt::cuda

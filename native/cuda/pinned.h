@@ -6,6 +6,10 @@
 
 namespace nt::cuda {
 
+// Page-locked memory is taken from all of the machine: little is kept for later, and nothing while much is in use.
+inline constexpr std::size_t kKeepPinned = std::size_t{32} << 20;
+inline constexpr std::size_t kPinnedWithKept = std::size_t{64} << 20;
+
 // One per device and process. What it throws are the errors of cuda/.
 HostPool& pinnedPool(const DeviceContext& device);
 

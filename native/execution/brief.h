@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "batch.h"
+#include "request.h"
 
 namespace nt::execution {
 
@@ -16,8 +16,9 @@ class Brief {
   static constexpr std::size_t kMostHeld = 8;
 
   void begin(TimePoint now) noexcept { begun_ = now; }
-  // A batch of these shapes is done; the next one begins.
-  void end(TimePoint now, const Shapes& shapes);
+  // A batch of these shapes is done, of a lane whose batch before ended at `last`; the next one begins.
+  void end(TimePoint now, TimePoint last, const Shapes& shapes);
+  TimePoint begun() const noexcept { return begun_; }
   explicit operator bool() const noexcept { return brief_; }
   bool isAlike(const Shapes& shapes) const { return brief_ && shapes_ == shapes; }
 

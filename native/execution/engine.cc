@@ -1,6 +1,8 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "../base/error.h"
 #include "../base/text.h"
@@ -20,6 +22,22 @@ int64_t distance(const Shape& a, const Shape& b) {
   int64_t sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]);
   return sum;
+}
+
+// What a profile takes of an input; null where it says nothing of it.
+const ShapeRange* rangeOf(const std::vector<ShapeRange>& ranges, std::size_t profile) {
+  return profile < ranges.size() ? &ranges[profile] : nullptr;
+}
+
+const std::vector<int64_t>* valuesAt(const Values& values, std::size_t input) {
+  return input < values.size() ? &values[input] : nullptr;
+}
+
+template <class T>
+std::vector<int64_t> numbersAt(const uint8_t* data, std::size_t bytes) {
+  std::vector<T> numbers(bytes / sizeof(T));
+  if (!numbers.empty()) std::memcpy(numbers.data(), data, numbers.size() * sizeof(T));
+  return {numbers.begin(), numbers.end()};
 }
 
 }  // namespace
@@ -52,28 +70,73 @@ void Engine::checkMergeable(int64_t maxBatch) const {
   }
 }
 
-int32_t Engine::profileFor(const Shapes& shapes) const {
+int32_t Engine::profileFor(const Shapes& shapes, const Values& values, int32_t fixed) const {
+  if (fixed >= 0) {
+    checkProfile(shapes, values, static_cast<std::size_t>(fixed));
+    return fixed;
+  }
   int32_t best = -1;
   int64_t least = 0;
   for (int32_t profile = 0; profile < profiles_; ++profile) {
-    int64_t sum = 0;
-    bool all = true;
-    for (std::size_t i = 0; i < shapes.size() && all; ++i) {
-      if (inputs_[i].profiles.empty()) continue;
-      const ShapeRange& range = inputs_[i].profiles[static_cast<std::size_t>(profile)];
-      all = fits(range, shapes[i]);
-      if (all) sum += distance(range.opt, shapes[i]);
-    }
-    if (!all || (best >= 0 && sum >= least)) continue;
+    const std::optional<int64_t> far = distanceTo(shapes, values, static_cast<std::size_t>(profile));
+    if (!far || (best >= 0 && *far >= least)) continue;
     best = profile;
-    least = sum;
+    least = *far;
   }
   if (best >= 0 || profiles_ == 0) return std::max(best, 0);
-  std::string text;
+  throw Error("ERR_TRT_SHAPE",
+              "No optimization profile of the engine takes " + inputsText(shapes, values) + " together");
+}
+
+// How far shapes and values are from a profile's best; nothing where it does not take them.
+std::optional<int64_t> Engine::distanceTo(const Shapes& shapes, const Values& values, std::size_t profile) const {
+  int64_t sum = 0;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
-    text.append(i == 0 ? "'" : ", '").append(inputs_[i].name).append("' ").append(shapeText(shapes[i]));
+    for (const auto& [given, range] : {std::pair(&shapes[i], rangeOf(inputs_[i].profiles, profile)),
+                                       std::pair(valuesAt(values, i), rangeOf(inputs_[i].values, profile))}) {
+      if (given == nullptr || range == nullptr) continue;
+      if (!fits(*range, *given)) return std::nullopt;
+      sum += distance(range->opt, *given);
+    }
   }
-  throw Error("ERR_TRT_SHAPE", "No optimization profile of the engine takes " + text + " together");
+  return sum;
+}
+
+void Engine::checkProfile(const Shapes& shapes, const Values& values, std::size_t profile) const {
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const auto check = [&](const char* what, const std::vector<int64_t>* given, const ShapeRange* range) {
+      if (given == nullptr || range == nullptr || fits(*range, *given)) return;
+      throw Error("ERR_TRT_SHAPE", std::string("Expected ") + what + " from " + shapeText(range->min) + " to " +
+                                       shapeText(range->max) + " for input '" + inputs_[i].name +
+                                       "', which optimization profile " + std::to_string(profile) +
+                                       " takes, but received " + shapeText(*given));
+    };
+    check("a shape", &shapes[i], rangeOf(inputs_[i].profiles, profile));
+    check("values", valuesAt(values, i), rangeOf(inputs_[i].values, profile));
+  }
+}
+
+// Requests with such inputs do not merge: the batch has one part.
+Values Engine::valuesOf(const Batch& batch) const {
+  Values values;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].values.empty()) continue;
+    values.resize(inputs_.size());
+    const uint8_t* data = batch.dataOf(batch.parts.front(), i);
+    const std::size_t bytes = byteSize(inputs_[i].dtype, batch.shapes[i]);
+    values[i] = inputs_[i].dtype == DType::int64 ? numbersAt<int64_t>(data, bytes) : numbersAt<int32_t>(data, bytes);
+  }
+  return values;
+}
+
+std::string Engine::inputsText(const Shapes& shapes, const Values& values) const {
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const std::vector<int64_t>* given = valuesAt(values, i);
+    const bool known = given != nullptr && !inputs_[i].values.empty();
+    texts.push_back(quoted(inputs_[i].name) + " " + shapeText(shapes[i]) + (known ? " of " + join(*given) : ""));
+  }
+  return join(texts);
 }
 
 Error wrongTarget(const IoTensor& tensor, const Target& target, const Output& output) {

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "../base/dtype.h"
 #include "../base/error.h"
 #include "../base/host_pool.h"
+#include "../base/tensor_memory.h"
 #include "lane.h"
 
 namespace nt::execution {
@@ -16,6 +18,9 @@ namespace nt::execution {
 struct ShapeRange {
   Shape min, opt, max;
 };
+
+// The values of the inputs that the CPU reads, by input; empty for the others, and altogether where there are none.
+using Values = std::vector<std::vector<int64_t>>;
 
 struct IoTensor {
   std::string name;
@@ -29,6 +34,8 @@ struct IoTensor {
   std::vector<ShapeRange> profiles;
   // of dynamic dimensions, "" where there is none; empty where the runtime does not know names
   std::vector<std::string> dimensionNames;
+  // of an input whose values the CPU reads: those that each optimization profile takes; empty where none are known
+  std::vector<ShapeRange> values;
 };
 
 // An input or output that no tensor of ours can hold.
@@ -36,6 +43,15 @@ struct UnsupportedTensor {
   std::string name;
   bool input = false;
   std::string type;
+};
+
+// A thread's time with an engine that it does not belong to: the thread is then as it was before.
+class Visit {
+ public:
+  Visit() = default;
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  virtual ~Visit() = default;
 };
 
 // Shared by all lanes, of all sessions: weights are there once.
@@ -53,14 +69,20 @@ class Engine {
   virtual int deviceIndex() const noexcept = 0;
   // Where memory for requests and results comes from.
   virtual HostPool& pool() const noexcept = 0;
-  // Each thread calls it before it acquires memory or runs anything. Throws where nothing can run any more.
+  // Where tensors stay that are not brought to the host.
+  virtual TensorMemory& tensors() const noexcept = 0;
+  // The thread of a lane calls it before anything else, and is the engine's from then on. Throws where nothing can run
+  // any more.
   virtual void enter() const = 0;
+  // Any other thread keeps this while it acquires memory or runs anything; null where there is nothing to keep. Throws
+  // as enter().
+  virtual std::unique_ptr<Visit> visit() const = 0;
   // Throws ERR_TRT_DEVICE_LOST where nothing can run any more.
   virtual void throwIfLost() const = 0;
   // Made and used by one thread at a time, which has entered.
   virtual std::unique_ptr<Lane> createLane(const LaneOptions& options) const = 0;
-  // Bytes on the device that a lane takes beside its tensors.
-  virtual std::size_t laneBytes() const noexcept = 0;
+  // Bytes of device memory that it holds: all lanes of all sessions, and what the runtime allocates for itself.
+  virtual std::size_t deviceBytes() const noexcept = 0;
 
   // How much longer than others its lanes are waited for at the end of the process.
   virtual std::chrono::seconds patienceAtExit() const noexcept { return std::chrono::seconds(0); }
@@ -72,9 +94,13 @@ class Engine {
   // Throws ERR_TRT_INVALID_ARGUMENT unless requests can merge into batches of up to `maxBatch` rows: dimension 0 of
   // every input and output is dynamic, rows are whole bytes and not the CPU's alone, and some profile takes that many.
   void checkMergeable(int64_t maxBatch) const;
-  // The profile that takes these shapes with the least distance to its optimum; 0 where there is none. Throws
-  // ERR_TRT_SHAPE.
-  int32_t profileFor(const Shapes& shapes) const;
+  // The profile that takes these shapes and values with the least distance to its optimum, or `fixed` where that is not
+  // negative; 0 where there is none. Throws ERR_TRT_SHAPE, with the range where the profile is fixed.
+  int32_t profileFor(const Shapes& shapes, const Values& values = {}, int32_t fixed = -1) const;
+  // What a batch has in the inputs for which profiles say values.
+  Values valuesOf(const Batch& batch) const;
+  // "'x' [2, 3], 'size' [2] of 4, 8", for messages.
+  std::string inputsText(const Shapes& shapes, const Values& values) const;
 
  protected:
   // What a runtime says of the model, when it is loaded.
@@ -82,6 +108,10 @@ class Engine {
   std::vector<IoTensor> inputs_;
   std::vector<IoTensor> outputs_;
   std::vector<UnsupportedTensor> unsupported_;
+
+ private:
+  std::optional<int64_t> distanceTo(const Shapes& shapes, const Values& values, std::size_t profile) const;
+  void checkProfile(const Shapes& shapes, const Values& values, std::size_t profile) const;
 };
 
 // ERR_TRT_SHAPE for memory that a request named for an output that has another size.

@@ -17,6 +17,7 @@ std::vector<Completion> completionsOf(const Batch& batch, TimePoint started, Tim
   for (std::size_t i = 0; i < completions.size(); ++i) {
     const Part& part = batch.parts[i];
     completions[i].request = part.request;
+    completions[i].front = part.front;
     completions[i].timing = timing;
     completions[i].timing.queue = std::chrono::duration<float, std::milli>(started - part.asked).count();
     try {

@@ -5,7 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "../base/host_ring.h"
 #include "batch.h"
+#include "completion.h"
 
 namespace nt::execution {
 
@@ -19,6 +21,10 @@ struct LaneOptions {
   int64_t maxBatch = 1;
 
   // what only a GPU has
+  // the session's pinned memory
+  std::shared_ptr<HostRing> ring;
+  // bytes of pinned memory that each slot may have besides, for each direction
+  std::size_t staging = 0;
   bool highPriority = false;
   bool captureGraphs = true;
   int slots = 2;
@@ -32,7 +38,15 @@ int64_t paddedRows(int64_t rows, const LaneOptions& options);
 std::vector<Completion> completionsOf(const Batch& batch, TimePoint started, Timing timing,
                                       const std::function<void(Completion&, const Part&)>& complete);
 
-// Used by one thread at a time, which has entered the engine, but for abandon().
+// How a thread waits for a device: for so long it asks again and again, then it sleeps.
+struct Wait {
+  Clock::duration asking;
+  static const Wait spin, block;
+};
+inline constexpr Wait Wait::spin{Clock::duration::max()};
+inline constexpr Wait Wait::block{Clock::duration(0)};
+
+// Used by threads that have entered the engine. Whoever has one of its slots enqueues a batch there and finishes it.
 class Lane {
  public:
   Lane() = default;
@@ -40,25 +54,22 @@ class Lane {
   Lane& operator=(const Lane&) = delete;
   virtual ~Lane() = default;
 
-  virtual bool hasFreeSlot() const noexcept = 0;
-  virtual bool idle() const noexcept = 0;
-
-  // Begins a batch; there is a free slot. When it throws, nothing of the batch is under way any more.
-  virtual void enqueue(std::shared_ptr<Batch> batch) = 0;
-  // The batch that runs longest.
-  virtual const std::shared_ptr<Batch>& oldest() const = 0;
-  // Waits for it and gives what became of each request. `spin`: asks rather than sleeps for a while first. The slot is
-  // free afterwards, also when it throws.
-  virtual std::vector<Completion> finish(bool spin) = 0;
+  // How many batches may be under way.
+  virtual int slots() const noexcept = 0;
+  // Begins a batch in a slot that is free. One thread at a time for all slots. When it throws, nothing of the batch is
+  // under way any more.
+  virtual void enqueue(int slot, std::shared_ptr<Batch> batch) = 0;
+  // Waits for the batch of a slot and gives what became of each request, while others may enqueue in other slots. The
+  // slot is free afterwards, also when it throws.
+  virtual std::vector<Completion> finish(int slot, Wait wait) = 0;
 
   // On any thread: nobody waits for this request any more. A batch of which that holds for all requests may be ended.
   // False: the lane has no such request, and would have to be told once it has.
-  virtual bool abandon(uint64_t) noexcept { return true; }
+  virtual bool abandon(const Front&, uint64_t) noexcept { return true; }
+  // The same of all that a front-end has there.
+  virtual void abandonAll(const Front&) noexcept {}
   // On any thread: nobody waits for anything that runs.
   virtual void abandonAll() noexcept {}
-
-  // Of inputs and outputs on the device.
-  virtual std::size_t deviceBytes() const noexcept { return 0; }
 };
 
 }  // namespace nt::execution

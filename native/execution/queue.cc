@@ -1,32 +1,16 @@
 #include "queue.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "../base/error.h"
+#include "front.h"
 
 namespace nt::execution {
 namespace {
 
 constexpr std::size_t kMostSpare = 64;  // batches
-constexpr std::size_t kMostBytes = SIZE_MAX / 2;
-constexpr std::size_t kAlignment = 256;  // as cudaMalloc's: every element type, and whole cache lines
-
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-// The memory that an input of a batch takes. Throws ERR_TRT_OUT_OF_MEMORY.
-std::size_t batchBytes(std::size_t rowBytes, int64_t rows, std::size_t before) {
-  std::size_t bytes = 0;
-  const bool none = __builtin_mul_overflow(rowBytes, static_cast<std::size_t>(rows), &bytes) ||
-                    __builtin_add_overflow(bytes, kAlignment, &bytes) ||
-                    __builtin_add_overflow(bytes, before, &bytes) || bytes > kMostBytes;
-  if (!none) return aligned(rowBytes * static_cast<std::size_t>(rows));
-  throw Error("ERR_TRT_OUT_OF_MEMORY", "There is no memory for a batch of " + std::to_string(rows) + " rows of " +
-                                           std::to_string(rowBytes) + " bytes");
-}
 
 // Whether requests of these shapes may share a batch: all dimensions but the first are equal.
 bool mergeable(const Shapes& a, const Shapes& b) {
@@ -38,83 +22,97 @@ bool mergeable(const Shapes& a, const Shapes& b) {
 
 }  // namespace
 
-void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
-            int64_t rows, bool merging, const Allocate& allocate) {
-  // what is as it was is not written again: the lane has read it, and would have to fetch it once more
-  const bool same =
-      batch.memory && !batch.leased && first.leases.empty() && batch.shapes == shapes && batch.rowBytes == rowBytes;
-  if (!same) {
-    batch.shapes.clear();  // unlike any other, until all of it is as it is to be
-    batch.rowBytes = rowBytes;
-    batch.leased = !first.leases.empty();
-    batch.offsets.clear();
-    std::size_t bytes = 0;
-    for (std::size_t input = 0; input < rowBytes.size(); ++input) {
-      batch.offsets.push_back(bytes);
-      const bool elsewhere = !merging && first.lease(input) != nullptr;
-      bytes += elsewhere ? 0 : batchBytes(rowBytes[input], merging ? rows : 1, bytes);
-    }
-    if (!batch.memory || batch.memory->capacity() < bytes) batch.memory = allocate(bytes);
-    batch.shapes = shapes;
-  }
-  batch.memory->rest(false);
-}
-
-void Batch::clear() noexcept {
-  parts.clear();
-  rows = 0;
-  full = false;
-  if (memory && memory->capacity() > kKept) memory.reset();
-  if (memory) memory->rest(true);
-}
-
-void Batch::add(Part part) {
-  part.row = rows;
-  rows += part.rows;
-  parts.push_back(std::move(part));
-}
-
-Queue::Queue(BatchingOptions batching, std::size_t limit, Allocate allocate)
-    : batching_(std::move(batching)), limit_(limit), allocate_(std::move(allocate)) {
+Queue::Queue(BatchingOptions batching, std::size_t limit, Allocate allocate, std::size_t limitBytes)
+    : batching_(std::move(batching)), limit_(limit), limitBytes_(limitBytes), allocate_(std::move(allocate)) {
   spare_.reserve(kMostSpare);
 }
 
-void Queue::checkRoom() const {
-  if (closed_) throw Error("ERR_TRT_CLOSED", "The engine is closed");
-  if (waiting_ < limit_) return;
+// The lock is held.
+void Queue::checkRoom(const Part& part) const {
+  if (closed_ || (part.front != nullptr && part.front->closed)) throw Error("ERR_TRT_CLOSED", "The engine is closed");
+  if (waiting_ < limit_) return checkBytes(part.bytes);
   throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) +
                                         " requests wait, maxQueue is " + std::to_string(limit_));
 }
 
+void Queue::checkBytes(std::size_t bytes) const {
+  if (bytes <= limitBytes_ && waitingBytes_ <= limitBytes_ - bytes) return;
+  throw Error("ERR_TRT_QUEUE_FULL",
+              "The engine's queue is full: " + std::to_string(waitingBytes_) + " bytes wait, maxQueueBytes is " +
+                  std::to_string(limitBytes_) + ", the request has " + std::to_string(bytes),
+              {{"waiting", std::to_string(waitingBytes_)},
+               {"limit", std::to_string(limitBytes_)},
+               {"bytes", std::to_string(bytes)}});
+}
+
+// The lock is held: one more request waits.
+void Queue::count(const Part& part) noexcept {
+  ++waiting_;
+  waitingBytes_ += part.bytes;
+  if (part.front != nullptr) ++part.front->asked;
+}
+
+// The lock is held: it was never asked for.
+void Queue::uncount(const Part& part) noexcept {
+  --waiting_;
+  waitingBytes_ -= part.bytes;
+  if (part.front != nullptr) --part.front->asked;
+}
+
+// The lock is held: these requests do not wait any more.
+void Queue::forget(const Batch& batch) noexcept {
+  waiting_ -= batch.parts.size();
+  for (const Part& part : batch.parts) waitingBytes_ -= part.bytes;
+}
+
 void Queue::push(std::shared_ptr<Batch>& batch) {
-  bool wake = false;
+  Seat* seat = nullptr;
   batch->full = true;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    checkRoom();
+    checkRoom(batch->parts.front());
+    count(batch->parts.front());
+    const TimePoint now = batch->oldest();
     batches_.push_back(batch);
     batch = spare_.empty() ? nullptr : emptyBatch();
-    ++waiting_;
     ++news_;
-    wake = sleepers_ > 0;
+    seat = callAllFor(now);
   }
-  if (wake) changed_.notify_one();  // after the lock, which who wakes wants at once
+  if (seat != nullptr) seat->called.notify_one();  // after the lock, which who wakes wants at once
+}
+
+// What a large request will need, got without the lock: others go on meanwhile.
+std::shared_ptr<HostBlock> Queue::memoryFor(const Part& part, std::size_t inputs) {
+  if (part.bytes < kOwnMemory) return nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    checkRoom(part);
+  }
+  return allocate_(part.bytes + kAlignment * inputs);
 }
 
 Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part) {
+  const bool merging = batching_.maxBatch > 1;
+  std::shared_ptr<HostBlock> ready = memoryFor(part, rowBytes.size());
+  const Allocate allocate = [&](std::size_t bytes) {
+    return ready && bytes <= ready->capacity() ? std::exchange(ready, nullptr) : allocate_(bytes);
+  };
   const std::lock_guard<std::mutex> lock(mutex_);
-  checkRoom();
+  checkRoom(part);
   std::shared_ptr<Batch> batch = openFor(shapes, part.rows);
-  if (!batch) {
+  if (batch) {
+    makeRoom(*batch, part, batching_.maxBatch, allocate);
+  } else {
     batch = emptyBatch();
-    layOut(*batch, shapes, rowBytes, part, batching_.maxBatch, batching_.maxBatch > 1, allocate_);
+    const int64_t rows = merging ? rowsAtOnce(part, rowBytes, batching_.maxBatch - part.rows) : 1;
+    layOut(*batch, shapes, rowBytes, part, rows, merging, allocate);
     batches_.push_back(batch);
   }
   const int64_t row = batch->rows;
+  count(part);
   batch->add(std::move(part));
   batch->full = batch->rows >= batching_.maxBatch;
   ++batch->writers;
-  ++waiting_;
   return {std::move(batch), row};
 }
 
@@ -143,129 +141,78 @@ std::shared_ptr<Batch> Queue::openFor(const Shapes& shapes, int64_t rows) const 
 }
 
 void Queue::commit(const Place& place) {
-  bool wake = false;
+  Seat* seat = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     --place.batch->writers;
     ++news_;
-    wake = sleepers_ > 0;
+    seat = callAllFor(place.batch->parts.back().asked);
   }
-  if (wake) changed_.notify_one();
+  if (seat != nullptr) seat->called.notify_one();
 }
 
-bool Queue::cancel(uint64_t request) {
+// The lock is held. The batch, or the next one where that was all of it.
+Queue::Batches::iterator Queue::takeOut(Batches::iterator batch, std::vector<Part>::iterator part) {
+  uncount(*part);
+  if ((*batch)->parts.size() == 1) {
+    batch = batches_.erase(batch);
+    if (closed_ && batches_.empty()) callAll();  // all may go
+    return batch;
+  }
+  (*batch)->remove(part);
+  (*batch)->full = (*batch)->leaving;
+  return batch;
+}
+
+bool Queue::cancel(const Front* front, uint64_t request) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto each = batches_.begin(); each != batches_.end(); ++each) {
     Batch& batch = **each;
-    const auto part = std::ranges::find(batch.parts, request, &Part::request);
+    const auto part = std::ranges::find_if(
+        batch.parts, [&](const Part& part) { return part.request == request && part.front == front; });
     if (part == batch.parts.end()) continue;
     if (batch.writers > 0) return false;  // its data is on its way; it will run, and its result is dropped
-    --waiting_;
-    if (batch.parts.size() == 1) {
-      batches_.erase(each);
-      return true;
-    }
-    // close the gap, so that the others' rows stay together
-    for (std::size_t input = 0; input < batch.offsets.size(); ++input) {
-      const int64_t behind = part->row + part->rows;
-      std::memmove(batch.row(input, part->row), batch.row(input, behind),
-                   batch.rowBytes[input] * static_cast<std::size_t>(batch.rows - behind));
-    }
-    for (auto later = part + 1; later != batch.parts.end(); ++later) later->row -= part->rows;
-    batch.rows -= part->rows;
-    batch.parts.erase(part);
-    batch.full = false;
+    takeOut(each, part);
     return true;
   }
   return false;
 }
 
-bool Queue::due(const Batch& batch, TimePoint now) const {
-  if (batch.writers > 0) return false;
-  return batch.full || closed_ || now >= batch.oldest() + batching_.maxDelay ||
-         std::ranges::binary_search(batching_.preferred, batch.rows);
-}
-
-std::shared_ptr<Batch> Queue::takeLocked(TimePoint now) {
-  for (auto each = batches_.begin(); each != batches_.end(); ++each) {
-    if (!due(**each, now)) continue;
-    std::shared_ptr<Batch> batch = std::move(*each);
-    batches_.erase(each);
-    waiting_ -= batch->parts.size();
-    return batch;
-  }
-  return nullptr;
-}
-
-std::shared_ptr<Batch> Queue::take(TimePoint now, std::shared_ptr<Batch> spent) {
+std::size_t Queue::cancelAll(Front& front) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  keep(std::move(spent));
-  return takeLocked(now);
-}
-
-std::optional<TimePoint> Queue::nextDueLocked() const {
-  std::optional<TimePoint> next;
-  for (const auto& batch : batches_) {
-    if (batch->writers > 0) continue;  // commit() wakes
-    const TimePoint due = batch->oldest() + batching_.maxDelay;
-    if (!next || due < *next) next = due;
-  }
-  return next;
-}
-
-std::optional<TimePoint> Queue::nextDue() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return nextDueLocked();
-}
-
-// Until something happens, but no longer than it takes to be woken: to wake a thread costs a caller more than the rest
-// of his call.
-void Queue::look(uint32_t seen, std::optional<TimePoint> due) const {
-  constexpr std::chrono::microseconds kPatience{20};
-  static const bool oneCore = [] {
-    cpu_set_t cores;
-    return sched_getaffinity(0, sizeof cores, &cores) == 0 && CPU_COUNT(&cores) == 1;
-  }();
-  if (oneCore) return;
-  TimePoint end = Clock::now() + kPatience;
-  if (due) end = std::min(end, *due);
-  while (news_ == seen && Clock::now() < end) {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-  }
-}
-
-std::shared_ptr<Batch> Queue::waitAndTake(std::shared_ptr<Batch> spent, bool alert) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  keep(std::move(spent));
-  for (;;) {
-    if (std::shared_ptr<Batch> batch = takeLocked(Clock::now())) {
-      // another batch may be due for a lane that sleeps; and after the last one, all may go
-      if (closed_ && batches_.empty()) {
-        changed_.notify_all();
-      } else if (!batches_.empty() && sleepers_ > 0) {
-        changed_.notify_one();
-      }
-      return batch;
-    }
-    if (closed_ && batches_.empty()) return nullptr;
-    const std::optional<TimePoint> due = nextDueLocked();
-    if (std::exchange(alert, false)) {
-      const uint32_t seen = news_;
-      lock.unlock();
-      look(seen, due);
-      lock.lock();
+  front.closed = true;
+  std::size_t cancelled = 0;
+  for (auto each = batches_.begin(); each != batches_.end();) {
+    std::vector<Part>& parts = (*each)->parts;
+    const auto part = std::ranges::find(parts, &front, &Part::front);
+    if (part == parts.end() || (*each)->writers > 0) {
+      ++each;
       continue;
     }
-    ++sleepers_;
-    if (due) {
-      changed_.wait_until(lock, *due);
-    } else {
-      changed_.wait(lock);
-    }
-    --sleepers_;
+    each = takeOut(each, part);
+    ++cancelled;
   }
+  return cancelled;
+}
+
+void Queue::closeFor(Front& front) {
+  Seat* seat = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    front.closed = true;
+    for (const auto& batch : batches_) {
+      if (std::ranges::find(batch->parts, &front, &Part::front) == batch->parts.end()) continue;
+      batch->full = batch->leaving = true;
+    }
+    ++news_;
+    seat = callAllFor(Clock::now());
+  }
+  if (seat != nullptr) seat->called.notify_one();
+}
+
+uint64_t Queue::asked(const Front& front) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return front.asked;
 }
 
 void Queue::close() {
@@ -273,21 +220,27 @@ void Queue::close() {
   closed_ = true;
   ++news_;
   spare_.clear();
-  changed_.notify_all();
+  callAll();
+  for (Borrower* borrower : borrowers_) borrower->given.notify_one();
 }
 
 std::vector<std::shared_ptr<Batch>> Queue::drain() {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<std::shared_ptr<Batch>> all(batches_.begin(), batches_.end());
+  for (const auto& batch : all) std::ranges::for_each(batch->parts, [this](const Part& part) { uncount(part); });
   batches_.clear();
-  waiting_ = 0;
-  changed_.notify_all();
+  if (closed_) callAll();
   return all;
 }
 
 std::size_t Queue::waiting() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return waiting_;
+}
+
+std::size_t Queue::waitingBytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return waitingBytes_;
 }
 
 bool Queue::closed() const {

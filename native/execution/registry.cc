@@ -11,9 +11,14 @@
 namespace nt::execution {
 namespace {
 
+struct Shared {
+  std::weak_ptr<Engine> engine;
+  std::weak_ptr<Session> session;
+};
+
 struct Registry {
   std::mutex mutex;
-  std::map<std::string, std::weak_ptr<Engine>> engines;
+  std::map<std::string, Shared> engines;
 };
 
 Registry& registry() {
@@ -36,27 +41,40 @@ std::string randomName() {
   return name;
 }
 
+// The lock is held.
+Shared find(const std::string& name) {
+  const auto found = registry().engines.find(name);
+  return found == registry().engines.end() ? Shared{} : found->second;
+}
+
 }  // namespace
 
-std::string shareEngine(const std::shared_ptr<Engine>& engine) {
+std::string shareEngine(const std::shared_ptr<Session>& session) {
+  const std::shared_ptr<Engine>& engine = session->sharedEngine();
   const std::lock_guard lock(registry().mutex);
   auto& engines = registry().engines;
-  std::erase_if(engines, [](const auto& entry) { return entry.second.expired(); });
+  std::erase_if(engines, [](const auto& entry) { return entry.second.engine.expired(); });
   for (const auto& [name, known] : engines) {
-    if (known.lock() == engine) return name;
+    if (known.engine.lock() == engine) return name;
   }
   const std::string name = randomName();
-  engines[name] = engine;
+  engines[name] = {engine, session};
   return name;
 }
 
 std::shared_ptr<Engine> sharedEngine(const std::string& name) {
   const std::lock_guard lock(registry().mutex);
-  const auto found = registry().engines.find(name);
-  if (auto engine = found == registry().engines.end() ? nullptr : found->second.lock()) return engine;
+  if (auto engine = find(name).engine.lock()) return engine;
   throw Error(
       "ERR_TRT_TOKEN",
       "No engine of this process goes by the token: it was closed everywhere, or the token is another process's");
+}
+
+std::shared_ptr<Session> sharedSession(const std::string& name) {
+  const auto engine = sharedEngine(name);
+  const std::lock_guard lock(registry().mutex);
+  if (auto session = find(name).session.lock()) return session;
+  throw Session::closedEverywhere();
 }
 
 }  // namespace nt::execution

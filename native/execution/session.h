@@ -1,7 +1,8 @@
-// An engine with lanes of its own, and the queue before them: what one JavaScript Engine works with.
+// Lanes of an engine, and the queue before them. Clients (client.h) ask it for inferences.
 #pragma once
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <span>
 #include <thread>
@@ -9,7 +10,9 @@
 
 #include "brief.h"
 #include "engine.h"
+#include "front.h"
 #include "late_cancels.h"
+#include "pace.h"
 #include "queue.h"
 #include "stats.h"
 
@@ -20,6 +23,10 @@ struct SessionOptions {
   LaneOptions lane;
   BatchingOptions batching;
   std::size_t maxQueue = 4096;
+  // of the inputs of requests that wait, but for what they lease
+  std::size_t maxQueueBytes = kQueueBytes;
+  static constexpr std::size_t kQueueBytes = std::size_t{256} << 20;
+  WaitMode wait = WaitMode::adaptive;
 };
 
 // One input as the caller has it: it is copied before submit() returns, unless the part leases it.
@@ -41,23 +48,37 @@ class Session {
   // Makes the lanes, each on its thread. Requests merge where batching.maxBatch is above 1: `lane.merging` and
   // `lane.pad` follow from `batching`. Throws what the lanes' making throws, and ERR_TRT_INVALID_ARGUMENT where the
   // engine cannot batch.
-  Session(std::shared_ptr<Engine> engine, SessionOptions options, Sink sink);
+  Session(std::shared_ptr<Engine> engine, SessionOptions options);
   ~Session() { close(); }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   const Engine& engine() const noexcept { return *engine_; }
   const std::shared_ptr<Engine>& sharedEngine() const noexcept { return engine_; }
+  const SessionOptions& options() const noexcept { return options_; }
+  // Batches that the lanes have memory for.
+  int slots() const noexcept;
 
-  // Queues a request; its completion goes to the sink. Throws ERR_TRT_CLOSED, ERR_TRT_QUEUE_FULL, ERR_TRT_SHAPE,
-  // ERR_TRT_DEVICE_LOST, ERR_TRT_OUT_OF_MEMORY; then nothing is queued.
+  // What clients call; `part` says for which front-end.
+  //
+  // Queues a request; its completion goes to the front-end's sink. Throws ERR_TRT_CLOSED, ERR_TRT_QUEUE_FULL,
+  // ERR_TRT_SHAPE, ERR_TRT_DEVICE_LOST, ERR_TRT_OUT_OF_MEMORY; then nothing is queued.
   void submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
   // Takes a request out of the queue. False where it runs already: then its completion comes, and a batch that nobody
   // waits for any more may be ended.
-  bool cancel(uint64_t request);
+  bool cancel(const Front& front, uint64_t request);
   // Runs a request on the calling thread, on a lane that is idle, or waits for one; a lane that is waited for takes no
   // new batches. Throws what would have been the completion's failure, and ERR_TRT_CLOSED after drop().
   Completion run(const std::vector<Given>& inputs, Part part, Scratch& scratch);
+  // One more client. Throws ERR_TRT_TOKEN once the last one has left.
+  void join();
+  static Error closedEverywhere();
+  // Refuses a front-end's new work and waits for the end of what it asked for; with the last one the session closes.
+  void leave(Front& front);
+  // Refuses a front-end's new work, lets go of what it has queued, and tells it nothing more.
+  void drop(Front& front);
+  // Until nothing that a front-end asked for is under way any more, or the deadline has come.
+  void awaitEnd(const Front& front, std::optional<TimePoint> deadline = {});
 
   // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed. Not from the
   // sink, which is called on a lane's thread.
@@ -65,9 +86,6 @@ class Session {
   // Refuses new work, and lets go of what is queued: no completion comes. What runs may be ended. To be followed by
   // close().
   void drop();
-  // Before the end of the process, where the runtime asks for patience then: as drop(), and waits for the lanes' end,
-  // until that long after the deadline.
-  void leave(std::chrono::steady_clock::time_point deadline);
   // For the end of the process: lets go of what is queued, and waits until no thread, callers of run() among them, is
   // in a lane's runtime any more, or until the deadline. The lanes' threads stay where they are, and nothing is freed.
   void halt(std::chrono::steady_clock::time_point deadline);
@@ -77,57 +95,78 @@ class Session {
   std::size_t running() const noexcept { return running_.load(std::memory_order_relaxed); }
   struct Memory {
     std::size_t device = 0, pinned = 0, pinnedKept = 0;
+    std::size_t queued = 0;  // of inputs that wait, in whatever memory
+    std::size_t tensors = 0, tensorsKept = 0;
   };
   Memory memory() const;
+  // Null where the engine has no use for pinned memory.
+  const std::shared_ptr<HostRing>& ring() const noexcept { return options_.lane.ring; }
+  // See Queue; for tests.
+  uint64_t waitedWhileIdle() const { return queue_.waitedWhileIdle(); }
 
  private:
+  // A lane with its threads.
   struct Worker {
-    std::mutex busy;  // held while the lane is in use
-    std::condition_variable released;
-    std::atomic<int> wanted{0};  // calls of run() that wait for `busy`
-    std::mutex laneMutex;        // held where `lane` changes, and where another thread than its own uses it
+    Worker(int number, WaitMode wait) : number(number), pace(wait) {}
+    const int number;
+    std::mutex enqueueing;
+    std::mutex laneMutex;  // held where `lane` changes, and where others than those who have a seat use it
     std::unique_ptr<Lane> lane;
-    std::thread thread;
-    std::atomic<std::size_t> deviceBytes{0};
-    Brief brief;
-    // JavaScript is at work on results, and so will ask for more at once; where it sleeps, a thread that stays awake
-    // would only keep it from this core
-    bool alert = false;
-    std::vector<Completion> held;  // results that nobody has heard of yet
-    std::shared_ptr<Batch> spent;  // goes back to the queue when the thread asks for the next one
+    std::vector<Seat*> seats;  // by slot
+    std::thread thread;        // of the first
+    std::vector<std::thread> others;
+    Pace pace;
+    std::atomic<TimePoint> ended{TimePoint{}};  // its last batch
   };
 
+  static SessionOptions consistent(const Engine& engine, SessionOptions options);
+
+  // serving.cc
   struct Start;
-  static SessionOptions consistent(SessionOptions options);
+  struct Hand;
   void startLanes();
   void main(Worker& worker, const std::shared_ptr<Start>& start);
-  void serve(Worker& worker);
-  void rest();
-  void eachLane(const std::function<void(Lane&)>& visit);
-  std::shared_ptr<Batch> next(Worker& worker);
-  void tell(Worker& worker);
-  void enqueue(Worker& worker, std::shared_ptr<Batch> batch);
+  void open(Worker& worker);
+  void other(Worker& worker, Seat& seat, std::promise<void> entered);
+  void serve(Worker& worker, Seat& seat);
+  std::shared_ptr<Batch> next(Hand& hand);
+  bool enqueue(Worker& worker, Hand& hand, std::shared_ptr<Batch>& batch);
+  void begin(Worker& worker, Seat& seat, const std::shared_ptr<Batch>& batch);
   void catchUp(Lane& lane, const Batch& batch);
-  void finish(Worker& worker);
+  void finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch);
+  void tell(Hand& hand);
+  bool tell(std::vector<Completion> completions);
+  bool tell(Front& front, std::vector<Completion> completions);
+  void tellLeaving();
   void fail(std::shared_ptr<Batch> batch, std::exception_ptr failure);
+  void rest();
+
+  std::vector<Completion> runIn(Seat& seat, const std::shared_ptr<Batch>& batch);
+  void eachLane(const std::function<void(Lane&)>& visit);
   void measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const;
   void submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch);
   void readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const;
   void readShapes(const std::vector<Given>& inputs, Shapes& shapes) const;
   int64_t rowsOf(const Shapes& shapes) const;
-  std::unique_lock<std::mutex> borrow(Worker*& chosen);
   // How many bytes.
   static std::size_t copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row);
 
   const std::shared_ptr<Engine> engine_;
   const SessionOptions options_;
-  const Sink sink_;
   Queue queue_;
   Stats stats_;
   alignas(64) std::atomic<std::size_t> running_{0};
   std::mutex closing_;
   LateCancels late_;
   std::atomic<bool> dropped_{false};
+  std::atomic<bool> anyGone_{false};  // of the front-ends
+
+  std::mutex clientsMutex_;
+  int clients_ = 0;
+  bool over_ = false;
+  std::mutex leavingMutex_;
+  std::condition_variable leavingChanged_;
+  std::atomic<int> leaving_{0};  // who waits in awaitEnd()
 
   std::mutex haltMutex_;
   std::condition_variable haltChanged_;
@@ -135,5 +174,8 @@ class Session {
   std::size_t halted_ = 0;  // lanes whose work has ended
   std::vector<std::unique_ptr<Worker>> workers_;
 };
+
+// Whether this is what a lane throws where nobody waited for a batch any more.
+bool isAbandonment(const std::exception_ptr& failure);
 
 }  // namespace nt::execution

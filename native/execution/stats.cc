@@ -22,14 +22,14 @@ Samples::Percentiles Samples::percentiles() const {
 }
 
 void Stats::enqueued() noexcept { batches_.fetch_add(1, std::memory_order_relaxed); }
-void Stats::cancelled() noexcept { cancelled_.fetch_add(1, std::memory_order_relaxed); }
+void Stats::cancelled(std::size_t requests) noexcept { cancelled_.fetch_add(requests, std::memory_order_relaxed); }
 void Stats::copied(std::size_t bytes) noexcept { bytesCopied_.fetch_add(bytes, std::memory_order_relaxed); }
 
 void Stats::finished(const std::vector<Completion>& completions) noexcept {
   const std::lock_guard lock(mutex_);
   for (const Completion& completion : completions) {
     if (completion.abandoned) {
-      cancelled();
+      cancelled(1);
     } else {
       ++(completion.failure ? failures_ : requests_);
     }

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "batch.h"
+#include "completion.h"
 
 namespace nt::execution {
 
@@ -38,7 +38,7 @@ struct Counts {
 class Stats {
  public:
   void enqueued() noexcept;
-  void cancelled() noexcept;
+  void cancelled(std::size_t requests) noexcept;
   void copied(std::size_t bytes) noexcept;
   void finished(const std::vector<Completion>& completions) noexcept;
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "../base/text.h"
-#include "../tensorrt/output_allocator.h"
 #include "../tensorrt/profiler.h"
+#include "bound_context.h"
 
 namespace nt::gpu {
 namespace {
@@ -44,7 +44,8 @@ class Audit {
         profile_(profile),
         stream_(engine->device()),
         profiler_(engine->library().family()),
-        context_(engine->createContext()) {}
+        scratch_(engine->device(), engine->account()),
+        context_(*engine) {}
   ~Audit() {
     // nothing of it is under way any more when its memory goes
     if (!engine_->device().lost()) engine_->device().note(engine_->device().driver().streamSynchronize(stream_.get()));
@@ -57,90 +58,86 @@ class Audit {
   void run(EngineAudit& result, int iterations, const std::atomic<bool>& cancelled);
 
  private:
-  void check(bool ok, const char* what) const;
   Shape bestShape(const IoTensor& tensor) const;
-  void setInput(const IoTensor& tensor, const Shape& shape);
-  void setOutput(const IoTensor& tensor);
+  void placeInput(const IoTensor& tensor, const Shape& shape);
+  void placeOutput(const IoTensor& tensor, const Shape& shape);
+  void* addressOf(std::size_t tensor) const;
   void execute(const std::atomic<bool>& cancelled);
 
   std::shared_ptr<Engine> engine_;
   int32_t profile_;
   cuda::OwnedStream stream_;
   std::vector<std::shared_ptr<HostBlock>> zeros_;
-  std::vector<Place> places_;
+  std::vector<Place> places_;  // of inputs, then of outputs
   tensorrt::Profiler profiler_;
-  Engine::Context context_;  // goes first: it may call what stands above
+  cuda::DeviceBuffer scratch_;
+  BoundContext context_;  // goes first: it may call what stands above
 };
-
-void Audit::check(bool ok, const char* what) const {
-  if (ok) return;
-  engine_->device().throwIfBroken(what);
-  throw Error("ERR_TRT_EXECUTION", engine_->library().name() + ": " + what + " failed");
-}
 
 Shape Audit::bestShape(const IoTensor& tensor) const {
   return tensor.profiles.empty() ? tensor.shape : tensor.profiles[static_cast<std::size_t>(profile_)].opt;
 }
 
+void* Audit::addressOf(std::size_t tensor) const {
+  const Place& place = places_[tensor];
+  return place.device ? place.device->address() : const_cast<uint8_t*>(place.host.data());
+}
+
 void Audit::prepare(EngineAudit& result) {
-  if (profile_ > 0) {
-    check(context_->setOptimizationProfile(profile_, stream_.get()), "setOptimizationProfileAsync");
-    stream_.synchronize();
-  }
+  if (profile_ > 0) context_.setProfile(profile_, stream_);
+  scratch_.reserve(engine_->scratchBytes(profile_), cuda::DeviceBuffer::Growth::exact);
+  context_.setScratch(scratch_);
+  Shapes shapes;
   for (const IoTensor& tensor : engine_->inputs()) {
-    result.shapes.emplace_back(tensor.name, bestShape(tensor));
-    setInput(tensor, result.shapes.back().second);
+    shapes.push_back(bestShape(tensor));
+    result.shapes.emplace_back(tensor.name, shapes.back());
+    placeInput(tensor, shapes.back());
   }
-  check(context_->inferShapes() == 0, "inferShapes");
-  for (const IoTensor& tensor : engine_->outputs()) setOutput(tensor);
+  context_.setShapes(shapes, [this](std::size_t input) { return addressOf(input); });
+  const std::vector<Shape> outputs = context_.outputShapes();
+  for (std::size_t i = 0; i < outputs.size(); ++i) placeOutput(engine_->outputs()[i], outputs[i]);
+  for (std::size_t i = 0; i < shapes.size(); ++i) context_.bindInput(i, addressOf(i));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    context_.bindOutput(i, addressOf(shapes.size() + i), places_[shapes.size() + i].allocator.get());
   stream_.synchronize();
 }
 
-void Audit::setInput(const IoTensor& tensor, const Shape& shape) {
-  const char* name = tensor.name.c_str();
+void Audit::placeInput(const IoTensor& tensor, const Shape& shape) {
   Place place;
-  check(context_->setInputShape(name, tensorrt::Dims(shape)), "setInputShape");
   if (tensor.onHost) {
     const std::size_t count = std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-    const auto values = engine_->profileValues(name, profile_, count);
+    const auto values = engine_->profileValues(tensor.name.c_str(), profile_, count);
     place.host = packed(values.empty() ? std::vector<int64_t>(count) : values, tensor.dtype, tensor.name);
-    check(context_->setTensorAddress(name, place.host.data()), "setTensorAddress");
   } else {
     const cuda::DeviceContext& device = engine_->device();
     const std::size_t bytes = std::max<std::size_t>(byteSize(tensor.dtype, shape), 1);
-    place.device = std::make_unique<cuda::DeviceBuffer>(device);
+    place.device = std::make_unique<cuda::DeviceBuffer>(device, engine_->account());
     place.device->reserve(bytes);
     zeros_.push_back(cuda::pinnedPool(device).acquire(bytes));
     std::memset(zeros_.back()->data(), 0, bytes);
     device.check(device.driver().memcpyHtoDAsync(place.device->get(), zeros_.back()->data(), bytes, stream_.get()),
                  "cuMemcpyHtoDAsync");
-    check(context_->setTensorAddress(name, place.device->address()), "setTensorAddress");
   }
   places_.push_back(std::move(place));
 }
 
-void Audit::setOutput(const IoTensor& tensor) {
-  const char* name = tensor.name.c_str();
-  const tensorrt::Dims dims = context_->shape(name);
-  check(dims.valid(), "getTensorShape");
-  const Shape shape = dims.vector();
+void Audit::placeOutput(const IoTensor& tensor, const Shape& shape) {
   Place place;
+  const bool dependent = isDynamic(shape);
+  const std::size_t bytes = dependent ? 0 : std::max<std::size_t>(byteSize(tensor.dtype, shape), 1);
   if (tensor.onHost) {
-    place.host.resize(std::max<std::size_t>(byteSize(tensor.dtype, shape), 1));
-    check(context_->setTensorAddress(name, place.host.data()), "setTensorAddress");
+    place.host.resize(bytes);
   } else {
-    place.device = std::make_unique<cuda::DeviceBuffer>(engine_->device());
-    if (std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; })) {
+    place.device = std::make_unique<cuda::DeviceBuffer>(engine_->device(), engine_->account());
+    if (dependent) {
       place.allocator = std::make_unique<tensorrt::OutputAllocator>(engine_->library().family(),
-                                                                    [buffer = place.device.get()](std::size_t bytes) {
-                                                                      buffer->reserve(bytes);
+                                                                    [buffer = place.device.get()](std::size_t wanted) {
+                                                                      buffer->reserve(wanted);
                                                                       return buffer->address();
                                                                     });
-      check(context_->setOutputAllocator(name, place.allocator->object()), "setOutputAllocator");
     } else {
-      place.device->reserve(std::max<std::size_t>(byteSize(tensor.dtype, shape), 1));
+      place.device->reserve(bytes);
     }
-    check(context_->setTensorAddress(name, place.device->address()), "setTensorAddress");
   }
   places_.push_back(std::move(place));
 }
@@ -148,20 +145,13 @@ void Audit::setOutput(const IoTensor& tensor) {
 void Audit::inspect(EngineAudit& result) const {
   result.layers = engine_->layers();
   result.verbosity = engine_->profilingVerbosity();
-  result.document = engine_->inspect(*context_);
+  result.document = engine_->inspect(context_.get());
 }
 
 void Audit::execute(const std::atomic<bool>& cancelled) {
   if (cancelled.load(std::memory_order_relaxed)) throw Error("ABORTED", "The audit was cancelled");
   engine_->device().throwIfLost();
-  for (Place& place : places_) {
-    if (place.allocator) place.allocator->expect();
-  }
-  const bool enqueued = context_->enqueue(stream_.get());
-  for (const Place& place : places_) {
-    if (!enqueued && place.allocator && place.allocator->failure()) std::rethrow_exception(place.allocator->failure());
-  }
-  check(enqueued, "enqueueV3");
+  context_.enqueue(stream_);
   stream_.synchronize();
 }
 
@@ -177,7 +167,7 @@ LayerTime timeOf(const tensorrt::Profiler::Layer& layer, int iterations) {
 
 void Audit::run(EngineAudit& result, int iterations, const std::atomic<bool>& cancelled) {
   for (int i = 0; i < kUntimed; ++i) execute(cancelled);
-  context_->setProfiler(profiler_.object());
+  context_.get().setProfiler(profiler_.object());
   for (int i = 0; i < iterations; ++i) {
     profiler_.beginIteration();
     execute(cancelled);
@@ -194,7 +184,7 @@ EngineAudit audit(const std::shared_ptr<Engine>& engine, const AuditOptions& opt
     throw Error("ERR_TRT_INVALID_ARGUMENT", "The engine has " + std::to_string(profiles) +
                                                 " optimization profiles: there is no profile " +
                                                 std::to_string(options.profile));
-  engine->device().makeCurrent();
+  const cuda::DeviceScope scope(engine->device());
   const tensorrt::LogCapture log(engine->library().log());
   try {
     EngineAudit result;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "../base/text.h"
-#include "../tensorrt/deserialize.h"
+#include "../tensorrt/failure.h"
 #include "lane.h"
 
 namespace nt::gpu {
@@ -11,22 +11,35 @@ namespace {
 
 using tensorrt::Enumerator;
 
-bool isDynamic(const Shape& shape) {
-  return std::ranges::any_of(shape, [](int64_t dim) { return dim < 0; });
-}
+struct DeviceVisit : execution::Visit {
+  explicit DeviceVisit(const cuda::DeviceContext& device) : scope(device) {}
+  const cuda::DeviceScope scope;
+};
 
 }  // namespace
 
 std::shared_ptr<Engine> Engine::load(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                     const void* plan, std::size_t size, const Prepare& prepare) {
-  auto engine = tensorrt::deserialize(library, device, plan, size);
-  if (prepare) prepare(engine);
-  return std::shared_ptr<Engine>(new Engine(device, std::move(engine)));
+                                     const tensorrt::PlanSource& plan, const Loading& loading) {
+  const cuda::DeviceScope scope(device);
+  auto account = std::make_shared<cuda::Account>(loading.memoryLimit);
+  const cuda::AccountScope working(account);
+  auto engine = tensorrt::deserialize(library, device, plan, loading.needs);
+  if (loading.prepare) loading.prepare(engine);
+  return std::shared_ptr<Engine>(new Engine(device, std::move(engine), std::move(account), loading.runtimeCache));
 }
 
-Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine)
-    : device_(device), pool_(cuda::pinnedPool(device)), engine_(std::move(engine)) {
+Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine,
+               std::shared_ptr<cuda::Account> account, std::vector<uint8_t> runtimeCache)
+    : device_(device),
+      pool_(cuda::pinnedPool(device)),
+      tensors_(cuda::DevicePool::of(device)),
+      tensorsUser_(tensors_),
+      account_(std::move(account)),
+      engine_(std::move(engine)),
+      maker_(std::make_unique<ContextMaker>(device, engine_, std::move(runtimeCache))) {
   profiles_ = engine_->profiles();
+  for (int32_t i = 0; i < std::max(profiles_, 1); ++i)
+    scratch_.push_back(static_cast<std::size_t>(std::max<int64_t>(engine_->contextMemory(i), 0)));
   for (int32_t i = 0; i < engine_->ioTensors(); ++i) {
     const char* name = engine_->ioTensorName(i);
     const bool input = engine_->isInput(name);
@@ -34,16 +47,10 @@ Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::Cuda
   }
 }
 
-Engine::~Engine() {
-  if (!device_.tryMakeCurrent()) cuda::leaveBehind(std::move(engine_));
-}
+std::unique_ptr<execution::Visit> Engine::visit() const { return std::make_unique<DeviceVisit>(device_); }
 
 std::unique_ptr<execution::Lane> Engine::createLane(const execution::LaneOptions& options) const {
   return std::make_unique<Lane>(shared_from_this(), options);
-}
-
-std::size_t Engine::laneBytes() const noexcept {
-  return static_cast<std::size_t>(std::max<int64_t>(engine_->contextMemory(), 0));
 }
 
 bool Engine::hasHostInputs() const noexcept { return std::ranges::any_of(inputs_, &IoTensor::onHost); }
@@ -65,7 +72,7 @@ IoTensor Engine::describe(const char* name, bool input) const {
                       "; only linear (row-major) tensors are supported: build with linear I/O formats");
     }
   }
-  IoTensor tensor{name, *dtype, engine_->shape(name).vector(), engine_->onHost(name), "linear", {}, {}};
+  IoTensor tensor{name, *dtype, engine_->shape(name).vector(), engine_->onHost(name), "linear", {}, {}, {}};
   if (input && isDynamic(tensor.shape)) {
     for (int32_t i = 0; i < profiles_; ++i) {
       tensor.profiles.push_back({engine_->profileShape(name, i, Enumerator::OptProfileSelector_kMIN).vector(),
@@ -73,7 +80,26 @@ IoTensor Engine::describe(const char* name, bool input) const {
                                  engine_->profileShape(name, i, Enumerator::OptProfileSelector_kMAX).vector()});
     }
   }
+  if (input && tensor.onHost) tensor.values = valueRanges(tensor);
   return tensor;
+}
+
+// What each profile takes of a shape tensor's values. Their number is fixed; other types than these decide no shapes.
+std::vector<ShapeRange> Engine::valueRanges(const IoTensor& tensor) const {
+  if (isDynamic(tensor.shape) || (tensor.dtype != DType::int32 && tensor.dtype != DType::int64)) return {};
+  const std::size_t count =
+      byteSize(tensor.dtype, tensor.shape) * 8 / static_cast<std::size_t>(dtypeBits(tensor.dtype));
+  std::vector<ShapeRange> ranges;
+  for (int32_t i = 0; i < profiles_; ++i) {
+    const auto of = [&](Enumerator selector) {
+      return engine_->profileValues(tensor.name.c_str(), i, selector, count);
+    };
+    ranges.push_back({of(Enumerator::OptProfileSelector_kMIN), of(Enumerator::OptProfileSelector_kOPT),
+                      of(Enumerator::OptProfileSelector_kMAX)});
+    const auto& [min, opt, max] = ranges.back();
+    if (min.size() != count || opt.size() != count || max.size() != count) return {};
+  }
+  return ranges;
 }
 
 std::string Engine::profilingVerbosity() const {
@@ -85,7 +111,7 @@ std::string Engine::inspect(const tensorrt::ExecutionContext& context) const {
   void* object = engine_->createInspector();
   if (object == nullptr) {
     device_.throwIfBroken("createEngineInspector");
-    throw Error("ERR_TRT_EXECUTION", library().name() + " could not create an engine inspector");
+    throw tensorrt::failureOf(library(), " could not create an engine inspector");
   }
   tensorrt::EngineInspector inspector(engine_, object);
   if (!inspector.setContext(context))
@@ -98,18 +124,10 @@ void Engine::ContextDeleter::operator()(tensorrt::ExecutionContext* context) con
   if (device->lost()) cuda::leaveBehind(std::move(owned));
 }
 
-Engine::Context Engine::createContext() const {
+Engine::Context Engine::createContext(bool graphs) const {
   const tensorrt::LogCapture log(library().log());
-  void* object = engine_->createContext();
-  if (object == nullptr) {
-    device_.throwIfBroken("createExecutionContext");
-    const std::string reason = log.lastError();
-    Error error("ERR_TRT_EXECUTION",
-                library().name() + " could not create an execution context" + (reason.empty() ? "" : ": " + reason));
-    error.attachLog(log.lines());
-    throw error;
-  }
-  return Context(new tensorrt::ExecutionContext(engine_, object), ContextDeleter{&device_});
+  const cuda::AccountScope scope(account_);
+  return Context(maker_->make(graphs).release(), ContextDeleter{&device_});
 }
 
 }  // namespace nt::gpu

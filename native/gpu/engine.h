@@ -6,10 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "../cuda/account.h"
 #include "../cuda/device.h"
+#include "../cuda/device_pool.h"
 #include "../cuda/pinned.h"
 #include "../execution/engine.h"
+#include "../tensorrt/deserialize.h"
 #include "../tensorrt/interfaces.h"
+#include "context_maker.h"
 
 namespace nt::gpu {
 
@@ -18,28 +22,34 @@ using execution::Shape;
 using execution::ShapeRange;
 using execution::Shapes;
 
+struct Loading {
+  tensorrt::PlanNeeds needs;
+  // What is done to an engine before anything uses it.
+  std::function<void(const std::shared_ptr<tensorrt::CudaEngine>&)> prepare;
+  std::size_t memoryLimit = 0;             // see cuda::Account
+  std::vector<uint8_t> runtimeCache = {};  // see ContextMaker
+};
+
 class Engine : public execution::Engine, public std::enable_shared_from_this<Engine> {
  public:
-  // What is done to an engine before anything uses it.
-  using Prepare = std::function<void(const std::shared_ptr<tensorrt::CudaEngine>&)>;
-  // Makes `device` current on the calling thread. Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED, the errors of cuda/ and
-  // what `prepare` throws.
+  // Throws ERR_TRT_PLAN, ERR_TRT_UNSUPPORTED, ERR_TRT_OUT_OF_MEMORY, the errors of cuda/ and what `prepare` throws.
   static std::shared_ptr<Engine> load(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                      const void* plan, std::size_t size, const Prepare& prepare = {});
-  // The device is made current first.
-  ~Engine() override;
+                                      const tensorrt::PlanSource& plan, const Loading& loading = {});
 
   std::string runtime() const override { return library().name(); }
   int deviceIndex() const noexcept override { return device_.index(); }
   HostPool& pool() const noexcept override { return pool_; }
-  // Makes the device current.
+  TensorMemory& tensors() const noexcept override { return tensors_; }
   void enter() const override { device_.makeCurrent(); }
+  std::unique_ptr<execution::Visit> visit() const override;
   void throwIfLost() const override { device_.throwIfLost(); }
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
-  // The scratch memory of a context.
-  std::size_t laneBytes() const noexcept override;
+  std::size_t deviceBytes() const noexcept override { return account_->used(); }
 
   const cuda::DeviceContext& device() const noexcept { return device_; }
+  const std::shared_ptr<cuda::Account>& account() const noexcept { return account_; }
+  // What a context needs to compute with, for the largest shapes of a profile.
+  std::size_t scratchBytes(int32_t profile) const noexcept { return scratch_[static_cast<std::size_t>(profile)]; }
   const tensorrt::Library& library() const noexcept { return engine_->library(); }
   // Some input is read by the CPU: shapes of outputs may depend on its values.
   bool hasHostInputs() const noexcept;
@@ -62,16 +72,26 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
     void operator()(tensorrt::ExecutionContext* context) const;
   };
   using Context = std::unique_ptr<tensorrt::ExecutionContext, ContextDeleter>;
-  // Throws ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST.
-  Context createContext() const;
+  // One without scratch memory. `graphs`: with the runtime's own CUDA graphs, where it has them. Throws
+  // ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_DEVICE_LOST.
+  Context createContext(bool graphs = false) const;
+  // See ContextMaker. On any thread. Throws ERR_TRT_DEVICE_LOST.
+  std::optional<std::vector<uint8_t>> changedRuntimeCache() const { return maker_->changedCache(); }
 
  private:
-  Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine);
+  Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine,
+         std::shared_ptr<cuda::Account> account, std::vector<uint8_t> runtimeCache);
   IoTensor describe(const char* name, bool input) const;
+  std::vector<ShapeRange> valueRanges(const IoTensor& tensor) const;
 
   const cuda::DeviceContext& device_;
   HostPool& pool_;
+  TensorMemory& tensors_;
+  const TensorMemory::User tensorsUser_;
+  const std::shared_ptr<cuda::Account> account_;
   std::shared_ptr<tensorrt::CudaEngine> engine_;
+  std::unique_ptr<ContextMaker> maker_;
+  std::vector<std::size_t> scratch_;  // by profile
 };
 
 }  // namespace nt::gpu

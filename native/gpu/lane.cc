@@ -1,8 +1,6 @@
 #include "lane.h"
 
-#include <algorithm>
-
-#include "../base/text.h"
+#include "../execution/pace.h"
 
 namespace nt::gpu {
 namespace {
@@ -21,23 +19,18 @@ Lane::Lane(std::shared_ptr<const Engine> engine, LaneOptions options)
       copyInStream_(engine_->device(), options_.highPriority),
       computeStream_(engine_->device(), options_.highPriority),
       copyOutStream_(engine_->device(), options_.highPriority),
-      context_(engine_->createContext()) {
-  for (int i = 0; i < options_.slots; ++i) slots_.push_back(std::make_unique<Slot>(*engine_, i, options_.merging));
-  // the first slot is used as long as one suffices: its graphs are captured sooner
-  for (const auto& slot : slots_) free_.insert(free_.begin(), slot.get());
-  if (options_.profile > 0) {
-    setProfile(options_.profile);
-    computeStream_.synchronize();
-  }
+      contexts_(*engine_, options_, computeStream_) {
+  if (options_.ring) options_.ring->grow();
+  for (int i = 0; i < options_.slots; ++i) slots_.push_back(std::make_unique<Slot>(*engine_, slots_.size(), options_));
 }
 
-void Lane::enqueue(std::shared_ptr<Batch> batch) {
+void Lane::enqueue(int number, std::shared_ptr<Batch> batch) {
   engine_->device().throwIfLost();
   const tensorrt::LogCapture log(engine_->library().log());
-  Slot& slot = *free_.back();
+  Slot& slot = *slots_[static_cast<std::size_t>(number)];
   const auto abandon = [&] {
-    setting_.known = false;  // whatever the context was set to is not to be relied on
     settle();
+    contexts_.abandon(slot.number);
     slot.end();
   };
   try {
@@ -50,14 +43,14 @@ void Lane::enqueue(std::shared_ptr<Batch> batch) {
     abandon();
     throw;
   }
-  free_.pop_back();
-  running_.push_back(&slot);
 }
 
 void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
   readShapes(*batch);
-  setShapes(*batch);
-  if (slot.begin(std::move(batch), shapes_, setting_.outputs)) graphs_.forgetSlot(slot.number);
+  Contexts::Shaped& shaped = contexts_.use(shapes_, *batch);
+  // what was captured has room
+  if (shaped.graph(slot.number) == nullptr && slot.moves(shapes_, shaped.outputs)) contexts_.forget(slot.number);
+  slot.begin(std::move(batch), shapes_, shaped.outputs);
   slot.timed = timedNow(count_++);
   const bool small = slot.bytes() <= kSmall;
   const cuda::OwnedStream& in = small ? computeStream_ : copyInStream_;
@@ -71,28 +64,46 @@ void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
     computeStream_.waitFor(slot.copiedIn.get());
   }
 
-  const GraphCache::Key* key = graphKey(slot);
-  const cuda::OwnedGraph* graph = key != nullptr ? graphs_.find(*key) : nullptr;
-  if (graph == nullptr) bind(slot);
-  if (slot.timed) slot.clocks().computeStart.record(computeStream_);
-  if (graph == nullptr) {
-    enqueueContext(slot);
-  } else {
-    graph->launch(computeStream_);
-  }
-  if (slot.timed) slot.clocks().computeEnd.record(computeStream_);
-
+  compute(shaped, slot);
   if (!small) {
     slot.computed.record(computeStream_);
     out.waitFor(slot.computed.get());
   }
-  if (setting_.dependent) slot.learnDependentSizes();
+  if (shaped.dependent) slot.learnDependentSizes();
   slot.copyOut(out);
   if (slot.timed) slot.clocks().copyOutEnd.record(out);
   slot.done.record(out);
-  // The batch is on its way; the context has just run this shape, bound to this slot, without a graph, as TensorRT
-  // wants it before a capture.
-  if (key != nullptr && graph == nullptr && graphs_.shouldCapture(*key)) capture(*key);
+  // The batch is on its way; what comes now delays nobody.
+  if (!shaped.awaitsCapture(slot.number)) return;
+  const std::lock_guard lock(capturing_);
+  contexts_.capture(shaped, slot.number);
+}
+
+void Lane::compute(Contexts::Shaped& shaped, Slot& slot) {
+  const auto clock = [&](bool end) {
+    if (slot.timed) (end ? slot.clocks().computeEnd : slot.clocks().computeStart).record(computeStream_);
+  };
+  if (shaped.graph(slot.number) != nullptr) {
+    clock(false);
+    if (launch(shaped, slot)) return clock(true);
+  }
+  BoundContext& context = contexts_.bound(shaped, slot);
+  const cuda::AccountScope scope(engine_->account());
+  clock(false);
+  context.enqueue(computeStream_);
+  clock(true);
+}
+
+// False where the graph did not run.
+bool Lane::launch(Contexts::Shaped& shaped, Slot& slot) {
+  try {
+    shaped.graph(slot.number)->launch(computeStream_);
+    return true;
+  } catch (const Error& error) {
+    engine_->device().throwIfBroken("cuGraphLaunch");
+    contexts_.refuse(shaped, error.what());
+    return false;
+  }
 }
 
 void Lane::readShapes(const Batch& batch) {
@@ -101,103 +112,14 @@ void Lane::readShapes(const Batch& batch) {
   for (Shape& shape : shapes_) shape[0] = execution::paddedRows(batch.rows, options_);
 }
 
-void Lane::setShapes(const Batch& batch) {
-  const Shapes& shapes = shapes_;
-  // what a host tensor holds may decide over shapes too
-  if (setting_.known && shapes == setting_.shapes && !engine_->hasHostInputs()) return;
-  setting_.known = false;
-  const int32_t profile = options_.profile >= 0 ? options_.profile : engine_->profileFor(shapes);
-  if (profile != setting_.profile) setProfile(profile);
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const IoTensor& tensor = engine_->inputs()[i];
-    if (!context_->setInputShape(tensor.name.c_str(), tensorrt::Dims(shapes[i]))) {
-      engine_->device().throwIfBroken("setInputShape");
-      throw Error("ERR_TRT_SHAPE",
-                  "TensorRT refused the shape " + shapeText(shapes[i]) + " of input '" + tensor.name + "'");
-    }
-    if (!tensor.onHost) continue;
-    const Lease* lease = batch.parts.front().lease(i);
-    void* address = lease != nullptr ? const_cast<uint8_t*>(lease->data) : batch.row(i, 0);
-    check(context_->setTensorAddress(tensor.name.c_str(), address), "setTensorAddress");
-  }
-  check(context_->inferShapes() == 0, "inferShapes");
-  setting_.outputs.clear();
-  setting_.dependent = false;
-  for (const IoTensor& tensor : engine_->outputs()) {
-    const tensorrt::Dims dims = context_->shape(tensor.name.c_str());
-    check(dims.valid(), "getTensorShape");
-    setting_.outputs.push_back(dims.vector());
-    setting_.dependent =
-        setting_.dependent || std::ranges::any_of(setting_.outputs.back(), [](int64_t dim) { return dim < 0; });
-  }
-  setting_.shapes = shapes;
-  setting_.known = true;
-}
-
-void Lane::setProfile(int32_t profile) {
-  // TensorRT allows the switch only once what was enqueued under the other profile has ended
-  computeStream_.synchronize();
-  check(context_->setOptimizationProfile(profile, computeStream_.get()), "setOptimizationProfileAsync");
-  setting_.profile = profile;
-}
-
-void Lane::bind(Slot& slot) {
-  for (std::size_t i = 0; i < engine_->inputs().size(); ++i) {
-    check(context_->setTensorAddress(engine_->inputs()[i].name.c_str(), slot.inputAddress(i)), "setTensorAddress");
-  }
-  for (std::size_t i = 0; i < engine_->outputs().size(); ++i) {
-    const char* name = engine_->outputs()[i].name.c_str();
-    if (tensorrt::OutputAllocator* allocator = slot.allocator(i)) {
-      allocator->expect();
-      check(context_->setOutputAllocator(name, allocator->object()), "setOutputAllocator");
-    }
-    check(context_->setTensorAddress(name, slot.outputAddress(i)), "setTensorAddress");
-  }
-}
-
-void Lane::enqueueContext(Slot& slot) {
-  const bool enqueued = context_->enqueue(computeStream_.get());
-  for (std::size_t i = 0; !enqueued && i < engine_->outputs().size(); ++i) {
-    const tensorrt::OutputAllocator* allocator = slot.allocator(i);
-    if (allocator != nullptr && allocator->failure()) std::rethrow_exception(allocator->failure());
-  }
-  check(enqueued, "enqueueV3");
-}
-
-// Nothing where a graph would not do what an enqueue does.
-// Null where no graph can be.
-const GraphCache::Key* Lane::graphKey(const Slot& slot) {
-  if (!options_.captureGraphs || setting_.dependent || engine_->hasHostTensors()) return nullptr;
-  key_.assign({slot.number, setting_.profile});
-  for (const Shape& shape : setting_.shapes) key_.insert(key_.end(), shape.begin(), shape.end());
-  return &key_;
-}
-
-// The batch does not depend on it: a shape that cannot be captured runs without, and what broke the device shows when
-// it finishes.
-void Lane::capture(const GraphCache::Key& key) {
-  try {
-    auto graph = cuda::OwnedGraph::capture(engine_->device(), computeStream_,
-                                           [&] { return context_->enqueue(computeStream_.get()); });
-    if (graph) return graphs_.insert(key, std::move(graph));
-  } catch (const Error&) {
-  }
-  graphs_.refuse(key);
-}
-
-std::vector<Completion> Lane::finish(bool spin) {
-  Slot& slot = *running_.front();
+std::vector<Completion> Lane::finish(int number, Wait wait) {
+  Slot& slot = *slots_[static_cast<std::size_t>(number)];
   const struct Release {
-    Lane& lane;
     Slot& slot;
-    ~Release() {
-      slot.end();
-      lane.running_.pop_front();
-      lane.free_.push_back(&slot);
-    }
-  } release{*this, slot};
+    ~Release() { slot.end(); }
+  } release{slot};
   try {
-    wait(slot, spin);
+    waitFor(slot, wait);
     return slot.completions(timingOf(slot));
   } catch (...) {
     settle();
@@ -205,13 +127,15 @@ std::vector<Completion> Lane::finish(bool spin) {
   }
 }
 
-void Lane::wait(const Slot& slot, bool spin) const {
+void Lane::waitFor(const Slot& slot, Wait wait) const {
   engine_->device().throwIfLost();
-  if (spin) {
-    const TimePoint patience = execution::Clock::now() + std::chrono::milliseconds(2);
+  if (wait.asking > execution::Clock::duration(0)) {
+    if (slot.done.done()) return;
+    const TimePoint begun = execution::Clock::now();
     do {
+      execution::relax();
       if (slot.done.done()) return;
-    } while (execution::Clock::now() < patience);
+    } while (execution::Clock::now() - begun < wait.asking);
   }
   slot.done.synchronize();
 }
@@ -232,22 +156,11 @@ Timing Lane::timingOf(Slot& slot) const noexcept {
 }
 
 void Lane::settle() noexcept {
+  const std::lock_guard lock(capturing_);
   const cuda::DeviceContext& device = engine_->device();
   for (const auto* stream : {&copyInStream_, &computeStream_, &copyOutStream_}) {
     if (!device.lost()) device.note(device.driver().streamSynchronize(stream->get()));
   }
-}
-
-std::size_t Lane::deviceBytes() const noexcept {
-  std::size_t bytes = 0;
-  for (const auto& slot : slots_) bytes += slot->deviceBytes();
-  return bytes;
-}
-
-void Lane::check(bool ok, const char* what) const {
-  if (ok) return;
-  engine_->device().throwIfBroken(what);  // TensorRT says only "no": the device may say why
-  throw Error("ERR_TRT_EXECUTION", engine_->library().name() + ": " + what + " failed");
 }
 
 }  // namespace nt::gpu

@@ -7,29 +7,29 @@
 
 #include "../tensorrt/output_allocator.h"
 #include "engine.h"
+#include "results.h"
 
 namespace nt::gpu {
 
-using execution::Batch;
-using execution::Completion;
 using execution::Lease;
-using execution::Output;
-using execution::Part;
-using execution::Target;
 using execution::Timing;
+
+// Where the values of an input that the CPU reads lie. Such inputs do not merge: the batch has one part.
+void* hostAddress(const Batch& batch, std::size_t input);
 
 class Slot {
  public:
-  Slot(const Engine& engine, int64_t number, bool merging);
+  Slot(const Engine& engine, std::size_t number, const execution::LaneOptions& options);
 
+  // Whether begin() would give any tensor other memory on the device. It may free what is there, also where it throws.
+  bool moves(const Shapes& shapes, const std::vector<Shape>& outputShapes) const;
   // Takes a batch: memory for tensors of these shapes, where -1 in an output's means that its size depends on the data.
-  // Whether any device address changed. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY; end() is called then too.
-  bool begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::vector<Shape>& outputShapes);
+  // Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY; end() is called then too.
+  void begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::vector<Shape>& outputShapes);
   // Lets go of the batch and of everything that only it needed.
   void end() noexcept;
 
   const Batch& batch() const noexcept { return *batch_; }
-  const std::shared_ptr<Batch>& sharedBatch() const noexcept { return batch_; }
   // of the inputs and outputs on the device, as far as it is known when it begins
   std::size_t bytes() const noexcept { return bytes_; }
 
@@ -39,7 +39,8 @@ class Slot {
   // Null where the size is known beforehand.
   tensorrt::OutputAllocator* allocator(std::size_t output);
 
-  void copyIn(const cuda::OwnedStream& stream) const;
+  // Rows that only pad the batch repeat some of its own: a model may look up what it reads there.
+  void copyIn(const cuda::OwnedStream& stream);
   // After the enqueue, which told the allocators their shapes.
   void learnDependentSizes();
   void copyOut(const cuda::OwnedStream& stream) const;
@@ -52,30 +53,25 @@ class Slot {
     cuda::OwnedEvent copyInStart, copyInEnd, computeStart, computeEnd, copyOutEnd;
   };
   Clocks& clocks();
-  std::size_t deviceBytes() const noexcept;
 
-  const int64_t number;
+  const std::size_t number;
   cuda::OwnedEvent copiedIn, computed, done;
   bool timed = false;
 
  private:
-  // One output of the batch under way.
-  struct Result {
-    Shape shape;
-    std::size_t rowBytes = 0;  // of one row where requests merge, else of the whole tensor
-    bool dependent = false;
-    uint8_t* host = nullptr;           // where it goes, but for requests that named a target
-    std::shared_ptr<HostBlock> block;  // `host` is in it
-  };
-  void measure(std::size_t output);
-  bool needsHost(std::size_t output) const;
-  void reserveHost();
-  std::size_t partBytes(std::size_t output, const Part& part) const;
-  uint8_t* partHost(std::size_t output, const Part& part) const;
-  void complete(Completion& completion, const Part& part) const;
+  using Growth = cuda::DeviceBuffer::Growth;
+  void reserveDevice(const Shapes& shapes, Growth growth);
+  void reserveExactly(const Shapes& shapes);
+  void releaseDevice() noexcept;
+  void makeStaying(std::size_t output);
+  void padRows(std::size_t input, const cuda::OwnedStream& stream) const;
+  void reserveStaging();
+  void copyRows(std::size_t input, const execution::Rows& rows, int64_t first, int64_t count,
+                const cuda::OwnedStream& stream);
 
   const Engine& engine_;
   const bool merging_;
+  const std::shared_ptr<HostRing> ring_;
   std::vector<std::unique_ptr<cuda::DeviceBuffer>> inputs_;
   std::vector<std::unique_ptr<cuda::DeviceBuffer>> outputs_;
   std::vector<std::unique_ptr<tensorrt::OutputAllocator>> allocators_;
@@ -83,9 +79,10 @@ class Slot {
 
   std::shared_ptr<Batch> batch_;
   execution::TimePoint started_;
+  int64_t rows_ = 0;  // with padding, where requests merge
   std::size_t bytes_ = 0;
-  std::vector<Result> results_;
-  std::shared_ptr<HostBlock> small_;  // for results that requests get copies of; made when first needed
+  Staging staging_;  // of inputs in ordinary memory
+  Results results_;
 };
 
 }  // namespace nt::gpu

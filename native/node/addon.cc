@@ -11,10 +11,14 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   nt::node::exportCompletions(env, exports);
   nt::node::exportEngine(env, exports);
   nt::node::exportCpu(env, exports);
+  nt::node::exportDeviceTensors(env, exports);
   nt::node::exportFileLock(env, exports);
   nt::node::exportRefit(env, exports);
   nt::node::exportModel(env, exports);
   nt::node::exportLog(env, exports);
+  nt::node::exportStrokes(env, exports);
+  nt::node::exportVisionTensor(env, exports);
+  nt::node::exportVisionMasks(env, exports);
   return exports;
 }
 

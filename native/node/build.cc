@@ -4,8 +4,9 @@
 #include <optional>
 
 #include "../cuda/device.h"
-#include "../tensorrt/choose.h"
+#include "../finding/choose.h"
 #include "audit.h"
+#include "calibration.h"
 #include "environment.h"
 #include "errors.h"
 #include "exports.h"
@@ -33,8 +34,9 @@ building::TimingCacheRequest timingCacheOf(const Napi::Value& value) {
   return {stringOf(options, "path"), integerOf(options, "errorOnMiss", 0) != 0, integerOf(options, "editable", 0) != 0};
 }
 
-building::Request requestOf(const Napi::Object& options) {
+building::Request requestOf(const Napi::Object& options, const std::shared_ptr<CalibrationFeed>& feed) {
   building::Request request;
+  if (feed) request.calibration = calibrationOf(options.Get("calibration").As<Napi::Object>(), feed);
   request.path = stringOf(options, "path");
   if (!options.Get("model").IsUndefined()) request.model = bytesOf(options.Get("model"), "model");
   request.options = optionsOf(options.Get("options"));
@@ -67,7 +69,7 @@ void setGpu(Napi::Env env, Napi::Object& object, const std::optional<cuda::Devic
 }
 
 Napi::Object resultValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
-  const Napi::Object value = Napi::Object::New(env);
+  Napi::Object value = Napi::Object::New(env);
   value.Set("library", library.name());
   value.Set("kind", tensorrt::kindName(library.kind()));
   value.Set("version", library.version().text());
@@ -79,6 +81,7 @@ Napi::Object resultValue(Napi::Env env, const tensorrt::Library& library, buildi
   if (plan == nullptr) return value;  // only parsed
   value.Set("plan", externalBuffer(env, plan->data(), plan->size(), plan));
   value.Set("settings", settingsValue(env, result.settings));
+  if (result.calibration) setCalibration(value, *result.calibration);
   if (result.timingCache) value.Set("timingCache", timingCacheValue(env, *result.timingCache));
   value.Set("buildMs", result.buildMs);
   return value;
@@ -95,11 +98,24 @@ building::Result runBuild(const tensorrt::Library& library, const building::Requ
   }
 }
 
-// build(options, onProgress): { promise, cancel() }
+Napi::Value answer(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    kept<CalibrationFeed>(info).answer(info[0]);
+    return info.Env().Undefined();
+  });
+}
+
+std::shared_ptr<CalibrationFeed> feedOf(const Napi::CallbackInfo& info) {
+  if (info.Length() < 3 || !info[2].IsFunction()) return nullptr;
+  return std::make_shared<CalibrationFeed>(Environment::of(info.Env()), info[2].As<Napi::Function>());
+}
+
+// build(options, onProgress, ask): { promise, cancel(), answer(value) }; the last two of a calibration
 Napi::Value build(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Object options = objectArgument(info, 0, "options");
-    const auto request = std::make_shared<building::Request>(requestOf(options));
+    const auto feed = feedOf(info);
+    const auto request = std::make_shared<building::Request>(requestOf(options, feed));
     const std::string path = stringOf(options, "tensorrt");
     const int device = static_cast<int>(integerOf(options, "device", 0));
     const auto environment = Environment::of(info.Env());
@@ -114,7 +130,7 @@ Napi::Value build(const Napi::CallbackInfo& info) {
                                Napi::Number::New(env, event.step), Napi::Number::New(env, event.steps)});
       });
     };
-    return environment->runCancellable(
+    const Napi::Object running = environment->runCancellable(
         info.Env(),
         [environment, listener, request, path, device,
          report](const std::atomic<bool>& cancelled) -> Environment::Finish {
@@ -126,15 +142,23 @@ Napi::Value build(const Napi::CallbackInfo& info) {
                   [environment = environment, listener = listener](Napi::Env) { environment->release(listener); });
             }
           } released{environment, listener};
-          const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device);
-          if (!library.buildsWithoutGpu()) cuda::DeviceContext::get(device).makeCurrent();
+          const tensorrt::Library& library = finding::chooseForBuilding(path, device).library;
+          std::optional<cuda::DeviceScope> scope;
+          if (!library.buildsWithoutGpu()) scope.emplace(cuda::DeviceContext::get(device));
+          if (scope && request->calibration) request->calibration->device = &cuda::DeviceContext::get(device);
           const auto result = std::make_shared<building::Result>(runBuild(library, *request, report, cancelled));
           return [&library, result, gpu = gpuOf(library, device)](Napi::Env env) {
             Napi::Object value = resultValue(env, library, *result);
             setGpu(env, value, gpu);
             return value;
           };
+        },
+        Environment::AtEnd::leave,  // TensorRT hears of its end between two steps only, and one may take minutes
+        [feed] {
+          if (feed) feed->cancel();
         });
+    if (feed) running.Set("answer", keeping<CalibrationFeed>(info.Env(), answer, "answer", feed));
+    return running;
   });
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "device_tensor.h"
 #include "environment.h"
 #include "errors.h"
 #include "exports.h"
@@ -21,6 +22,7 @@ std::atomic<std::size_t>& externalBytes() {
   return bytes;
 }
 constexpr std::size_t kPinnedLimit = std::size_t{256} << 20;
+constexpr std::size_t kExternal = std::size_t{256} << 10;
 
 struct Held {
   std::shared_ptr<void> owner;
@@ -33,18 +35,26 @@ void letGo(napi_env, void*, void* hint) {
 }
 
 // An ArrayBuffer over the pinned memory itself, or null where it has to be copied.
-napi_value externalOver(Napi::Env env, const execution::Output& output) {
-  if (externalBytes() + output.size > kPinnedLimit) return nullptr;
-  auto held = std::make_unique<Held>(Held{output.owner(), output.size});
+napi_value externalOver(Napi::Env env, std::shared_ptr<void> owner, uint8_t* data, std::size_t size) {
+  if (externalBytes() + size > kPinnedLimit) return nullptr;
+  auto held = std::make_unique<Held>(Held{std::move(owner), size});
   napi_value result = nullptr;
-  auto* data = const_cast<uint8_t*>(output.data());
-  if (napi_create_external_arraybuffer(env, data, output.size, letGo, held.get(), &result) != napi_ok) return nullptr;
-  externalBytes() += output.size;  // V8 counts the memory of an external ArrayBuffer itself
+  if (napi_create_external_arraybuffer(env, data, size, letGo, held.get(), &result) != napi_ok) return nullptr;
+  externalBytes() += size;  // V8 counts the memory of an external ArrayBuffer itself
   (void)held.release();
   return result;
 }
 
 }  // namespace
+
+Napi::ArrayBuffer resultBuffer(Napi::Env env, std::shared_ptr<void> owner, uint8_t* data, std::size_t size) {
+  if (size >= kExternal) {
+    if (napi_value external = externalOver(env, std::move(owner), data, size)) return {env, external};
+  }
+  Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, size);
+  if (size > 0) std::memcpy(copy.Data(), data, size);
+  return copy;
+}
 
 CompletionPort::CompletionPort(Napi::Float64Array dims, Napi::Float64Array meta, Napi::ArrayBuffer scratch,
                                Napi::Function settle)
@@ -107,6 +117,10 @@ void CompletionPort::appendOutput(Napi::Env env, const execution::Output& output
   if (output.place() == Place::target) {
     put(target);
     put(0);
+  } else if (output.place() == Place::resident) {
+    put(resident);
+    put(objects.Length());
+    objects.Set(objects.Length(), tensorHandle(env, std::static_pointer_cast<Resident>(output.owner())));
   } else if (output.size <= kSmall && scratchUsed_ + output.size <= scratchCapacity_) {
     put(small);
     put(static_cast<double>(scratchUsed_));
@@ -115,13 +129,8 @@ void CompletionPort::appendOutput(Napi::Env env, const execution::Output& output
   } else {
     put(buffer);
     put(objects.Length());
-    napi_value value = output.size >= kExternal ? externalOver(env, output) : nullptr;
-    if (value == nullptr) {
-      Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, output.size);
-      std::memcpy(copy.Data(), output.data(), output.size);
-      value = copy;
-    }
-    objects.Set(objects.Length(), value);
+    auto* data = const_cast<uint8_t*>(output.data());
+    objects.Set(objects.Length(), resultBuffer(env, output.owner(), data, output.size));
   }
   put(static_cast<double>(output.size));
   put(static_cast<double>(output.shape.size()));

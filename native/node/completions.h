@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "../execution/batch.h"
+#include "../execution/completion.h"
 
 namespace nt::node {
 
@@ -17,7 +17,7 @@ namespace nt::node {
 // and dimensions.
 class CompletionPort {
  public:
-  enum Place : int { notWanted = 0, small = 1, buffer = 2, target = 3 };
+  enum Place : int { notWanted = 0, small = 1, buffer = 2, target = 3, resident = 4 };
 
   // Inputs, or outputs, that the shared arrays have room for.
   static constexpr std::size_t kMostTensors = 1000;
@@ -27,7 +27,8 @@ class CompletionPort {
 
   const double* dims() const noexcept { return dimsData_; }
 
-  // Calls settle(count, objects) until all is told. `objects` are ArrayBuffers and errors by number.
+  // Calls settle(count, objects) until all is told. `objects` are ArrayBuffers, handles of tensors that stay, and
+  // errors, by number.
   void deliver(Napi::Env env, std::vector<execution::Completion>& completions);
   // Writes one completion, for a caller that reads it itself; gives `objects`.
   Napi::Array write(Napi::Env env, execution::Completion& completion);
@@ -40,9 +41,8 @@ class CompletionPort {
   void restart() { used_ = scratchUsed_ = 0; }
 
   // Up to this size a result goes through `scratch`, above it has an ArrayBuffer of its own, and from kExternal on that
-  // one is the pinned memory itself.
+  // one is the pinned memory itself: see resultBuffer().
   static constexpr std::size_t kSmall = std::size_t{32} << 10;
-  static constexpr std::size_t kExternal = std::size_t{256} << 10;
 
   Napi::Reference<Napi::Float64Array> dims_;
   Napi::Reference<Napi::Float64Array> meta_;
@@ -56,5 +56,9 @@ class CompletionPort {
   std::size_t used_ = 0;
   std::size_t scratchUsed_ = 0;
 };
+
+// An ArrayBuffer with these bytes: over the memory itself, which `owner` keeps, where that pays and JavaScript does not
+// hold much already, else a copy.
+Napi::ArrayBuffer resultBuffer(Napi::Env env, std::shared_ptr<void> owner, uint8_t* data, std::size_t size);
 
 }  // namespace nt::node

@@ -27,6 +27,7 @@ cpu::Options optionsOf(const Napi::Object& options) {
   made.optimization = static_cast<int>(integerOf(options, "optimization", made.optimization));
   made.deterministic = integerOf(options, "deterministic", 0) != 0;
   made.config = configOf(options.Get("config"));
+  made.observe = integerOf(options, "observe", 0) != 0;
   return made;
 }
 
@@ -51,12 +52,12 @@ std::vector<std::vector<execution::ShapeRange>> profilesOf(const Napi::Value& va
 }
 
 // Loaded, until open() hands it to a session.
-using Loaded = std::shared_ptr<std::shared_ptr<cpu::Engine>>;
+using Loaded = std::shared_ptr<cpu::Engine>;
 
 // open(options): Promise<engine>, once
 Napi::Value open(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    const auto engine = std::exchange(**static_cast<Loaded*>(info.Data()), nullptr);
+    const auto engine = std::exchange(kept<Loaded>(info), nullptr);
     if (!engine) throw Error("ERR_TRT_CLOSED", "The model was opened already");
     const Napi::Object options = objectArgument(info, 0, "options");
     engine->setProfiles(profilesOf(options.Get("profiles")));
@@ -66,26 +67,17 @@ Napi::Value open(const Napi::CallbackInfo& info) {
 
 // discard(): the model is let go of at once, unless it was opened
 Napi::Value discard(const Napi::CallbackInfo& info) {
-  **static_cast<Loaded*>(info.Data()) = nullptr;
+  kept<Loaded>(info) = nullptr;
   return info.Env().Undefined();
-}
-
-// A function that shares the model with others.
-Napi::Function functionOf(Napi::Env env, Napi::Value (*call)(const Napi::CallbackInfo&), const char* name,
-                          const Loaded& loaded) {
-  auto* kept = new Loaded(loaded);
-  const Napi::Function function = Napi::Function::New(env, call, name, kept);
-  function.AddFinalizer([](Napi::Env, Loaded* data) { delete data; }, kept);
-  return function;
 }
 
 Napi::Value modelValue(Napi::Env env, const std::shared_ptr<cpu::Engine>& engine) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("inputs", tensorsValue(env, engine->inputs()));
   value.Set("outputs", tensorsValue(env, engine->outputs()));
-  const auto loaded = std::make_shared<std::shared_ptr<cpu::Engine>>(engine);
-  value.Set("open", functionOf(env, open, "open", loaded));
-  value.Set("discard", functionOf(env, discard, "discard", loaded));
+  const auto loaded = std::make_shared<Loaded>(engine);
+  value.Set("open", keeping(env, open, "open", loaded));
+  value.Set("discard", keeping(env, discard, "discard", loaded));
   return value;
 }
 

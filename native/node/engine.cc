@@ -1,4 +1,4 @@
-// openEngine(), attachEngine() and the object of an engine with lanes of its own.
+// openEngine(), attachEngine(), joinEngine() and the object of an engine with lanes of its own.
 #include "../gpu/engine.h"
 
 #include "../execution/registry.h"
@@ -15,6 +15,7 @@
 namespace nt::node {
 namespace {
 
+using execution::Client;
 using execution::IoTensor;
 using execution::Session;
 
@@ -59,11 +60,22 @@ std::vector<int64_t> sizesOf(const Napi::Value& value) {
   return sizes;
 }
 
+execution::WaitMode waitOf(const Napi::Object& options) {
+  if (!options.Get("wait").IsString()) return execution::WaitMode::adaptive;
+  const std::string name = options.Get("wait").As<Napi::String>().Utf8Value();
+  return name == "spin"    ? execution::WaitMode::spin
+         : name == "block" ? execution::WaitMode::block
+                           : execution::WaitMode::adaptive;
+}
+
 // Checked and completed by lib/backend/tensorrt.ts.
 execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
   execution::SessionOptions session;
   session.lanes = static_cast<int>(integerOf(options, "lanes", 1));
   session.maxQueue = static_cast<std::size_t>(integerOf(options, "maxQueue", 4096));
+  session.maxQueueBytes = static_cast<std::size_t>(
+      integerOf(options, "maxQueueBytes", static_cast<int64_t>(execution::SessionOptions::kQueueBytes)));
+  session.wait = waitOf(options);
   session.lane.profile = static_cast<int32_t>(integerOf(options, "profile", -1));
   session.lane.highPriority = integerOf(options, "highPriority", 0) != 0;
   session.lane.captureGraphs = integerOf(options, "graphs", 1) != 0;
@@ -80,35 +92,36 @@ execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
   return session;
 }
 
-// Ends a session off the JavaScript thread. What waits is not run when the environment ends first: nobody is there to
+// Ends a client off the JavaScript thread. What waits is not run when the environment ends first: nobody is there to
 // hear of it.
-std::function<void()> ending(std::shared_ptr<Session> session) {
-  return [session = std::move(session)]() mutable {
-    if (session) session->close();
-    session.reset();
+std::function<void()> ending(std::shared_ptr<Client> client) {
+  return [client = std::move(client)]() mutable {
+    if (client) client->close();
+    client.reset();
   };
 }
-std::function<void()> dropping(const std::shared_ptr<Session>& session) {
-  return [weak = std::weak_ptr<Session>(session)] {
+std::function<void()> dropping(const std::shared_ptr<Client>& client) {
+  return [weak = std::weak_ptr<Client>(client)] {
     if (const auto closing = weak.lock()) closing->drop();
   };
 }
 
 // How long an engine that is being closed is waited for at the end of the process.
-std::chrono::seconds patienceOf(const std::shared_ptr<Session>& session) {
-  return session ? session->engine().patienceAtExit() : std::chrono::seconds(0);
+std::chrono::seconds patienceOf(const std::shared_ptr<Client>& client) {
+  return client ? client->engine().patienceAtExit() : std::chrono::seconds(0);
 }
 
-// close(): refuses new work, runs what is queued, frees the lanes; the weights go with the last user of the engine
+// close(): refuses new work, runs what it has queued; the last one frees the lanes, and the last user of the engine the
+// weights
 Napi::Value close(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     EngineHandle& handle = handleOf(info);
-    auto session = std::exchange(handle.session, nullptr);
-    const auto cancel = dropping(session);
-    const auto patience = patienceOf(session);
+    auto client = std::exchange(handle.client, nullptr);
+    const auto cancel = dropping(client);
+    const auto patience = patienceOf(client);
     return handle.environment->run(
         info.Env(),
-        [end = ending(std::move(session))]() mutable -> Environment::Finish {
+        [end = ending(std::move(client))]() mutable -> Environment::Finish {
           end();
           return [](Napi::Env env) { return env.Undefined(); };
         },
@@ -118,7 +131,7 @@ Napi::Value close(const Napi::CallbackInfo& info) {
 
 Napi::Value share(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    return Napi::String::New(info.Env(), execution::shareEngine(handleOf(info).open().sharedEngine()));
+    return Napi::String::New(info.Env(), execution::shareEngine(handleOf(info).open().session()));
   });
 }
 
@@ -134,7 +147,7 @@ Napi::Object percentilesValue(Napi::Env env, const execution::Samples::Percentil
 Napi::Value stats(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Env env = info.Env();
-    const Session& session = handleOf(info).open();
+    const Session& session = *handleOf(info).open().session();
     const execution::Stats::Snapshot snapshot = session.stats();
     const Napi::Object value = Napi::Object::New(env);
     value.Set("waiting", static_cast<double>(session.waiting()));
@@ -154,12 +167,31 @@ Napi::Value stats(const Napi::CallbackInfo& info) {
 
 Napi::Value memory(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    const Session::Memory memory = handleOf(info).open().memory();
+    const Session::Memory memory = handleOf(info).open().session()->memory();
     const Napi::Object value = Napi::Object::New(info.Env());
     value.Set("device", static_cast<double>(memory.device));
     value.Set("pinned", static_cast<double>(memory.pinned));
     value.Set("pinnedKept", static_cast<double>(memory.pinnedKept));
+    value.Set("queued", static_cast<double>(memory.queued));
+    value.Set("tensors", static_cast<double>(memory.tensors));
+    value.Set("tensorsKept", static_cast<double>(memory.tensorsKept));
     return value;
+  });
+}
+
+// runtimeCache(): Promise<ArrayBuffer | undefined>: what TensorRT-RTX compiled, where that is more than was known
+Napi::Value runtimeCache(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const EngineHandle& handle = handleOf(info);
+    auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
+    return handle.environment->run(info.Env(), [engine = std::move(engine)]() mutable -> Environment::Finish {
+      // let go of on this thread, before the promise is settled
+      const std::shared_ptr<gpu::Engine> held = std::exchange(engine, nullptr);
+      auto changed = held ? held->changedRuntimeCache() : std::nullopt;
+      if (!changed) return [](Napi::Env env) { return env.Undefined(); };
+      const auto bytes = std::make_shared<std::vector<uint8_t>>(std::move(*changed));
+      return [bytes](Napi::Env env) { return externalBuffer(env, bytes->data(), bytes->size(), bytes); };
+    });
   });
 }
 
@@ -172,7 +204,7 @@ Napi::Value allocate(const Napi::CallbackInfo& info) {
       throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a number of bytes");
     }
     const execution::Engine& engine = handleOf(info).open().engine();
-    engine.enter();
+    engine.throwIfLost();
     return allocatePinned(info.Env(), engine.pool(), static_cast<std::size_t>(bytes));
   });
 }
@@ -181,11 +213,11 @@ Napi::Value allocate(const Napi::CallbackInfo& info) {
 struct Dispose {
   void operator()(EngineHandle* handle) const {
     handle->environment->removeCloser(handle->closer);
-    if (handle->session) {
-      const auto cancel = dropping(handle->session);
-      const auto patience = patienceOf(handle->session);
+    if (handle->client) {
+      const auto cancel = dropping(handle->client);
+      const auto patience = patienceOf(handle->client);
       try {
-        handle->environment->background(ending(std::move(handle->session)), cancel, patience);
+        handle->environment->background(ending(std::move(handle->client)), cancel, patience);
       } catch (const std::exception&) {
         // the system has no thread left: it has ended here
       }
@@ -194,50 +226,72 @@ struct Dispose {
   }
 };
 
-Napi::Value engineValue(Napi::Env env, std::shared_ptr<Session> session) {
+// What lib/ has to know of lanes and queue.
+Napi::Object queueValue(Napi::Env env, const Session& session) {
+  const Napi::Object value = Napi::Object::New(env);
+  value.Set("batches", session.slots());
+  value.Set("maxBatch", static_cast<double>(session.options().batching.maxBatch));
+  value.Set("maxQueue", static_cast<double>(session.options().maxQueue));
+  value.Set("maxQueueBytes", static_cast<double>(session.options().maxQueueBytes));
+  return value;
+}
+
+// Completions go to the environment; `session` is what the engine works with.
+std::shared_ptr<Client> clientOf(const std::shared_ptr<Environment>& environment, std::shared_ptr<Session> session) {
+  return std::make_shared<Client>(std::move(session), [environment](std::vector<execution::Completion> completions) {
+    return environment->complete(std::move(completions));
+  });
+}
+
+Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   const auto environment = Environment::of(env);
-  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(session), environment, {}, {}, {}, {}},
+  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(client), environment, {}, {}, {}, {}, {}},
                                              Dispose{});
   // all of it is gone when the environment is: finalizers, which come later, would free it beside the process's own end
-  const std::weak_ptr<Session> weak = handle->session;
+  const std::weak_ptr<Client> weak = handle->client;
   handle->closer = environment->addCloser(
       [handle = handle.get()] {
-        const auto open = std::exchange(handle->session, nullptr);
+        const auto open = std::exchange(handle->client, nullptr);
         if (!open) return;
         open->drop();
         open->close();
       },
       [handle = handle.get(), weak](ExitDeadline deadline) {
         // one that is being closed ends by itself
-        if (const auto open = handle->session ? weak.lock() : nullptr) open->halt(deadline);
+        if (const auto open = handle->client ? weak.lock() : nullptr) open->session()->halt(deadline);
       },
       [weak](ExitDeadline deadline) {
         if (const auto open = weak.lock()) open->leave(deadline);
       });
-  const execution::Engine& engine = handle->session->engine();
+  const execution::Engine& engine = handle->client->engine();
   const Napi::Object value = Napi::Object::New(env);
   value.Set("inputs", tensorsValue(env, engine.inputs()));
   value.Set("outputs", tensorsValue(env, engine.outputs()));
   value.Set("unsupported", unsupportedValue(env, engine.unsupported()));
   value.Set("library", engine.runtime());
   value.Set("device", engine.deviceIndex());
-  value.Set("close", bound(env, close, "close", handle));
-  value.Set("share", bound(env, share, "share", handle));
-  value.Set("stats", bound(env, stats, "stats", handle));
-  value.Set("memory", bound(env, memory, "memory", handle));
-  value.Set("allocate", bound(env, allocate, "allocate", handle));
+  value.Set("queue", queueValue(env, *handle->client->session()));
+  value.Set("close", keeping(env, close, "close", handle));
+  value.Set("share", keeping(env, share, "share", handle));
+  value.Set("stats", keeping(env, stats, "stats", handle));
+  value.Set("memory", keeping(env, memory, "memory", handle));
+  value.Set("runtimeCache", keeping(env, runtimeCache, "runtimeCache", handle));
+  value.Set("allocate", keeping(env, allocate, "allocate", handle));
   exportInference(env, value, handle);
-  value.Set("audit", bound(env, audit, "audit", handle));
+  exportUpload(env, value, handle);
+  exportObserved(env, value, handle);
+  value.Set("audit", keeping(env, audit, "audit", handle));
   return value;
 }
 
 // Before anything runs on the engine: its weights, where the user gave them, or the refusal of one that has none.
-gpu::Engine::Prepare weighing(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                              const std::optional<refitting::OnnxSource>& weights) {
-  return [&library, &device, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
+decltype(gpu::Loading::prepare) weighing(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                         bool noted, const std::optional<refitting::OnnxSource>& weights) {
+  return [&library, &device, noted, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
     tensorrt::withLog(library.log(), [&] {
-      if (weights) return refitting::refitFromOnnx(device, engine, *weights);
-      refitting::refuseStripped(device, engine);
+      const bool stripped = refitting::isStripped(*engine, noted);
+      if (weights) return refitting::refitFromOnnx(device, engine, stripped, *weights);
+      if (stripped) refitting::refuseStripped(device, engine);
     });
   };
 }
@@ -249,10 +303,13 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
     const Napi::Object options = objectArgument(info, 1, "options");
     const auto weights =
         std::make_shared<const std::optional<refitting::OnnxSource>>(onnxSourceOf(options.Get("weights")));
-    return openSession(info.Env(), options, [plan, weights] {
+    const auto memoryLimit = static_cast<std::size_t>(std::max<int64_t>(integerOf(options, "memoryLimit", 0), 0));
+    const auto compiled =
+        options.Has("runtimeCache") ? bytesOf(options.Get("runtimeCache"), "runtimeCache") : std::vector<uint8_t>();
+    return openSession(info.Env(), options, [plan, weights, memoryLimit, compiled] {
       const auto [library, device] = plan.place();
-      return gpu::Engine::load(library, device, plan.bytes->data(), plan.bytes->size(),
-                               weighing(library, device, *weights));
+      return gpu::Engine::load(library, device, plan.source(),
+                               {plan.needs, weighing(library, device, plan.stripped, *weights), memoryLimit, compiled});
     });
   });
 }
@@ -264,6 +321,14 @@ Napi::Value attachEngine(const Napi::CallbackInfo& info) {
     // found now, so that it stays when its owner closes before this is done
     const auto engine = execution::sharedEngine(name);
     return openSession(info.Env(), objectArgument(info, 1, "options"), [engine] { return engine; });
+  });
+}
+
+// joinEngine(name: string): engine, on its owner's lanes
+Napi::Value joinEngine(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    auto session = execution::sharedSession(info[0].As<Napi::String>().Utf8Value());
+    return engineValue(info.Env(), clientOf(Environment::of(info.Env()), std::move(session)));
   });
 }
 
@@ -297,28 +362,15 @@ Napi::Value openSession(Napi::Env env, const Napi::Object& options,
       throw Error("ERR_TRT_UNSUPPORTED",
                   "Expected at most " + std::to_string(CompletionPort::kMostTensors) + " inputs and as many outputs");
     }
-    const auto made = std::make_shared<Session>(engine, session, [environment](std::vector<execution::Completion> c) {
-      return environment->complete(std::move(c));
-    });
+    const auto made = clientOf(environment, std::make_shared<Session>(engine, session));
     return [made](Napi::Env inner) { return engineValue(inner, made); };
   });
-}
-
-EngineHandle& handleOf(const Napi::CallbackInfo& info) {
-  return **static_cast<std::shared_ptr<EngineHandle>*>(info.Data());
-}
-
-Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
-                     const std::shared_ptr<EngineHandle>& handle) {
-  auto* kept = new std::shared_ptr<EngineHandle>(handle);
-  const Napi::Function function = Napi::Function::New(env, callback, name, kept);
-  function.AddFinalizer([](Napi::Env, std::shared_ptr<EngineHandle>* data) { delete data; }, kept);
-  return function;
 }
 
 void exportEngine(Napi::Env env, Napi::Object exports) {
   exports.Set("openEngine", Napi::Function::New(env, openEngine));
   exports.Set("attachEngine", Napi::Function::New(env, attachEngine));
+  exports.Set("joinEngine", Napi::Function::New(env, joinEngine));
 }
 
 }  // namespace nt::node

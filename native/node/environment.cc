@@ -21,7 +21,9 @@ void Environment::attach(Napi::Env env) {
   env.SetInstanceData(new InstanceData{self});
   // runs before the thread-safe function's own end, since hooks run last in, first out
   env.AddCleanupHook([self] { self->shutDown(); });
-  self->exitTask_ = addExitTask([raw = self.get()](ExitDeadline deadline) { raw->halt(deadline); });
+  self->exitTask_ = addExitTask([weak = std::weak_ptr<Environment>(self)](ExitDeadline deadline) {
+    if (const auto environment = weak.lock()) environment->halt(deadline);
+  });
 }
 
 std::shared_ptr<Environment> Environment::of(Napi::Env env) { return env.GetInstanceData<InstanceData>()->environment; }
@@ -31,7 +33,7 @@ Environment::Environment(Napi::Env env) {
   wakeUp_.Unref(env);  // an idle engine does not keep the process alive
 }
 
-Environment::~Environment() = default;
+Environment::~Environment() { removeExitTask(exitTask_); }
 
 void Environment::deliver(Napi::Env env) {
   constexpr std::size_t kKept = 1024;  // completions
@@ -72,7 +74,8 @@ Napi::Promise Environment::promise(Napi::Env env, Settle& settle) {
   return deferred.Promise();
 }
 
-Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> cancel, std::chrono::seconds patience) {
+Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> cancel, std::chrono::seconds patience,
+                               AtEnd atEnd) {
   Settle settle;
   const Napi::Promise result = promise(env, settle);
   auto body = [work = std::move(work), settle = std::move(settle)]() mutable {
@@ -87,7 +90,7 @@ Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> c
     settle(failure, std::move(finish));
   };
   try {
-    background(std::move(body), std::move(cancel), patience);
+    background(std::move(body), std::move(cancel), patience, atEnd);
   } catch (...) {
     end(env);
     throw;
@@ -95,21 +98,26 @@ Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> c
   return result;
 }
 
-Napi::Object Environment::runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>&)> work) {
+Napi::Object Environment::runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>&)> work,
+                                         AtEnd atEnd, std::function<void()> onCancel) {
   const auto cancelled = std::make_shared<std::atomic<bool>>(false);
-  const auto cancel = [cancelled] { cancelled->store(true); };
+  const auto cancel = [cancelled, onCancel = std::move(onCancel)] {
+    cancelled->store(true);
+    if (onCancel) onCancel();
+  };
   const Napi::Object running = Napi::Object::New(env);
   running.Set("promise", run(
-                             env, [cancelled, work = std::move(work)] { return work(*cancelled); }, cancel));
+                             env, [cancelled, work = std::move(work)] { return work(*cancelled); }, cancel, {}, atEnd));
   running.Set("cancel", Napi::Function::New(env, [cancel](const Napi::CallbackInfo&) { cancel(); }));
   return running;
 }
 
-void Environment::background(std::function<void()> work, std::function<void()> cancel, std::chrono::seconds patience) {
+void Environment::background(std::function<void()> work, std::function<void()> cancel, std::chrono::seconds patience,
+                             AtEnd atEnd) {
   Tasks::iterator task;
   {
     const std::lock_guard lock(tasksMutex_);
-    task = tasks_.insert(tasks_.end(), {std::move(cancel), patience});
+    task = tasks_.insert(tasks_.end(), {std::move(cancel), patience, atEnd});
   }
   const auto finished = [self = shared_from_this(), task] {
     const std::lock_guard lock(self->tasksMutex_);
@@ -170,6 +178,8 @@ void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) 
       body();
     } catch (const Napi::Error&) {
       if (!failure) failure = std::current_exception();
+    } catch (const Error&) {
+      // a thread that is being terminated makes no objects any more, and nobody there waits for one
     }
   };
   if (!self->delivered_.empty()) attempt([&] { self->deliver(env); });
@@ -214,15 +224,20 @@ void Environment::leaveLibraries() {
     }
     closers = closers_;
   }
+  // where nothing is under way there is nothing to leave, and listeners of the exit may go on to use an engine
   for (const Closer& closer : closers) {
-    // where nothing is under way there is nothing to leave, and listeners of the exit may go on to use an engine
     if (pending_ > 0 && closer.leave) closer.leave(now);
   }
   std::unique_lock lock(tasksMutex_);
+  awaitPatiently(lock, now);
+}
+
+// The lock is held. Until no task is left that is waited for beyond the deadline, or its time is over, too.
+void Environment::awaitPatiently(std::unique_lock<std::mutex>& lock, ExitDeadline deadline) {
   for (;;) {
     const auto longest = std::ranges::max_element(tasks_, {}, &Task::patience);
     if (longest == tasks_.end() || longest->patience.count() == 0) return;
-    if (tasksChanged_.wait_until(lock, now + longest->patience) == std::cv_status::timeout) return;
+    if (tasksChanged_.wait_until(lock, deadline + longest->patience) == std::cv_status::timeout) return;
   }
 }
 
@@ -232,27 +247,42 @@ void Environment::removeCloser(Closers::iterator closer) {
 }
 
 void Environment::halt(ExitDeadline deadline) {
+  bool ended = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ended = ended_;  // what is left of it is tasks
+  }
   Closers closers;
   {
     const std::lock_guard lock(tasksMutex_);
     for (const Task& task : tasks_) {
       if (task.cancel) task.cancel();
     }
-    closers = closers_;
+    if (!ended) closers = closers_;
   }
   for (const Closer& closer : closers) {
     if (closer.halt) closer.halt(deadline);
   }
   std::unique_lock lock(tasksMutex_);
   tasksChanged_.wait_until(lock, deadline, [this] { return tasks_.empty(); });
-  while (!tasks_.empty()) {
-    const auto longest = std::ranges::max_element(tasks_, {}, &Task::patience)->patience;
-    if (longest.count() == 0 || tasksChanged_.wait_until(lock, deadline + longest) == std::cv_status::timeout) break;
+  awaitPatiently(lock, deadline);
+}
+
+// Cancels what runs and waits for it: without end, but for what may be left to itself.
+void Environment::endTasks() {
+  const ExitDeadline deadline = std::chrono::steady_clock::now() + kPatienceAtExit;
+  std::unique_lock lock(tasksMutex_);
+  for (const Task& task : tasks_) {
+    if (task.cancel) task.cancel();
   }
+  tasksChanged_.wait(
+      lock, [this] { return std::ranges::all_of(tasks_, [](const Task& t) { return t.atEnd == AtEnd::leave; }); });
+  tasksChanged_.wait_until(lock, deadline, [this] { return tasks_.empty(); });
+  // where something was left, the end of the process has to wait for it
+  if (tasks_.empty()) removeExitTask(exitTask_);
 }
 
 void Environment::shutDown() {
-  removeExitTask(exitTask_);
   std::vector<Call> calls;  // they may hold engines, which are not to end while the lock is held
   std::vector<execution::Completion> completions;
   {
@@ -263,13 +293,10 @@ void Environment::shutDown() {
   }
   calls.clear();
   completions.clear();
+  endTasks();
   Closers closers;
   {
-    std::unique_lock lock(tasksMutex_);
-    for (const Task& task : tasks_) {
-      if (task.cancel) task.cancel();
-    }
-    tasksChanged_.wait(lock, [this] { return tasks_.empty(); });
+    const std::lock_guard lock(tasksMutex_);
     closers = closers_;
   }
   for (const Closer& closer : closers) closer.close();

@@ -32,14 +32,22 @@ class Environment : public std::enable_shared_from_this<Environment> {
   static void attach(Napi::Env env);
   static std::shared_ptr<Environment> of(Napi::Env env);
 
+  // What the end of the environment does with work that goes on though it was cancelled. `leave`: it is waited for as
+  // long as at the end of the process, and then ends by itself; it has no memory of JavaScript's.
+  enum class AtEnd : uint8_t { join, leave };
+
   // Runs `work` on a thread of its own; what it throws rejects the promise. `cancel` is called when the environment
   // ends first. While it runs the process stays alive. `patience`: how much longer than others it is waited for at the
   // end of the process.
-  Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {}, std::chrono::seconds patience = {});
-  // { promise, cancel() }: the same with a flag that cancel(), or the end of the environment, sets.
-  Napi::Object runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>& cancelled)> work);
+  Napi::Promise run(Napi::Env env, Work work, std::function<void()> cancel = {}, std::chrono::seconds patience = {},
+                    AtEnd atEnd = AtEnd::join);
+  // { promise, cancel() }: the same with a flag that cancel(), or the end of the environment, sets. `onCancel` is
+  // called then, on any thread, to wake work that waits; it must not throw.
+  Napi::Object runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>& cancelled)> work,
+                              AtEnd atEnd = AtEnd::join, std::function<void()> onCancel = {});
   // The same without a promise, and without keeping the process alive. `work` must not throw.
-  void background(std::function<void()> work, std::function<void()> cancel = {}, std::chrono::seconds patience = {});
+  void background(std::function<void()> work, std::function<void()> cancel = {}, std::chrono::seconds patience = {},
+                  AtEnd atEnd = AtEnd::join);
 
   // For work that has its own thread: a promise, and the call that settles it once, from any thread.
   using Settle = std::function<void(std::exception_ptr, Finish)>;
@@ -91,7 +99,9 @@ class Environment : public std::enable_shared_from_this<Environment> {
   void wakeUp();
   void deliver(Napi::Env env);
   void shutDown();
+  void endTasks();
   void halt(ExitDeadline deadline);
+  void awaitPatiently(std::unique_lock<std::mutex>& lock, ExitDeadline deadline);
 
   WakeUp wakeUp_;
   std::unique_ptr<CompletionPort> port_;
@@ -110,11 +120,12 @@ class Environment : public std::enable_shared_from_this<Environment> {
   struct Task {
     std::function<void()> cancel;  // empty where it cannot be
     std::chrono::seconds patience;
+    AtEnd atEnd;
   };
   using Tasks = std::list<Task>;
   Tasks tasks_;
   Closers closers_;
-  int exitTask_ = 0;
+  int exitTask_ = -1;
 
   std::map<int, Napi::ObjectReference> held_;
   int nextHeld_ = 0;

@@ -1,5 +1,7 @@
 #include "errors.h"
 
+#include <cstdlib>
+
 namespace nt::node {
 namespace {
 
@@ -9,10 +11,19 @@ Napi::Value make(Napi::Env env, const std::string& code, const std::string& mess
   return error.Value();
 }
 
+// Details that programs count with.
+bool isFigure(const std::string& key) { return key == "bytes"; }
+
 Napi::Value make(Napi::Env env, const Error& error) {
   const Napi::Object value = make(env, error.code(), error.what()).As<Napi::Object>();
   const Napi::Object details = Napi::Object::New(env);
-  for (const auto& [key, text] : error.details()) details.Set(key, text);
+  for (const auto& [key, text] : error.details()) {
+    if (isFigure(key)) {
+      details.Set(key, std::strtod(text.c_str(), nullptr));
+    } else {
+      details.Set(key, text);
+    }
+  }
   const Napi::Array log = Napi::Array::New(env, error.log().size());
   for (std::size_t i = 0; i < error.log().size(); ++i) log.Set(static_cast<uint32_t>(i), error.log()[i]);
   value.Set("details", details);

@@ -11,9 +11,13 @@ void exportCpu(Napi::Env env, Napi::Object exports);
 void exportBuild(Napi::Env env, Napi::Object exports);
 void exportCompletions(Napi::Env env, Napi::Object exports);
 void exportEngine(Napi::Env env, Napi::Object exports);
+void exportDeviceTensors(Napi::Env env, Napi::Object exports);
 void exportFileLock(Napi::Env env, Napi::Object exports);
 void exportRefit(Napi::Env env, Napi::Object exports);
 void exportModel(Napi::Env env, Napi::Object exports);
 void exportLog(Napi::Env env, Napi::Object exports);
+void exportStrokes(Napi::Env env, Napi::Object exports);
+void exportVisionTensor(Napi::Env env, Napi::Object exports);
+void exportVisionMasks(Napi::Env env, Napi::Object exports);
 
 }  // namespace nt::node

@@ -6,24 +6,27 @@
 #include <memory>
 #include <vector>
 
-#include "../execution/session.h"
+#include "../execution/client.h"
 #include "environment.h"
+#include "values.h"
 
 namespace nt::node {
 
 struct EngineHandle {
-  std::shared_ptr<execution::Session> session;  // null once closed
+  std::shared_ptr<execution::Client> client;  // null once closed
   std::shared_ptr<Environment> environment;
   Environment::Closers::iterator closer;
-  std::vector<execution::Target> targets;  // for the next call, by output; empty when none
+  // for the next call, by output; empty when none
+  std::vector<execution::Target> targets;
+  std::vector<uint8_t> stays;
   // What a call works in, kept for the next one. Nothing runs JavaScript while they are in use.
   std::vector<execution::Given> given;
   execution::Scratch scratch;
 
   // Throws ERR_TRT_CLOSED.
-  execution::Session& open() const {
-    if (!session) throw Error("ERR_TRT_CLOSED", "The engine is closed");
-    return *session;
+  execution::Client& open() const {
+    if (!client) throw Error("ERR_TRT_CLOSED", "The engine is closed");
+    return *client;
   }
 };
 
@@ -31,12 +34,17 @@ struct EngineHandle {
 napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback,
                          const std::shared_ptr<EngineHandle>& handle);
 
-// A function of the engine's object, likewise; it finds the handle by handleOf().
-Napi::Function bound(Napi::Env env, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
-                     const std::shared_ptr<EngineHandle>& handle);
-EngineHandle& handleOf(const Napi::CallbackInfo& info);
+// The handle of a function of the engine's object that keeping() made.
+inline EngineHandle& handleOf(const Napi::CallbackInfo& info) { return kept<EngineHandle>(info); }
 
-// The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel, setTarget.
+// The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel, setTarget,
+// keep.
 void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
+
+// What brings a tensor to the engine's device, to stay there: upload.
+void exportUpload(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
+
+// What was counted of an engine's outputs, where it is one that is observed: observed.
+void exportObserved(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
 }  // namespace nt::node

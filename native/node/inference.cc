@@ -1,8 +1,10 @@
 // The calls that every inference makes. Bare Node-API here: a call costs a few hundred nanoseconds, and each wrapper
 // would show.
 #include <cstring>
+#include <optional>
 
 #include "completions.h"
+#include "device_tensor.h"
 #include "errors.h"
 #include "handle.h"
 #include "pinned.h"
@@ -40,12 +42,15 @@ struct Arguments {
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  double number(std::size_t index) const {
+  std::optional<double> numberIfAny(std::size_t index) const {
     double value = 0;
-    if (index >= values.size() || napi_get_value_double(env, values[index], &value) != napi_ok) {
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a number for argument " + std::to_string(index));
-    }
+    if (index >= values.size() || napi_get_value_double(env, values[index], &value) != napi_ok) return std::nullopt;
     return value;
+  }
+
+  double number(std::size_t index) const {
+    if (const std::optional<double> value = numberIfAny(index)) return *value;
+    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a number for argument " + std::to_string(index));
   }
 
   uint64_t whole(std::size_t index) const {
@@ -56,19 +61,18 @@ struct Arguments {
     return static_cast<uint64_t>(value);
   }
 
-  // The memory of a typed array; nothing when it is detached.
-  std::span<const uint8_t> bytes(std::size_t index) const {
+  // The memory of a typed array, which is empty when it is detached; nothing where the argument is none.
+  std::optional<std::span<const uint8_t>> bytes(std::size_t index) const {
     napi_typedarray_type type = napi_uint8_array;
     std::size_t length = 0;
     void* data = nullptr;
     if (index >= values.size() ||
-        napi_get_typedarray_info(env, values[index], &type, &length, &data, nullptr, nullptr) != napi_ok) {
-      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a typed array for argument " + std::to_string(index));
-    }
+        napi_get_typedarray_info(env, values[index], &type, &length, &data, nullptr, nullptr) != napi_ok)
+      return std::nullopt;
     constexpr std::size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 2};  // by napi_typedarray_type
     const auto kind = static_cast<std::size_t>(type);
     const std::size_t size = kind < std::size(sizes) ? sizes[kind] : 1;
-    return {static_cast<const uint8_t*>(data), data == nullptr ? 0 : length * size};
+    return std::span{static_cast<const uint8_t*>(data), data == nullptr ? 0 : length * size};
   }
 };
 
@@ -82,6 +86,10 @@ napi_value call(napi_env env, napi_callback_info info, Body body) {
     napi_throw(env, toJavaScript(env, std::current_exception()));
     return nullptr;
   }
+}
+
+[[noreturn]] void failNoTensor(std::size_t index) {
+  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a typed array for argument " + std::to_string(index));
 }
 
 CompletionPort& portOf(const EngineHandle& handle) {
@@ -109,27 +117,72 @@ std::vector<execution::Given>& givenOf(const Arguments& arguments, std::size_t f
       }
       given[i].shape.push_back(static_cast<int64_t>(dim));
     }
-    given[i].bytes = arguments.bytes(first + i);
+    const auto bytes = arguments.bytes(first + i);
+    given[i].bytes = bytes.value_or(std::span<const uint8_t>{});
+    given[i].leased = !bytes;  // then leaseResident() finds it
   }
   return given;
 }
 
-// Inputs in pinned memory of ours are not copied: the part leases them.
-void lease(std::vector<execution::Given>& given, execution::Part& part) {
+// An input that stayed on its device is no typed array.
+execution::Lease leaseResident(const Arguments& arguments, std::size_t index, const execution::Engine& engine,
+                               std::size_t input, execution::Given& given) {
+  const execution::IoTensor& tensor = engine.inputs()[input];
+  if (index >= arguments.values.size()) failNoTensor(index);
+  const auto resident = residentOf(arguments.env, arguments.values[index], engine.tensors(), "input", tensor.name);
+  if (!resident) failNoTensor(index);
+  if (tensor.onHost) {
+    throw Error("ERR_TRT_DEVICE",
+                "Expected a tensor on the host for input '" + tensor.name +
+                    "', whose values the CPU reads, but received one on a device: await its toHost()");
+  }
+  given.bytes = {resident->data(), resident->size()};
+  return {Resident::leaseToRead(resident), resident->data(), resident->onGpu()};
+}
+
+// Inputs in pinned memory of ours, or on the device, are not copied: the part leases them.
+void lease(const Arguments& arguments, std::size_t first, std::vector<execution::Given>& given, execution::Part& part) {
   for (std::size_t i = 0; i < given.size(); ++i) {
-    std::shared_ptr<void> owner = leasePinned(given[i].bytes.data(), given[i].bytes.size());
-    given[i].leased = owner != nullptr;
-    if (!owner) continue;
+    execution::Lease lease;
+    if (given[i].leased) {
+      lease = leaseResident(arguments, first + i, arguments.handle->open().engine(), i, given[i]);
+    } else {
+      lease = {leasePinned(given[i].bytes.data(), given[i].bytes.size()), given[i].bytes.data()};
+      given[i].leased = lease.owner != nullptr;
+    }
+    if (!given[i].leased) continue;
     part.leases.resize(given.size());
-    part.leases[i] = {std::move(owner), given[i].bytes.data()};
+    part.leases[i] = std::move(lease);
   }
 }
 
-// What is wanted, as argument `index` says, and where it goes, as setTarget() said for this one call.
+// Which outputs are wanted: a number, of which bit i is about output i, or -1 for all; or a typed array with a byte for
+// each, since a number has 53 bits.
+void select(const Arguments& arguments, std::size_t index, execution::Part& part) {
+  const auto given = arguments.bytes(index);
+  if (!given) {
+    if (arguments.number(index) != -1) part.outputs = arguments.whole(index);
+    return;
+  }
+  const auto wanted = *given;
+  if (const std::size_t outputs = arguments.handle->open().engine().outputs().size(); wanted.size() != outputs) {
+    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected " + std::to_string(outputs) + " bytes for argument " +
+                                                std::to_string(index) + " but received " +
+                                                std::to_string(wanted.size()));
+  }
+  const auto first = wanted.first(std::min<std::size_t>(wanted.size(), 64));
+  part.outputs = 0;
+  for (std::size_t i = 0; i < first.size(); ++i) part.outputs |= uint64_t{first[i] != 0} << i;
+  const auto further = wanted.subspan(first.size());
+  part.furtherOutputs.assign(further.begin(), further.end());
+}
+
+// What is wanted, as argument `index` says, and where it goes, as setTarget() and keep() said for this one call.
 execution::Part partOf(const Arguments& arguments, std::size_t index) {
   execution::Part part;
   part.targets = std::exchange(arguments.handle->targets, {});
-  if (arguments.number(index) != -1) part.outputs = arguments.whole(index);
+  part.stays = std::exchange(arguments.handle->stays, {});
+  select(arguments, index, part);
   return part;
 }
 
@@ -139,10 +192,10 @@ napi_value submit(napi_env env, napi_callback_info info) {
     EngineHandle& handle = *arguments.handle;
     execution::Part part = partOf(arguments, 1);
     part.request = arguments.whole(0);
-    execution::Session& session = handle.open();
-    auto& given = givenOf(arguments, 2, portOf(handle).dims(), session.engine().inputs().size());
-    lease(given, part);
-    session.submit(given, std::move(part), handle.scratch);
+    execution::Client& client = handle.open();
+    auto& given = givenOf(arguments, 2, portOf(handle).dims(), client.engine().inputs().size());
+    lease(arguments, 2, given, part);
+    client.submit(given, std::move(part), handle.scratch);
     handle.environment->begin(env);
     return nullptr;
   });
@@ -154,11 +207,11 @@ napi_value runSync(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
     execution::Part part = partOf(arguments, 0);
-    execution::Session& session = handle.open();
+    execution::Client& client = handle.open();
     CompletionPort& port = portOf(handle);
-    auto& given = givenOf(arguments, 1, port.dims(), session.engine().inputs().size());
-    lease(given, part);
-    execution::Completion completion = session.run(given, std::move(part), handle.scratch);
+    auto& given = givenOf(arguments, 1, port.dims(), client.engine().inputs().size());
+    lease(arguments, 1, given, part);
+    execution::Completion completion = client.run(given, std::move(part), handle.scratch);
     return port.write(env, completion);
   });
 }
@@ -167,7 +220,7 @@ napi_value runSync(napi_env env, napi_callback_info info) {
 napi_value cancel(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
-    const bool cancelled = handle.session && handle.session->cancel(arguments.whole(0));
+    const bool cancelled = handle.client && handle.client->cancel(arguments.whole(0));
     if (cancelled) handle.environment->end(env);
     napi_value result = nullptr;
     napi_get_boolean(env, cancelled, &result);
@@ -175,22 +228,50 @@ napi_value cancel(napi_env env, napi_callback_info info) {
   });
 }
 
-// setTarget(output, array): the next call writes that output there. False where the array is no pinned memory of ours.
+// The memory that setTarget() names: of a tensor on the device, or pinned memory of ours; none where it is neither.
+execution::Target targetOf(const Arguments& arguments, const execution::Engine& engine, std::size_t output) {
+  if (const auto bytes = arguments.bytes(1)) {
+    std::shared_ptr<void> owner = leasePinned(bytes->data(), bytes->size());
+    if (!owner) return {};
+    return {std::move(owner), const_cast<uint8_t*>(bytes->data()), bytes->size(), false, nullptr};
+  }
+  if (arguments.values.size() < 2) failNoTensor(1);
+  const std::string& name = engine.outputs()[output].name;
+  const auto resident = residentOf(arguments.env, arguments.values[1], engine.tensors(), "output", name);
+  if (!resident) failNoTensor(1);
+  return {Resident::leaseToWrite(resident), resident->data(), resident->size(), resident->onGpu(), nullptr};
+}
+
+// setTarget(output, array or handle): the next call writes that output there. False where an array is no pinned memory
+// of ours.
 napi_value setTarget(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
     // what an earlier call set for the same inference is not to be left for another when this one is refused
     std::vector<execution::Target> targets = std::exchange(handle.targets, {});
     const std::size_t output = arguments.whole(0);
-    const std::size_t outputs = handle.open().engine().outputs().size();
-    const auto bytes = arguments.bytes(1);
-    std::shared_ptr<void> owner = output < outputs ? leasePinned(bytes.data(), bytes.size()) : nullptr;
-    targets.resize(outputs);
-    if (owner) targets[output] = {owner, const_cast<uint8_t*>(bytes.data()), bytes.size()};
-    handle.targets = std::move(targets);
+    const execution::Engine& engine = handle.open().engine();
+    const std::size_t outputs = engine.outputs().size();
+    execution::Target target;
+    if (output < outputs) target = targetOf(arguments, engine, output);
     napi_value result = nullptr;
-    napi_get_boolean(env, owner != nullptr, &result);
+    napi_get_boolean(env, static_cast<bool>(target), &result);
+    targets.resize(outputs);
+    if (target) targets[output] = std::move(target);
+    handle.targets = std::move(targets);
     return result;
+  });
+}
+
+// keep(output): that output of the next call stays on the device
+napi_value keep(napi_env env, napi_callback_info info) {
+  return call(env, info, [&](const Arguments& arguments) -> napi_value {
+    EngineHandle& handle = *arguments.handle;
+    const std::size_t output = arguments.whole(0);
+    const std::size_t outputs = handle.open().engine().outputs().size();
+    handle.stays.resize(outputs);
+    if (output < outputs) handle.stays[output] = 1;
+    return nullptr;
   });
 }
 
@@ -214,6 +295,7 @@ void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<E
   engine.Set("runSync", boundFunction(env, "runSync", runSync, handle));
   engine.Set("cancel", boundFunction(env, "cancel", cancel, handle));
   engine.Set("setTarget", boundFunction(env, "setTarget", setTarget, handle));
+  engine.Set("keep", boundFunction(env, "keep", keep, handle));
 }
 
 }  // namespace nt::node

@@ -18,7 +18,7 @@ Napi::Value inspectedValue(Napi::Env env, const std::set<std::string>& files) {
 }
 
 Environment::Finish inspect(building::ModelBytes& bytes, const std::string& path) {
-  const building::ExternalFiles files = building::checkModel(bytes, path);
+  const building::ModelParts files = building::checkModel(bytes, path);
   for (const std::string& file : files.named) building::checkExternalName(file, path);
   return [used = files.used](Napi::Env env) { return inspectedValue(env, used); };
 }

@@ -15,23 +15,11 @@ using building::Value;
   throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected " + what + " for " + name);
 }
 
-Names namesOf(const Napi::Value& value, const std::string& name) {
-  if (!value.IsArray()) throwExpected("an array of texts", name);
-  const Napi::Array array = value.As<Napi::Array>();
-  Names names;
-  for (uint32_t i = 0; i < array.Length(); ++i) {
-    const Napi::Value each = array.Get(i);
-    if (!each.IsString()) throwExpected("an array of texts", name);
-    names.push_back(each.As<Napi::String>().Utf8Value());
-  }
-  return names;
-}
-
 Value valueOf(const Napi::Value& value, const std::string& name) {
   if (value.IsBoolean()) return value.As<Napi::Boolean>().Value();
   if (value.IsNumber()) return value.As<Napi::Number>().Int64Value();
   if (value.IsString()) return value.As<Napi::String>().Utf8Value();
-  return namesOf(value, name);
+  return textsOf(value, name);
 }
 
 template <class Entry, class Read>
@@ -50,11 +38,11 @@ std::vector<Entry> listOf(const Napi::Object& options, const char* key, Read rea
 }
 
 TensorFormat formatOf(const Napi::Object& entry) {
-  return {stringOf(entry, "name"), stringOf(entry, "dtype"), namesOf(entry.Get("formats"), "formats")};
+  return {stringOf(entry, "name"), stringOf(entry, "dtype"), textsOf(entry.Get("formats"), "formats")};
 }
 
 LayerTypes layerOf(const Napi::Object& entry) {
-  Names types = namesOf(entry.Get("types"), "types");
+  Names types = textsOf(entry.Get("types"), "types");
   if (types.empty()) throwExpected("a data type", "types");
   return {stringOf(entry, "name"), std::move(types)};
 }

@@ -3,30 +3,40 @@
 
 #include <napi.h>
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "../cuda/device.h"
-#include "../tensorrt/origin.h"
+#include "../finding/origin.h"
+#include "../tensorrt/deserialize.h"
 
 namespace nt::node {
 
 struct PlanToOpen {
+  // one of them
   std::shared_ptr<const std::vector<uint8_t>> bytes;
+  std::shared_ptr<const tensorrt::PlanFile> file;
   std::string path;  // of the TensorRT library, when it was given
   int device = 0;
-  tensorrt::PlanOrigin origin;
+  finding::PlanOrigin origin;
+  tensorrt::PlanNeeds needs;
+  bool stripped = false;  // as was noted when it was built
+  // Says something to the user as a warning of the process; from any thread.
+  std::function<void(const std::string&)> warn;
 
   struct Place {
     const tensorrt::Library& library;
     const cuda::DeviceContext& device;
   };
-  // The library and the GPU that it runs on. Throws ERR_TRT_PLAN, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER,
-  // ERR_TRT_NO_GPU.
+  // The library and the GPU that it runs on; a GPU that is not quite the plan's is warned of. Throws ERR_TRT_PLAN,
+  // ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU.
   Place place() const;
+  tensorrt::PlanSource source() const;
 };
 
-// (plan: Uint8Array, { tensorrt, device, origin?, … })
+// (plan: Uint8Array or the descriptor of an open file, { tensorrt, device, origin?, hostCode?, plugins?, stripped?, …
+// })
 PlanToOpen planToOpen(const Napi::CallbackInfo& info);
 
 }  // namespace nt::node

@@ -14,11 +14,11 @@
 namespace nt::node {
 namespace {
 
-using refitting::Refitter;
+using refitting::RefittableEngine;
 
 struct Shared {
   std::mutex mutex;  // TensorRT's refitter is for one thread at a time
-  std::unique_ptr<Refitter> refitter;
+  std::unique_ptr<RefittableEngine> refitter;
 };
 
 struct RefitterHandle {
@@ -33,9 +33,7 @@ void free(const std::shared_ptr<Shared>& shared) {
   shared->refitter.reset();
 }
 
-RefitterHandle& handleOf(const Napi::CallbackInfo& info) {
-  return **static_cast<std::shared_ptr<RefitterHandle>*>(info.Data());
-}
+RefitterHandle& handleOf(const Napi::CallbackInfo& info) { return kept<RefitterHandle>(info); }
 
 // Runs `work(refitter)` on a thread; it gives what makes the promise's value.
 template <class Work>
@@ -46,7 +44,7 @@ Napi::Value onRefitter(const Napi::CallbackInfo& info, Work work) {
                                  [shared = handle.shared, work = std::move(work)]() mutable -> Environment::Finish {
                                    const std::lock_guard lock(shared->mutex);
                                    if (!shared->refitter) throw Error("ERR_TRT_CLOSED", "The refitter is closed");
-                                   Refitter& refitter = *shared->refitter;
+                                   RefittableEngine& refitter = *shared->refitter;
                                    return tensorrt::withLog(refitter.engine().library().log(),
                                                             [&] { return Environment::Finish(work(refitter)); });
                                  });
@@ -70,7 +68,7 @@ Napi::Value weightsValue(Napi::Env env, const std::vector<refitting::WeightsFact
 // weights(): Promise<{ name, dtype?, count?, missing }[]>
 Napi::Value weights(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    return onRefitter(info, [](const Refitter& refitter) {
+    return onRefitter(info, [](const RefittableEngine& refitter) {
       return [all = refitter.weights()](Napi::Env env) { return weightsValue(env, all); };
     });
   });
@@ -87,7 +85,7 @@ Napi::Value set(const Napi::CallbackInfo& info) {
     if (byteSize(*dtype, {count}) != bytes->size()) {
       throw Error("ERR_TRT_SHAPE", "Expected as many bytes as the elements of '" + name + "' take");
     }
-    return onRefitter(info, [name, dtype, count, bytes](Refitter& refitter) {
+    return onRefitter(info, [name, dtype, count, bytes](RefittableEngine& refitter) {
       refitter.set(name, *dtype, count, std::move(*bytes));
       return undefined;
     });
@@ -99,7 +97,7 @@ Napi::Value setFromOnnx(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const auto source = std::make_shared<std::optional<refitting::OnnxSource>>(onnxSourceOf(info[0]));
     if (!*source) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected an ONNX model");
-    return onRefitter(info, [source](Refitter& refitter) {
+    return onRefitter(info, [source](RefittableEngine& refitter) {
       refitter.set(**source);
       return undefined;
     });
@@ -110,7 +108,7 @@ Napi::Value setFromOnnx(const Napi::CallbackInfo& info) {
 Napi::Value refit(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const bool refittable = info[0].ToBoolean().Value();
-    return onRefitter(info, [refittable](Refitter& refitter) {
+    return onRefitter(info, [refittable](RefittableEngine& refitter) {
       const tensorrt::Library& library = refitter.engine().library();
       // asked before the engine is changed
       if (refittable) library.require(tensorrt::Enumerator::SerializationFlag_kINCLUDE_REFIT);
@@ -155,28 +153,20 @@ struct Dispose {
   }
 };
 
-void bind(const Napi::Object& object, Napi::Value (*callback)(const Napi::CallbackInfo&), const char* name,
-          const std::shared_ptr<RefitterHandle>& handle) {
-  auto* kept = new std::shared_ptr<RefitterHandle>(handle);
-  const Napi::Function function = Napi::Function::New(object.Env(), callback, name, kept);
-  function.AddFinalizer([](Napi::Env, std::shared_ptr<RefitterHandle>* data) { delete data; }, kept);
-  object.Set(name, function);
-}
-
 Napi::Value refitterValue(Napi::Env env, std::shared_ptr<Shared> shared) {
   const auto environment = Environment::of(env);
   const std::shared_ptr<RefitterHandle> handle(new RefitterHandle{std::move(shared), environment, {}}, Dispose{});
   handle->closer = environment->addCloser([handle = handle.get()] { free(std::exchange(handle->shared, nullptr)); });
   const Napi::Object value = Napi::Object::New(env);
-  bind(value, weights, "weights", handle);
-  bind(value, set, "set", handle);
-  bind(value, setFromOnnx, "setFromOnnx", handle);
-  bind(value, refit, "refit", handle);
-  bind(value, close, "close", handle);
+  value.Set("weights", keeping(env, weights, "weights", handle));
+  value.Set("set", keeping(env, set, "set", handle));
+  value.Set("setFromOnnx", keeping(env, setFromOnnx, "setFromOnnx", handle));
+  value.Set("refit", keeping(env, refit, "refit", handle));
+  value.Set("close", keeping(env, close, "close", handle));
   return value;
 }
 
-// openRefitter(plan: Uint8Array, { tensorrt, device, origin? }): Promise<refitter>
+// openRefitter(plan: Uint8Array, { tensorrt, device, origin?, stripped? }): Promise<refitter>
 Napi::Value openRefitter(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const PlanToOpen plan = planToOpen(info);
@@ -184,8 +174,9 @@ Napi::Value openRefitter(const Napi::CallbackInfo& info) {
       const PlanToOpen::Place place = plan.place();
       const auto shared = std::make_shared<Shared>();
       tensorrt::withLog(place.library.log(), [&] {
-        auto engine = tensorrt::deserialize(place.library, place.device, plan.bytes->data(), plan.bytes->size());
-        shared->refitter = std::make_unique<Refitter>(place.device, std::move(engine));
+        auto engine = tensorrt::deserialize(place.library, place.device, plan.source(), plan.needs);
+        const bool stripped = refitting::isStripped(*engine, plan.stripped);
+        shared->refitter = std::make_unique<RefittableEngine>(place.device, std::move(engine), stripped);
       });
       return [shared](Napi::Env env) { return refitterValue(env, shared); };
     });

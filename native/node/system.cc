@@ -3,9 +3,10 @@
 
 #include "../base/text.h"
 #include "../cuda/driver.h"
+#include "../finding/abilities.h"
+#include "../finding/choose.h"
+#include "../finding/find.h"
 #include "../onnxruntime/library.h"
-#include "../tensorrt/choose.h"
-#include "../tensorrt/find.h"
 #include "../tensorrt/library.h"
 #include "environment.h"
 #include "errors.h"
@@ -16,7 +17,7 @@ namespace nt::node {
 namespace {
 
 struct LibraryReport {
-  std::string path, by, kind, version, name, error, parser, parserError;
+  std::string path, by, kind, version, name, error, parser, parserError, cannotRun, cannotBuild;
   bool hasBuilder = false, buildsWithoutGpu = false;
 };
 
@@ -26,19 +27,34 @@ struct SystemReport {
   std::vector<LibraryReport> libraries;
 };
 
-LibraryReport inspectLibrary(const tensorrt::Found& found) {
+// The reason that holds for all of the GPUs; empty where there is none, or for one there is not.
+std::string forEach(const std::vector<cuda::DeviceFacts>& gpus, const finding::Identity& library,
+                    std::string (*why)(const finding::Identity&, const cuda::DeviceFacts&)) {
+  std::string first;
+  for (const cuda::DeviceFacts& gpu : gpus) {
+    std::string reason = why(library, gpu);
+    if (reason.empty()) return {};
+    if (first.empty()) first = std::move(reason);
+  }
+  return first;
+}
+
+LibraryReport inspectLibrary(const finding::Found& found, const std::vector<cuda::DeviceFacts>& gpus) {
   LibraryReport report;
   report.path = found.path;
   report.by = found.by;
   try {
-    const tensorrt::Library& library = tensorrt::Library::open(found.path);
-    report.path = library.path();
-    report.kind = tensorrt::kindName(library.kind());
-    report.version = library.version().text();
+    const finding::Identity library = finding::identifyWhole(found.path);
+    report.path = library.path;
+    report.kind = tensorrt::kindName(library.kind);
+    report.version = library.version->text();
     report.name = library.name();
-    report.hasBuilder = library.hasBuilder();
-    report.buildsWithoutGpu = library.buildsWithoutGpu();
-    if (report.hasBuilder) report.parser = library.parser().path;
+    report.hasBuilder = library.hasBuilder;
+    report.buildsWithoutGpu = library.kind == tensorrt::Kind::rtx;
+    report.cannotRun = forEach(gpus, library, finding::whyNotRun);
+    if (!report.hasBuilder) return report;
+    report.cannotBuild = forEach(gpus, library, finding::whyNotBuild);
+    report.parser = finding::parserOf(library);
   } catch (const Error& error) {
     (report.name.empty() ? report.error : report.parserError) = error.what();
   }
@@ -56,8 +72,8 @@ SystemReport inspect(const std::string& explicitPath) {
     report.driverError = error.what();
   }
   try {
-    for (const tensorrt::Found& found : tensorrt::findLibraries(explicitPath)) {
-      LibraryReport library = inspectLibrary(found);
+    for (const finding::Found& found : finding::findLibraries(explicitPath)) {
+      LibraryReport library = inspectLibrary(found, report.devices);
       const bool known =
           std::ranges::any_of(report.libraries, [&](const auto& other) { return other.path == library.path; });
       if (!known) report.libraries.push_back(std::move(library));
@@ -83,6 +99,8 @@ Napi::Object libraryValue(Napi::Env env, const LibraryReport& library) {
   setText(value, "parser", library.parser);
   setText(value, "parserError", library.parserError);
   setText(value, "error", library.error);
+  setText(value, "cannotRun", library.cannotRun);
+  setText(value, "cannotBuild", library.cannotBuild);
   value.Set("hasBuilder", library.hasBuilder);
   value.Set("buildsWithoutGpu", library.buildsWithoutGpu);
   return value;
@@ -161,12 +179,15 @@ std::optional<cuda::DeviceFacts> gpuFor(const tensorrt::Library& library, int de
   }
 }
 
-Napi::Value choiceValue(Napi::Env env, const tensorrt::Library& library, const std::optional<cuda::DeviceFacts>& gpu) {
+Napi::Value choiceValue(Napi::Env env, const finding::BuilderChoice& choice,
+                        const std::optional<cuda::DeviceFacts>& gpu) {
+  const tensorrt::Library& library = choice.library;
   Napi::Object value = Napi::Object::New(env);
   value.Set("path", library.path());
   value.Set("kind", tensorrt::kindName(library.kind()));
   value.Set("version", library.version().text());
   value.Set("name", library.name());
+  setText(value, "doubt", choice.doubt);
   if (gpu) value.Set("gpu", deviceValue(env, *gpu));
   return value;
 }
@@ -180,8 +201,8 @@ Napi::Value chooseBuilder(const Napi::CallbackInfo& info) {
     const int device = static_cast<int>(integerOf(options, "device", 0));
     const bool toRun = integerOf(options, "toRun", 0) != 0;
     return Environment::of(info.Env())->run(info.Env(), [path, device, toRun]() -> Environment::Finish {
-      const tensorrt::Library& library = tensorrt::chooseForBuilding(path, device, toRun);
-      return [&library, gpu = gpuFor(library, device)](Napi::Env env) { return choiceValue(env, library, gpu); };
+      const finding::BuilderChoice choice = finding::chooseForBuilding(path, device, toRun);
+      return [choice, gpu = gpuFor(choice.library, device)](Napi::Env env) { return choiceValue(env, choice, gpu); };
     });
   });
 }

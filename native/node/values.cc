@@ -39,6 +39,18 @@ std::vector<int64_t> integersOf(const Napi::Value& value, const char* name) {
   return integers;
 }
 
+std::vector<std::string> textsOf(const Napi::Value& value, const std::string& name) {
+  if (!value.IsArray()) throwExpected("an array of texts", name);
+  const Napi::Array array = value.As<Napi::Array>();
+  std::vector<std::string> texts;
+  for (uint32_t i = 0; i < array.Length(); ++i) {
+    const Napi::Value each = array.Get(i);
+    if (!each.IsString()) throwExpected("an array of texts", name);
+    texts.push_back(each.As<Napi::String>().Utf8Value());
+  }
+  return texts;
+}
+
 Bytes viewOf(const Napi::Value& value, const char* name) {
   if (!value.IsTypedArray()) throwExpected("a typed array", name);
   const Napi::TypedArray view = value.As<Napi::TypedArray>();

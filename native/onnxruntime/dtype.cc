@@ -1,6 +1,6 @@
 #include "dtype.h"
 
-#include <string_view>
+#include <array>
 
 namespace nt::onnxruntime {
 namespace {
@@ -13,13 +13,21 @@ constexpr const char* kNames[] = {
     "uint4",     "int4",       "fp4",      "uint2",   "int2",           "float8e8m0",
 };
 
+// By DType: it is asked for with each tensor that is bound.
+std::array<ElementType, kDTypes> elementTypes() {
+  std::array<ElementType, kDTypes> types{};
+  for (std::size_t element = 0; element < std::size(kNames); ++element) {
+    if (const auto type = dtypeByName(kNames[element]))
+      types[static_cast<std::size_t>(*type)] = static_cast<ElementType>(element);
+  }
+  return types;
+}
+
 }  // namespace
 
 ElementType elementType(DType type) noexcept {
-  const std::string_view name = dtypeName(type);
-  ElementType element = 0;
-  while (element < static_cast<ElementType>(std::size(kNames)) && name != kNames[element]) ++element;
-  return element;
+  static const auto types = elementTypes();
+  return types[static_cast<std::size_t>(type)];
 }
 
 std::optional<DType> dtypeByElement(ElementType element) noexcept {

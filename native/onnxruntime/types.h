@@ -38,14 +38,7 @@ using MemoryType = int;         // OrtMemType
 inline constexpr ErrorCode kNoSuchFile = 3;
 inline constexpr LoggingLevel kLogWarning = 2;
 inline constexpr LoggingLevel kLogFatal = 4;
-inline constexpr ExecutionMode kSequential = 0;
-inline constexpr ExecutionMode kParallel = 1;
-inline constexpr OptimizationLevel kOptimizeNothing = 0;
-inline constexpr OptimizationLevel kOptimizeBasic = 1;
-inline constexpr OptimizationLevel kOptimizeExtended = 2;
-inline constexpr OptimizationLevel kOptimizeLayout = 3;
 inline constexpr OptimizationLevel kOptimizeAll = 99;
-inline constexpr OnnxType kTypeTensor = 1;
 inline constexpr AllocatorType kDeviceAllocator = 0;
 inline constexpr MemoryType kDefaultMemory = 0;
 

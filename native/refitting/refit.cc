@@ -1,12 +1,11 @@
 #include "refit.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <set>
-#include <string_view>
 
 #include "../base/text.h"
+#include "../building/model_bytes.h"
+#include "../building/model_check.h"
+#include "../tensorrt/failure.h"
 
 namespace nt::refitting {
 namespace {
@@ -14,8 +13,9 @@ namespace {
 using tensorrt::Enumerator;
 using tensorrt::ParserError;
 
-// The first names of a list, for a message: a network may have thousands.
-std::string namesText(const std::vector<std::string>& names) {
+// The first of some names, for a message: a network may have thousands.
+template <class Names>
+std::string namesText(const Names& names) {
   constexpr std::size_t kShown = 10;
   std::vector<std::string> shown;
   for (const std::string& name : names) {
@@ -26,18 +26,12 @@ std::string namesText(const std::vector<std::string>& names) {
   return join(shown) + (more == 0 ? "" : " and " + std::to_string(more) + " more");
 }
 
-Error missingError(const std::string& what, const std::vector<std::string>& missing) {
+Error missingError(const std::string& what, const std::set<std::string>& missing) {
   return {"ERR_TRT_WEIGHTS", what + ": " + namesText(missing), {{"missing", join(missing, "\n")}}};
 }
 
-void checkReadable(const std::string& path) {
-  if (!std::ifstream(path, std::ios::binary)) {
-    throw Error("ERR_TRT_FILE", "Cannot read the model " + path + ": " + std::strerror(errno), {{"path", path}});
-  }
-}
-
 // Why the parser's refitter did not take a model. What it reports as missing stands in `details`, one name a line.
-[[noreturn]] void throwParserErrors(const tensorrt::ParserRefitter& parser, const std::vector<std::string>& missing) {
+[[noreturn]] void throwParserErrors(const tensorrt::ParserRefitter& parser, const std::set<std::string>& missing) {
   std::vector<std::string> reasons;
   bool unreadable = false;
   for (int32_t i = 0; i < parser.errors(); ++i) {
@@ -55,32 +49,43 @@ void checkReadable(const std::string& path) {
 
 }  // namespace
 
-Refitter::Refitter(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine) : device_(device) {
-  if (!engine->isRefittable()) {
-    throw Error("ERR_TRT_WEIGHTS",
-                "The weights of this plan cannot be replaced: build it with the option refit or stripWeights");
-  }
+bool isStripped(const tensorrt::CudaEngine& engine, bool noted) { return engine.stripped().value_or(noted); }
+
+RefittableEngine::RefittableEngine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine,
+                                   bool stripped)
+    : device_(device) {
+  const cuda::DeviceScope scope(device_);
   parts_->engine = std::move(engine);
-  parts_->refitter = std::make_shared<tensorrt::Refitter>(parts_->engine);
+  try {
+    parts_->refitter = std::make_shared<tensorrt::Refitter>(parts_->engine);
+    if (!stripped) return;
+    for (std::string& name : parts_->refitter->all()) unset_.insert(std::move(name));
+  } catch (...) {
+    parts_.reset();  // while the device is current
+    throw;
+  }
 }
 
-Refitter::~Refitter() {
-  if (!device_.tryMakeCurrent()) cuda::leaveBehind(std::move(parts_));
+RefittableEngine::~RefittableEngine() {
+  const cuda::DeviceScope scope(device_, std::nothrow);
+  if (!scope.entered()) cuda::leaveBehind(std::move(parts_));
+  parts_.reset();  // while the device is current
 }
 
-void Refitter::prepare() const { device_.makeCurrent(); }
-
-void Refitter::fail(const char* what, const tensorrt::LogCapture& log) const {
+void RefittableEngine::fail(const char* what) const {
   device_.throwIfBroken(what);
-  const std::string reason = log.lastError();
-  throw Error("ERR_TRT_WEIGHTS",
-              engine().library().name() + ": " + what + " failed: " + (reason.empty() ? "no reason given" : reason));
+  throw tensorrt::failureOf(engine().library(), std::string(": ") + what + " failed", "ERR_TRT_WEIGHTS");
 }
 
-std::vector<WeightsFacts> Refitter::weights() const {
-  prepare();
-  const std::vector<std::string> listed = parts_->refitter->missing();
-  const std::set<std::string_view> missing(listed.begin(), listed.end());
+std::set<std::string> RefittableEngine::missing() const {
+  std::set<std::string> names = unset_;
+  for (std::string& name : parts_->refitter->missing()) names.insert(std::move(name));
+  return names;
+}
+
+std::vector<WeightsFacts> RefittableEngine::weights() const {
+  const cuda::DeviceScope scope(device_);
+  const std::set<std::string> missing = this->missing();
   std::vector<WeightsFacts> all;
   for (const std::string& name : parts_->refitter->all()) {
     WeightsFacts facts{name, std::nullopt, std::nullopt, missing.contains(name)};
@@ -95,8 +100,8 @@ std::vector<WeightsFacts> Refitter::weights() const {
   return all;
 }
 
-void Refitter::set(const std::string& name, DType dtype, int64_t count, std::vector<uint8_t> bytes) {
-  prepare();
+void RefittableEngine::set(const std::string& name, DType dtype, int64_t count, std::vector<uint8_t> bytes) {
+  const cuda::DeviceScope scope(device_);
   const tensorrt::LogCapture log(engine().library().log());
   const std::string what = "the weights '" + name + "'";
   const tensorrt::Weights prototype = parts_->refitter->prototype(name);
@@ -114,64 +119,65 @@ void Refitter::set(const std::string& name, DType dtype, int64_t count, std::vec
     throw Error("ERR_TRT_SHAPE", "Expected " + std::to_string(prototype.count) + " elements for " + what +
                                      " but received " + std::to_string(count));
   }
-  if (!parts_->refitter->set(name, {prototype.type, bytes.data(), count})) fail("setNamedWeights", log);
+  if (!parts_->refitter->set(name, {prototype.type, bytes.data(), count})) fail("setNamedWeights");
+  unset_.erase(name);
   parts_->tensors[name] = std::move(bytes);  // the old ones go only now: TensorRT pointed at them
 }
 
-void Refitter::set(const OnnxSource& source) {
+void RefittableEngine::set(const OnnxSource& source) {
   const bool fromFile = source.model.empty() && !source.path.empty();
-  if (fromFile) checkReadable(source.path);
-  if (!fromFile && source.model.empty()) throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model is empty (0 bytes)");
-  prepare();
+  const std::vector<uint8_t> file = fromFile ? building::readModel(source.path) : std::vector<uint8_t>();
+  const std::vector<uint8_t>& model = fromFile ? file : source.model;
+  if (model.empty()) throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model is empty (0 bytes)");
+  // the parser's refitter takes as much without a look as the parser does
+  const building::ModelParts parts = building::checkForParser(model, source.path);
+  const cuda::DeviceScope scope(device_);
   // kept when it fails too: some of its weights may have been set
   auto& parser = *parts_->models.emplace_back(std::make_unique<tensorrt::ParserRefitter>(parts_->refitter));
-  const bool done =
-      fromFile ? parser.setFromFile(source.path) : parser.setFromBytes(source.model.data(), source.model.size());
-  if (!done) {
+  if (!parser.set(model.data(), model.size(), fromFile ? source.path.c_str() : nullptr)) {
     device_.throwIfBroken("refitFromBytes");
-    throwParserErrors(parser, parts_->refitter->missing());
+    std::set<std::string> lacking = missing();
+    std::erase_if(lacking, [&](const std::string& name) { return parts.tensors.contains(name); });
+    throwParserErrors(parser, lacking);
   }
   // it has set them all: nothing points at the others any more
+  unset_.clear();
   parts_->tensors.clear();
   parts_->models.erase(parts_->models.begin(), parts_->models.end() - 1);
 }
 
-void Refitter::refit() {
-  prepare();
+void RefittableEngine::refit() {
+  const cuda::DeviceScope scope(device_);
   const tensorrt::LogCapture log(engine().library().log());
-  if (const auto missing = parts_->refitter->missing(); !missing.empty()) {
-    throw missingError("Weights that the engine needs were not set", missing);
+  if (const auto names = missing(); !names.empty()) {
+    throw missingError("Weights that the engine needs were not set", names);
   }
-  if (!parts_->refitter->refit()) fail("refitCudaEngine", log);
+  if (!parts_->refitter->refit()) fail("refitCudaEngine");
 }
 
-std::unique_ptr<tensorrt::HostMemory> Refitter::serialize(bool refittable) const {
-  prepare();
+std::unique_ptr<tensorrt::HostMemory> RefittableEngine::serialize(bool refittable) const {
+  const cuda::DeviceScope scope(device_);
   const tensorrt::LogCapture log(engine().library().log());
   tensorrt::SerializationConfig config(parts_->engine);
   if (!config.clearFlag(Enumerator::SerializationFlag_kEXCLUDE_WEIGHTS) ||
       (refittable && !config.setFlag(Enumerator::SerializationFlag_kINCLUDE_REFIT))) {
-    fail("setting the flags of the serialization", log);
+    fail("setting the flags of the serialization");
   }
   auto plan = config.serialize();
-  if (plan == nullptr) fail("serializeWithConfig", log);
+  if (plan == nullptr) fail("serializeWithConfig");
   return plan;
 }
 
 void refitFromOnnx(const cuda::DeviceContext& device, const std::shared_ptr<tensorrt::CudaEngine>& engine,
-                   const OnnxSource& source) {
-  Refitter refitter(device, engine);
-  refitter.set(source);
-  refitter.refit();
+                   bool stripped, const OnnxSource& source) {
+  RefittableEngine refittable(device, engine, stripped);
+  refittable.set(source);
+  refittable.refit();
 }
 
 void refuseStripped(const cuda::DeviceContext& device, const std::shared_ptr<tensorrt::CudaEngine>& engine) {
-  if (!engine->isRefittable()) return;
-  std::vector<std::string> missing;
-  for (const WeightsFacts& facts : Refitter(device, engine).weights()) {
-    if (facts.missing) missing.push_back(facts.name);
-  }
-  if (missing.empty()) return;
+  std::set<std::string> missing;
+  for (const WeightsFacts& facts : RefittableEngine(device, engine, true).weights()) missing.insert(facts.name);
   throw missingError(
       "The plan was built without its weights: give the ONNX model that has them as the option weights. "
       "It lacks",

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,14 +27,19 @@ struct OnnxSource {
   std::string path;
 };
 
-class Refitter {
+// Whether a plan came without its weights: as TensorRT says, or, where it does not (before 10.14), as was `noted` when
+// the plan was built.
+bool isStripped(const tensorrt::CudaEngine& engine, bool noted);
+
+class RefittableEngine {
  public:
-  // Nothing else may use the engine while this lives. Throws ERR_TRT_WEIGHTS where it cannot be refitted.
-  Refitter(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine);
-  Refitter(const Refitter&) = delete;
-  Refitter& operator=(const Refitter&) = delete;
+  // Nothing else may use the engine while this lives. Of a `stripped` one all weights are missing. Throws
+  // ERR_TRT_WEIGHTS where it cannot be refitted.
+  RefittableEngine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::CudaEngine> engine, bool stripped);
+  RefittableEngine(const RefittableEngine&) = delete;
+  RefittableEngine& operator=(const RefittableEngine&) = delete;
   // On any thread. On a lost device nothing is freed.
-  ~Refitter();
+  ~RefittableEngine();
 
   const tensorrt::CudaEngine& engine() const noexcept { return *parts_->engine; }
   std::vector<WeightsFacts> weights() const;
@@ -56,18 +62,21 @@ class Refitter {
     std::map<std::string, std::vector<uint8_t>> tensors;
     std::vector<std::unique_ptr<tensorrt::ParserRefitter>> models;
   };
-  void prepare() const;
-  void fail(const char* what, const tensorrt::LogCapture& log) const;
+  [[noreturn]] void fail(const char* what) const;
+  std::set<std::string> missing() const;
 
   const cuda::DeviceContext& device_;
+  // Of a stripped plan: what was not set yet, as TensorRT does not tell.
+  std::set<std::string> unset_;
   std::shared_ptr<Parts> parts_ = std::make_shared<Parts>();
 };
 
-// Puts the weights of an ONNX model into an engine that nothing uses yet. Throws as Refitter.
+// Puts the weights of an ONNX model into an engine that nothing uses yet. Throws as RefittableEngine.
 void refitFromOnnx(const cuda::DeviceContext& device, const std::shared_ptr<tensorrt::CudaEngine>& engine,
-                   const OnnxSource& source);
+                   bool stripped, const OnnxSource& source);
 
-// Throws ERR_TRT_WEIGHTS where the engine has none of its weights: it would compute nothing.
-void refuseStripped(const cuda::DeviceContext& device, const std::shared_ptr<tensorrt::CudaEngine>& engine);
+// ERR_TRT_WEIGHTS for an engine that came without its weights and is to run: it would compute nothing.
+[[noreturn]] void refuseStripped(const cuda::DeviceContext& device,
+                                 const std::shared_ptr<tensorrt::CudaEngine>& engine);
 
 }  // namespace nt::refitting

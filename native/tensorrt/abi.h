@@ -6,6 +6,7 @@
 #endif
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -57,6 +58,7 @@ struct Version {
 
   // getInferLibVersion() of every library read here: major · 10000 + minor · 100 + patch.
   static Version fromNumber(int number) { return {number / 10000, number / 100 % 100, number % 100}; }
+  auto operator<=>(const Version&) const = default;
   std::string text() const { return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch); }
 };
 

@@ -121,6 +121,11 @@ std::unique_ptr<HostMemory> TimingCache::serialize() const {
   return object == nullptr ? nullptr : std::make_unique<HostMemory>(library(), object);
 }
 
+std::unique_ptr<HostMemory> RuntimeCache::serialize() const {
+  void* object = call<Method::VRuntimeCache_serialize>();
+  return object == nullptr ? nullptr : std::make_unique<HostMemory>(library(), object);
+}
+
 std::string ParserError::description() const { return orEmpty(call<Method::IParserError_desc>()); }
 std::string ParserError::nodeName() const { return orEmpty(call<Method::IParserError_nodeName>()); }
 std::string ParserError::nodeOperator() const { return orEmpty(call<Method::IParserError_nodeOperator>()); }

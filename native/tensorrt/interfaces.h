@@ -179,6 +179,11 @@ class BuilderConfig : public Owned {
     return call<Method::VBuilderConfig_setTimingCache>(static_cast<const void*>(cache.get()), false) &&
            call<Method::VBuilderConfig_getTimingCache>() != nullptr;
   }
+  // TensorRT 10 alone has calibrators. `calibrator` (see calibrator.h) must outlive the build.
+  void setCalibrator(void* calibrator) { call<Method::VBuilderConfig_setInt8Calibrator>(calibrator); }
+  bool setCalibrationProfile(const OptimizationProfile& profile) {
+    return call<Method::VBuilderConfig_setCalibrationProfile>(static_cast<const void*>(profile.get()));
+  }
   // `monitor` must outlive the build.
   void setProgressMonitor(void* monitor) { call<Method::VBuilderConfig_setProgressMonitor>(monitor); }
 };
@@ -240,21 +245,19 @@ class Parser : public Reference {
   ParserError error(int32_t i) const { return {library(), call<Method::IParser_getError>(i)}; }
 };
 
-class Runtime : public Owned {
- public:
-  explicit Runtime(const Library& library) : Owned(library, library.createRuntime()) {}
-  // the engine's object, or null
-  void* deserialize(const void* plan, std::size_t size) {
-    return call<Method::VRuntime_deserializeCudaEngine>(plan, size);
-  }
-};
-
 class CudaEngine : public Owned {
  public:
-  CudaEngine(const std::shared_ptr<Runtime>& runtime, void* object) : Owned(runtime->library(), object, runtime) {}
+  CudaEngine(const Library& library, void* object, std::shared_ptr<void> runtime)
+      : Owned(library, object, std::move(runtime)) {}
   std::string name() const;
   int32_t profiles() const { return call<Method::VCudaEngine_getNbOptimizationProfiles>(); }
+  // False where the plan was built with kSTRIP_PLAN alone or with kREFIT_IDENTICAL, though its weights can be set.
   bool isRefittable() const { return call<Method::VCudaEngine_isRefittable>(); }
+  // Whether the plan came without its weights; nothing where this version does not tell (before 10.14).
+  std::optional<bool> stripped() const {
+    if (!library().has(Method::VCudaEngine_getEngineStat)) return std::nullopt;
+    return call<Method::VCudaEngine_getEngineStat>(library().number(Enumerator::EngineStat_kSTRIPPED_WEIGHTS_SIZE)) > 0;
+  }
   int32_t ioTensors() const { return call<Method::VCudaEngine_getNbIOTensors>(); }
   const char* ioTensorName(int32_t i) const { return call<Method::VCudaEngine_getIOTensorName>(i); }
   Dims shape(const char* tensor) const { return call<Method::VCudaEngine_getTensorShape>(tensor); }
@@ -279,25 +282,71 @@ class CudaEngine : public Owned {
   void* createInspector() const { return call<Method::VCudaEngine_createEngineInspector>(); }
   // The values of a shape tensor that a profile was built for; empty where the library knows none.
   std::vector<int64_t> profileValues(const char* tensor, int32_t profile, Enumerator selector, std::size_t count) const;
-  // bytes of scratch memory that a context takes
-  int64_t contextMemory() const {
-    if (library().has(Method::VCudaEngine_getDeviceMemorySizeV2))
-      return call<Method::VCudaEngine_getDeviceMemorySizeV2>();
-    return static_cast<int64_t>(call<Method::VCudaEngine_getDeviceMemorySize>());
+  // bytes of scratch memory that a context takes for the largest shapes of a profile
+  int64_t contextMemory(int32_t profile) const {
+    if (library().has(Method::VCudaEngine_getDeviceMemorySizeForProfileV2))
+      return call<Method::VCudaEngine_getDeviceMemorySizeForProfileV2>(profile);
+    return static_cast<int64_t>(call<Method::VCudaEngine_getDeviceMemorySizeForProfile>(profile));
   }
-  // the context's object, or null
+  // The context's object, or null. It has no scratch memory.
   void* createContext() const {
     return call<Method::VCudaEngine_createExecutionContext>(
-        library().number(Enumerator::ExecutionContextAllocationStrategy_kSTATIC));
+        library().number(Enumerator::ExecutionContextAllocationStrategy_kUSER_MANAGED));
+  }
+  // TensorRT-RTX alone keeps what it compiled for a context, and captures graphs itself.
+  bool hasRuntimeCaches() const noexcept { return library().has(Method::VRuntimeConfig_createRuntimeCache); }
+  // The objects of a configuration and of a context that it is made with, or null. The configuration outlives the
+  // context.
+  void* createRuntimeConfig() const { return call<Method::VCudaEngine_createRuntimeConfig>(); }
+  void* createContext(const Reference& config) const {
+    return call<Method::VCudaEngine_createExecutionContextWithRuntimeConfig>(config.get());
+  }
+};
+
+// What TensorRT-RTX compiled for the contexts of an engine.
+class RuntimeCache : public Owned {
+ public:
+  RuntimeCache(const std::shared_ptr<CudaEngine>& engine, void* object) : Owned(engine->library(), object, engine) {}
+  // null where there is none
+  std::unique_ptr<HostMemory> serialize() const;
+  // False, and nothing is changed, where that is damaged, or of another version, GPU or driver.
+  bool deserialize(const void* data, std::size_t size) { return call<Method::VRuntimeCache_deserialize>(data, size); }
+};
+
+// How contexts of TensorRT-RTX are made.
+class RuntimeConfig : public Owned {
+ public:
+  RuntimeConfig(const std::shared_ptr<CudaEngine>& engine, void* object) : Owned(engine->library(), object, engine) {}
+  // As CudaEngine::createContext() has it.
+  void leaveOutScratch() {
+    call<Method::VRuntimeConfig_setExecutionContextAllocationStrategy>(
+        library().number(Enumerator::ExecutionContextAllocationStrategy_kUSER_MANAGED));
+  }
+  bool setGraphs(bool on) {
+    return call<Method::VRuntimeConfig_setCudaGraphStrategy>(library().number(
+        on ? Enumerator::CudaGraphStrategy_kWHOLE_GRAPH_CAPTURE : Enumerator::CudaGraphStrategy_kDISABLED));
+  }
+  // the cache's object, or null
+  void* createCache() const { return call<Method::VRuntimeConfig_createRuntimeCache>(); }
+  // The cache outlives whatever is made with this.
+  bool setCache(const RuntimeCache& cache) {
+    return call<Method::VRuntimeConfig_setRuntimeCache>(static_cast<const void*>(cache.get()));
   }
 };
 
 class ExecutionContext : public Owned {
  public:
-  ExecutionContext(const std::shared_ptr<CudaEngine>& engine, void* object)
-      : Owned(engine->library(), object, engine) {}
+  // `maker`: keeps what it was made with.
+  ExecutionContext(const Library& library, void* object, std::shared_ptr<void> maker)
+      : Owned(library, object, std::move(maker)) {}
   bool setOptimizationProfile(int32_t profile, void* stream) {
     return call<Method::VExecutionContext_setOptimizationProfileAsync>(profile, stream);
+  }
+  // Scratch memory, which nothing else uses while an enqueue of this context is under way.
+  void setDeviceMemory(void* memory, int64_t size) {
+    if (library().has(Method::VExecutionContext_setDeviceMemoryV2))
+      return call<Method::VExecutionContext_setDeviceMemoryV2>(memory, size);
+    call<Method::VExecutionContext_setDeviceMemory>(memory);
   }
   bool setInputShape(const char* tensor, const Dims& dims) {
     return call<Method::VExecutionContext_setInputShape>(tensor, &dims);

@@ -8,6 +8,7 @@
 
 #include "../base/exit.h"
 #include "dtype.h"
+#include "failure.h"
 
 namespace nt::tensorrt {
 namespace {
@@ -27,6 +28,19 @@ std::string fileOf(void* symbol, const std::string& fallback) {
   const fs::path resolved = fs::weakly_canonical(info.dli_fname, ignored);
   return ignored ? info.dli_fname : resolved.string();
 }
+
+// Of the files that are open; leaked on purpose: nothing of ours is destroyed at exit, when TensorRT's threads may
+// still run.
+struct Opened {
+  std::mutex mutex;
+  std::map<std::string, const Library*> byPath;
+};
+Opened& opened() {
+  static auto& instance = *new Opened;
+  return instance;
+}
+
+}  // namespace
 
 Kind kindOf(const std::string& path) {
   const std::string file = fs::path(path).filename().string();
@@ -50,27 +64,38 @@ Family familyOf(Kind kind, const Version& version) {
   throw Error("ERR_TRT_UNSUPPORTED", "TensorRT " + version.text() + " is not supported: needs 10.x or 11.x");
 }
 
-}  // namespace
-
 const char* kindName(Kind kind) noexcept {
   constexpr const char* names[] = {"full", "lean", "dispatch", "rtx"};
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::string libraryName(Kind kind, const std::string& version) {
+  if (kind == Kind::rtx) return "TensorRT-RTX " + version;
+  if (kind == Kind::full) return "TensorRT " + version;
+  return std::string("TensorRT ") + kindName(kind) + " runtime " + version;
+}
+
 const Library& Library::open(const std::string& path) {
-  // leaked on purpose: nothing of ours is destroyed at exit, when TensorRT's threads may still run
-  static auto& mutex = *new std::mutex;
-  static auto& opened = *new std::map<std::string, const Library*>;
+  auto& [mutex, byPath] = tensorrt::opened();
   const std::lock_guard lock(mutex);
-  if (const auto found = opened.find(path); found != opened.end()) return *found->second;
+  if (const auto found = byPath.find(path); found != byPath.end()) return *found->second;
   auto* library = new Library(path);
-  for (const auto& [_, other] : opened) {  // another name of a file that is open already
+  for (const auto& [_, other] : byPath) {  // another name of a file that is open already
     if (other->path_ == library->path_) {
       delete library;
-      return *(opened[path] = other);
+      return *(byPath[path] = other);
     }
   }
-  return *(opened[path] = library);
+  return *(byPath[path] = library);
+}
+
+const Library* Library::opened(const std::string& path) {
+  auto& [mutex, byPath] = tensorrt::opened();
+  const std::lock_guard lock(mutex);
+  for (const auto& [_, library] : byPath) {
+    if (library->path_ == path) return library;
+  }
+  return nullptr;
 }
 
 Library::Library(const std::string& path) {
@@ -97,12 +122,6 @@ Library::Library(const std::string& path) {
 }
 
 void* Library::symbol(const char* name) const noexcept { return dlsym(handle_, name); }
-
-std::string Library::name() const {
-  if (kind_ == Kind::rtx) return "TensorRT-RTX " + version_.text();
-  if (kind_ == Kind::full) return "TensorRT " + version_.text();
-  return std::string("TensorRT ") + kindName(kind_) + " runtime " + version_.text();
-}
 
 void Library::throwMissing(Method method) const {
   const MethodRow& row = methodRows()[static_cast<std::size_t>(method)];
@@ -131,10 +150,7 @@ void* Library::createRuntime() const {
   void* runtime = createRuntime_(logger_, versionNumber_);
   // Where CUDA does not start for TensorRT, it returns an offset within a null object (0x238).
   if (reinterpret_cast<uintptr_t>(runtime) < 4096) {
-    const std::string reason = log.lastError();
-    Error error("ERR_TRT_EXECUTION", name() + " could not create a runtime" + (reason.empty() ? "" : ": " + reason));
-    error.attachLog(log.lines());
-    throw error;
+    throw failureOf(*this, " could not create a runtime");
   }
   return runtime;
 }
@@ -144,8 +160,10 @@ void* Library::createBuilder() const {
     throw Error("ERR_TRT_UNSUPPORTED",
                 "The " + name() + " at " + path_ + " has no builder: building needs the full TensorRT or TensorRT-RTX");
   }
+  const LogCapture log(*log_);
   void* builder = createBuilder_(logger_, versionNumber_);
-  if (builder == nullptr) throw Error("ERR_TRT_BUILD", name() + " could not create a builder");
+  // as TensorRT 11 does where the builder's resources for the GPU are missing
+  if (builder == nullptr) throw failureOf(*this, " could not create a builder", "ERR_TRT_BUILD");
   return builder;
 }
 
@@ -162,9 +180,12 @@ const ParserLibrary& Library::parser() const {
   return *parser_;
 }
 
+std::string Library::parserFile(Kind kind, int major) {
+  return (kind == Kind::rtx ? "libtensorrt_onnxparser_rtx.so." : "libnvonnxparser.so.") + std::to_string(major);
+}
+
 ParserLibrary Library::openParser() const {
-  const std::string file = kind_ == Kind::rtx ? "libtensorrt_onnxparser_rtx.so." + std::to_string(version_.major)
-                                              : "libnvonnxparser.so." + std::to_string(version_.major);
+  const std::string file = parserFile(kind_, version_.major);
   std::string reasons;
   for (const std::string& path : {(fs::path(path_).parent_path() / file).string(), file}) {
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

@@ -15,6 +15,12 @@ namespace nt::tensorrt {
 // full: builder and runtime; lean and dispatch: runtimes for version-compatible plans; rtx: TensorRT-RTX.
 enum class Kind : uint8_t { full, lean, dispatch, rtx };
 const char* kindName(Kind kind) noexcept;
+// By the name of the library's file.
+Kind kindOf(const std::string& path);
+// How its virtual tables are laid out. Throws ERR_TRT_UNSUPPORTED where that is not known here.
+Family familyOf(Kind kind, const Version& version);
+// "TensorRT 10.15.1", "TensorRT-RTX 1.7.1", "TensorRT lean runtime 11.4.0"
+std::string libraryName(Kind kind, const std::string& version);
 
 // The ONNX parser that belongs to a library.
 struct ParserLibrary {
@@ -32,6 +38,8 @@ class Library {
  public:
   // The library in the file. Throws ERR_TRT_NO_LIBRARY, ERR_TRT_UNSUPPORTED.
   static const Library& open(const std::string& path);
+  // The one that is open already from the file at `path`, with links resolved; null where there is none.
+  static const Library* opened(const std::string& path);
 
   Kind kind() const noexcept { return kind_; }
   Family family() const noexcept { return family_; }
@@ -39,17 +47,17 @@ class Library {
   const std::string& path() const noexcept { return path_; }
   Log& log() const noexcept { return *log_; }
   void* logger() const noexcept { return logger_; }
-  // "TensorRT 10.15.1", "TensorRT-RTX 1.7.1", "TensorRT lean runtime 11.4.0"
-  std::string name() const;
+  std::string name() const { return libraryName(kind_, version_.text()); }
 
   // Whether there is a builder at all; whether it builds here depends on the driver too, except with RTX.
   bool hasBuilder() const noexcept { return createBuilder_ != nullptr; }
   bool buildsWithoutGpu() const noexcept { return kind_ == Kind::rtx; }
   // The parser beside the library, else the loader's. Throws ERR_TRT_NO_LIBRARY.
   const ParserLibrary& parser() const;
+  static std::string parserFile(Kind kind, int major);
 
   // The public objects' addresses; the caller has asked the driver first (without one, TensorRT returns garbage). Throw
-  // ERR_TRT_UNSUPPORTED, ERR_TRT_EXECUTION.
+  // ERR_TRT_UNSUPPORTED, ERR_TRT_EXECUTION, ERR_TRT_BUILD.
   void* createRuntime() const;
   void* createBuilder() const;
   // null where it could not be made, and the log says why

@@ -98,6 +98,30 @@ void Log::write(int32_t severity, const char* message) noexcept try {
   // out of memory while noting a line: the line is lost, the work goes on
 }
 
+const LogCapture* Log::here() const {
+  const auto thread = std::this_thread::get_id();
+  const auto found =
+      std::find_if(captures_.rbegin(), captures_.rend(), [&](const LogCapture* c) { return c->thread_ == thread; });
+  return found == captures_.rend() ? nullptr : *found;
+}
+
+std::vector<std::string> Log::linesHere() const {
+  const std::lock_guard lock(mutex_);
+  const LogCapture* capture = here();
+  return capture == nullptr ? std::vector<std::string>() : capture->texts();
+}
+
+std::vector<std::string> Log::errorsHere() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> errors;
+  const LogCapture* capture = here();
+  if (capture == nullptr) return errors;
+  for (const auto& [severity, text] : capture->lines_) {
+    if (severity <= kError) errors.push_back(text);
+  }
+  return errors;
+}
+
 LogCapture::LogCapture(Log& log) : log_(log) {
   const std::lock_guard lock(log_.mutex_);
   log_.captures_.push_back(this);
@@ -110,6 +134,10 @@ LogCapture::~LogCapture() {
 
 std::vector<std::string> LogCapture::lines() const {
   const std::lock_guard lock(log_.mutex_);
+  return texts();
+}
+
+std::vector<std::string> LogCapture::texts() const {
   std::vector<std::string> texts;
   for (const auto& [severity, text] : lines_)
     texts.push_back(std::string(kSeverities[severity < 0 ? 0 : severity]) + ": " + text);

@@ -19,10 +19,15 @@ class Log {
  public:
   // Captures keep lines up to severity info; subscribers get what they asked for.
   void write(int32_t severity, const char* message) noexcept;
+  // As lines() of the innermost capture of the calling thread; nothing where it has none.
+  std::vector<std::string> linesHere() const;
+  // Of those the lines of severity error or worse, without their severity.
+  std::vector<std::string> errorsHere() const;
 
  private:
   friend class LogCapture;
-  std::mutex mutex_;
+  const LogCapture* here() const;  // the lock is held
+  mutable std::mutex mutex_;
   std::vector<LogCapture*> captures_;
 };
 
@@ -42,6 +47,7 @@ class LogCapture {
 
  private:
   friend class Log;
+  std::vector<std::string> texts() const;  // the lock is held
   static constexpr std::size_t kKeep = 40;
   Log& log_;
   const std::thread::id thread_ = std::this_thread::get_id();
@@ -55,7 +61,8 @@ auto withLog(Log& log, Body&& body) {
   try {
     return body();
   } catch (Error& error) {
-    if (error.log().empty()) error.attachLog(capture.lines());
+    // some lines come when what failed is taken down
+    if (auto lines = capture.lines(); lines.size() > error.log().size()) error.attachLog(std::move(lines));
     throw;
   }
 }
@@ -66,7 +73,7 @@ using LogListener = std::function<void(int32_t severity, const std::string& line
 int subscribeLog(int32_t level, LogListener listener);
 // No call comes after it has returned.
 void unsubscribeLog(int subscription);
-// Tells the subscribers a line that a TensorRT in another process logged.
+// Tells the subscribers a line that no TensorRT of this process logged: one of another process's, or our own.
 void tellLog(int32_t severity, const std::string& line);
 // The level of the subscriber that wants most; -1 where there is none.
 int32_t subscribedLevel();

@@ -9,13 +9,13 @@ namespace nt::tensorrt {
 
 struct ProgressMonitor::State {
   Listener listener;
-  const std::atomic<bool>& cancelled;
+  Stopped stopped;
   std::mutex mutex;
   std::map<std::string, ProgressEvent> phases;
 };
 
-ProgressMonitor::ProgressMonitor(Listener listener, const std::atomic<bool>& cancelled)
-    : Versioned("IProgressMonitor"), state_(new State{std::move(listener), cancelled, {}, {}}) {}
+ProgressMonitor::ProgressMonitor(Listener listener, Stopped stopped)
+    : Versioned("IProgressMonitor"), state_(new State{std::move(listener), std::move(stopped), {}, {}}) {}
 
 ProgressMonitor::~ProgressMonitor() { delete state_; }
 
@@ -36,7 +36,7 @@ bool ProgressMonitor::stepComplete(const char* phase, int32_t step) noexcept {
     state_->listener(event);
   } catch (...) {  // as above
   }
-  return !state_->cancelled.load(std::memory_order_relaxed);
+  return !state_->stopped();
 }
 
 void ProgressMonitor::phaseFinish(const char* phase) noexcept try {

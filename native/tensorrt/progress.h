@@ -1,7 +1,6 @@
 // nvinfer1::IProgressMonitor: how a build tells where it is, and how it is cancelled.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <string>
 
@@ -21,8 +20,10 @@ struct ProgressEvent {
 class ProgressMonitor : public Versioned {
  public:
   using Listener = std::function<void(const ProgressEvent&)>;
+  // Whether the build is to end; asked between its steps, on its threads. Must not throw.
+  using Stopped = std::function<bool()>;
 
-  ProgressMonitor(Listener listener, const std::atomic<bool>& cancelled);
+  ProgressMonitor(Listener listener, Stopped stopped);
 
   ~ProgressMonitor() override;
   virtual void phaseStart(const char* phase, const char* parent, int32_t steps) noexcept;

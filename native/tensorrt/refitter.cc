@@ -1,14 +1,20 @@
 #include "refitter.h"
 
 #include "../base/text.h"
+#include "failure.h"
 
 namespace nt::tensorrt {
 namespace {
 
 void* createRefitter(const CudaEngine& engine) {
+  const LogCapture log(engine.library().log());
   void* object = engine.library().createRefitter(engine.get());
-  if (object == nullptr) throw Error("ERR_TRT_WEIGHTS", engine.library().name() + " could not create a refitter");
-  return object;
+  if (object != nullptr) return object;
+  Error failure = failureOf(engine.library(), " could not create a refitter", "ERR_TRT_WEIGHTS");
+  if (engine.isRefittable() || failure.code() != "ERR_TRT_WEIGHTS") throw failure;
+  throw Error("ERR_TRT_WEIGHTS",
+              std::string("The weights of this plan cannot be replaced: build it with the option refit or ") +
+                  "stripWeights. " + failure.what());
 }
 
 void* createParserRefitter(const Refitter& refitter) {

@@ -10,13 +10,12 @@ namespace nt::tensorrt {
 
 class Refitter : public Owned {
  public:
-  // Throws ERR_TRT_WEIGHTS, ERR_TRT_UNSUPPORTED.
+  // Throws ERR_TRT_WEIGHTS where the plan was built so that nothing of it can be replaced.
   explicit Refitter(const std::shared_ptr<CudaEngine>& engine);
 
   // Weights that have no name of their own are listed with an empty one.
   std::vector<std::string> all() const;
-  // Those without which the engine cannot be refitted: stripped ones, and those that TensorRT fused with others that
-  // were set.
+  // Those that TensorRT fused with others that were set, and so wants too. Not what a stripped plan lacks.
   std::vector<std::string> missing() const;
   // The type and count that the weights have to have; a negative count where there are none of this name.
   Weights prototype(const std::string& name) const { return call<Method::VRefitter_getWeightsPrototype>(name.c_str()); }
@@ -37,10 +36,10 @@ class ParserRefitter : public Reference {
   ~ParserRefitter();
 
   // They set the weights; the engine is refitted by Refitter::refit().
-  bool setFromBytes(const void* model, std::size_t size) {
-    return call<Method::IParserRefitter_refitFromBytes>(model, size, static_cast<char const*>(nullptr));
+  // `path` is where external weights are looked for; null when the model came as bytes.
+  bool set(const void* model, std::size_t size, const char* path) {
+    return call<Method::IParserRefitter_refitFromBytes>(model, size, path);
   }
-  bool setFromFile(const std::string& path) { return call<Method::IParserRefitter_refitFromFile>(path.c_str()); }
   int32_t errors() const { return call<Method::IParserRefitter_getNbErrors>(); }
   ParserError error(int32_t i) const { return {library(), call<Method::IParserRefitter_getError>(i)}; }
 

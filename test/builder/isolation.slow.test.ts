@@ -88,10 +88,13 @@ for (const { name, path: tensorrt } of families) {
       ['build:memory', { signal: /^SIG(ABRT|TRAP|SEGV|ILL)$/, exitCode: null }],
     ]
     for (const [wish, details, said] of rows) {
-      const error = await failureOf(() => builder.build(model(`;die=${wish};stepMs=5`)))
+      let last: string | undefined
+      const error = await failureOf(() => builder.build(model(`;die=${wish};stepMs=5`), { onProgress: ({ phase }) => (last = phase) }))
       t.match(error, { code: 'ERR_TRT_CRASH', details }, wish)
       if (said) t.match((error.details['stderr'] as string[]).join('\n'), said, `${wish}: what it said last`)
-      if (wish.startsWith('step')) t.equal(error.details['phase'], 'Weights', `${wish}: where it was`)
+      // what it wrote in its last moment may be lost with it
+      if (wish.startsWith('step'))
+        t.same([typeof last, error.details['phase']], ['string', last], `${wish}: where it was, as far as it told`)
       t.ok((await builder.build(model())).bytes.length > 0, `a build after ${wish}`)
     }
     await builder.close()

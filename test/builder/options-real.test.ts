@@ -1,6 +1,6 @@
 // Every option that TensorRT-RTX has: built with the real one on the CPU, and read back from it.
 import t from 'tap'
-import { Builder, type BuilderOptions, type BuildInfo, Plan, TensorRTError } from '../../lib/index.js'
+import { Builder, type BuilderOptions, type BuildInfo, Plan } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
 import { failureOf } from '../support/errors.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
@@ -88,7 +88,8 @@ t.test('precisions are those of the model', { skip: skipWithoutRtx }, async (t) 
   ]
   for (const [precision, model] of given) {
     t.match((await new Builder({ precision }).build(model)).info.settings, { precision: [precision], stronglyTyped: true }, precision)
-    t.match(await failureOf(() => new Builder({ precision }).build(relu)), {
+    // it has nothing that could be converted
+    t.match(await failureOf(() => new Builder({ precision }).build(oneNode('Identity'))), {
       code: 'ERR_TRT_PRECISION',
       message: /2 float32; its quantizing layers: none/,
     })
@@ -102,7 +103,7 @@ t.test('weights that can be refitted, by name', { skip: skipWithoutRtx }, async 
   // it takes the names; to compile kernels for refittable weights it may want a driver
   const outcome = await individual('w').catch((error: unknown) => error)
   if (outcome instanceof Plan) t.equal((outcome as Plan<BuildInfo>).info.settings.refit, 'individual')
-  else t.ok(outcome instanceof TensorRTError && outcome.code === 'ERR_TRT_BUILD' && outcome.log.some((line) => line.startsWith('error: ')))
+  else t.match(outcome, { code: 'ERR_TRT_BUILD', message: /could not build an engine from the model: .*Error/ })
   t.match(await failureOf(() => individual('nope')), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /no weights 'nope'/,

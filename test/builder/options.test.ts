@@ -1,25 +1,16 @@
 // Each option against fakes of TensorRT 10.15, 11.4 and 10.0: the right method, the right number (from enums.json), or a refusal with both versions.
-import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { Builder, type BuilderOptions, type BuildOptions, type BuildSettings, type BuildInfo, type Plan } from '../../lib/index.js'
 import { type Family, enums, minor, vtables } from '../facts/facts.js'
-import { controlFakes, type FakeTensorRT } from '../fake/control.js'
+import type { FakeTensorRT } from '../fake/control.js'
 import { useFakes } from '../native/fakes.js'
+import { olderFamily } from '../native/older.js'
 import { failureOf } from '../support/errors.js'
 import { oneNode, quantizedModel, reshapeModel, typedModel, weightedModel } from './models.js'
 
 const { fakes, families } = await useFakes()
 
-/** A second TensorRT 10, which says that it is 10.0: a copy is a library of its own. */
-const old = await mkdtemp(join(tmpdir(), 'trt-old-'))
-t.teardown(() => rm(old, { recursive: true }))
-await mkdir(join(old, 'trt10'))
-for (const file of await readdir(fakes.trt10)) await copyFile(join(fakes.trt10, file), join(old, 'trt10', file))
-const trt100 = controlFakes({ ...fakes, trt10: join(old, 'trt10') }).trt10
-trt100.runtime.set({ version: '10.0.0' })
-trt100.parser.set({ version: '10.0.0' })
+const trt100 = olderFamily(fakes, [10, 0, 0])
 
 interface Version {
   readonly family: Family
@@ -34,7 +25,7 @@ const versions: Version[] = [
     const [major, minor = 0] = version
     return { family: major === 10 ? 'trt10' : 'trt11', name: fullName, minor, path, control, parser }
   }),
-  { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: join(old, 'trt10'), control: trt100.runtime, parser: trt100.parser },
+  { family: 'trt10', name: 'TensorRT 10.0.0', minor: 0, path: trt100.path, control: trt100.control, parser: trt100.parser },
 ]
 
 const always = (): boolean => true
@@ -356,18 +347,18 @@ t.test('a strongly typed network has its types from the model', async (t) => {
 t.test('a precision that cannot be given is an error that says what the model has', async (t) => {
   const refused: [string, Version, BuilderOptions, Uint8Array, RegExp][] = [
     [
-      'fp16 of an FP32 model on 11',
+      'fp16 of an FP32 model with nothing to convert on 11',
       trt114,
       { precision: 'fp16' },
-      oneNode('Relu'),
+      oneNode('Identity'),
       /TensorRT 11\.4\.0 takes its types from the model, which has no 'fp16'.*need TensorRT 10.*2 float32.*Convert the ONNX model's types to float16/,
     ],
     ['bf16 of an FP16 model on 11', trt114, { precision: 'bf16' }, half, /no 'bf16'.*2 float16.*to bfloat16/],
     [
-      'fp16 of an FP32 model, strongly typed on 10',
+      'fp16 of such a model, strongly typed on 10',
       trt1015,
       { precision: 'fp16', stronglyTyped: true },
-      oneNode('Relu'),
+      oneNode('Identity'),
       /TensorRT 10\.15\.1 was told to take its types from the model, which has no 'fp16'/,
     ],
     ['int8 without Q/DQ on 11', trt114, { precision: 'int8' }, half, /no 'int8'.*quantizing layers: none.*Put QuantizeLinear/],

@@ -44,12 +44,12 @@ const url = (path: string): string => JSON.stringify(new URL(path, import.meta.u
 const prelude = (folder: string): string => `
   import { once } from 'node:events'
   import { parentPort } from 'node:worker_threads'
-  import { EngineCache } from ${url('../../lib/index.js')}
+  import { Engine, EngineCache, Tensor } from ${url('../../lib/index.js')}
   import { controlFakes } from ${url('../fake/control.js')}
   import { addModel } from ${url('./models.js')}
   import { oneNode } from ${url('../builder/models.js')}
   const fakes = JSON.parse(process.env.FAKES)
-  const { trt10 } = controlFakes(fakes)
+  const { trt10, rtx17, driver } = controlFakes(fakes)
   const builder = { tensorrt: fakes.trt10 }
   const cache = new EngineCache({ folder: ${JSON.stringify(folder)} })
   const say = (value) => parentPort ? parentPort.postMessage(value) : process.stdout.write(JSON.stringify(value) + '\\n')
@@ -58,7 +58,7 @@ const prelude = (folder: string): string => `
 
 const env = (more: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...more })
 
-/** A thread or process that runs a program, in which there are `cache`, `builder`, `addModel`, `oneNode`, `trt10`, `say` and `told`. */
+/** A thread or process that runs a program, in which there are `cache`, `builder`, `addModel`, `oneNode`, `trt10`, `rtx17`, `driver`, `say` and `told`. */
 export interface Other {
   /** What it says next; rejects when it ends first. */
   next(): Promise<unknown>

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { withFileLock } from '../../lib/backend/file-lock.js'
 import { Builder, Engine, EngineCache, Plan, Refitter } from '../../lib/index.js'
-import { readImage } from '../../lib/vision/index.js'
+import * as vision from '../../lib/vision/index.js'
 import { identity } from '../engine/models.js'
 import { families, load, planOf, rowsPlan } from '../lanes/rig.js'
 
@@ -47,7 +47,21 @@ const operations: Record<string, Operation> = {
   'Refitter.set': (signal) => refitter.set(wrong, wrong, { signal }),
   'Refitter.setFromOnnx': (signal) => refitter.setFromOnnx(wrong, { signal }),
   'Refitter.refit': (signal) => refitter.refit({ signal }),
-  readImage: (signal) => readImage(join(folder, 'none.jpg'), { signal }),
+  readImage: (signal) => vision.readImage(wrong, { signal }),
+  readImageInfo: (signal) => vision.readImageInfo(wrong, { signal }),
+  encodeImage: (signal) => vision.encodeImage(wrong, 'png', { signal }),
+  writeImage: (signal) => vision.writeImage(wrong, wrong, { signal }),
+  toTensor: (signal) => vision.toTensor(wrong, wrong, { signal }),
+  toMask: (signal) => vision.toMask(wrong, wrong, { signal }),
+  instanceMasks: (signal) => vision.instanceMasks(wrong, wrong, wrong, { signal }),
+  connectedComponents: (signal) => vision.connectedComponents(wrong, { signal }),
+  polygons: (signal) => vision.polygons(wrong, { signal }),
+  blurRegions: (signal) => vision.blurRegions(wrong, wrong, { signal }),
+  blurMask: (signal) => vision.blurMask(wrong, wrong, { signal }),
+  drawBoxes: (signal) => vision.drawBoxes(wrong, wrong, { signal }),
+  drawPolygons: (signal) => vision.drawPolygons(wrong, wrong, { signal }),
+  overlay: (signal) => vision.overlay(wrong, wrong, { signal }),
+  cutOut: (signal) => vision.cutOut(wrong, wrong, { signal }),
   withFileLock: (signal) => withFileLock(join(folder, 'none', 'x'), { signal }, async () => untouched('the body')),
 }
 for (const [name, engine] of Object.entries(engines)) {

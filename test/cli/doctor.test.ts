@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
 import { capabilities, type Capabilities } from '../../lib/index.js'
+import { buildFakes } from '../fake/build.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
 
 const home = t.testdir({})
@@ -50,6 +51,26 @@ t.test('TensorRT-RTX without a GPU builds, and does not run', { skip: skipWithou
   t.match(found.tensorrt[0]?.parser, /libtensorrt_onnxparser_rtx/)
   const { stdout: text } = await trt(['doctor', '--tensorrt', rtxPath ?? ''], {})
   t.match(text, /1\.7\.1 .* rtx .* yes .* no /)
+})
+
+t.test('a GPU that a library refuses: why it does not run there', async (t) => {
+  const { cuda, rtx17 } = await buildFakes()
+  const on = (capability: string) => ({
+    NODE_TENSORRT_LIBCUDA: cuda,
+    FAKE_CUDA_COMPUTE_CAPABILITY: capability,
+    FAKE_CUDA_DEVICE_NAME: 'H100',
+  })
+  for (const [capability, canRun] of [
+    ['9.0', false],
+    ['8.9', true],
+  ] as const) {
+    const { stdout } = await trt(['doctor', '--json', '--tensorrt', rtx17], on(capability))
+    const found = JSON.parse(stdout) as Capabilities
+    const why = /runs no plans on the H100 0 \(compute capability 9\.0\)/
+    t.match(found.tensorrt, [{ kind: 'rtx', canBuild: true, canRun, cannotRun: canRun ? undefined : why }])
+    const { stdout: text } = await trt(['doctor', '--tensorrt', rtx17], on(capability))
+    t.equal(why.test(text), !canRun, 'the table says so, too')
+  }
 })
 
 t.test('capabilities() in this process says the same', async (t) => {

@@ -32,7 +32,7 @@ async function compare(t: Test, name: string, source: string | Uint8Array): Prom
   t.equal(ours.length, theirs.length, `${name}, ${image.width} x ${image.height}: as many faces`)
   const ious = agreement(ours, theirs)
   t.ok(
-    ious.every((iou) => iou >= 0.99),
+    ious.every((iou) => iou >= 0.9999),
     `${name}: the same boxes (${ious.map((iou) => iou.toFixed(6)).join(', ')})`,
   )
   faceCount += theirs.length

@@ -1,10 +1,10 @@
 // onnxruntime's library as npm installs it, without a script having run; and what is said where it is not there.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { packagedLibrary } from '../support/onnxruntime.js'
 import { runNode } from './children.js'
 import { installPackage } from './installed.js'
 import { identity } from './models.js'
@@ -17,9 +17,6 @@ const installed = installPackage(folder, { addon: true })
 const runtime = join(folder, 'node_modules', 'onnxruntime-node')
 const here = join(process.platform, process.arch)
 
-const manifest = createRequire(import.meta.url).resolve('onnxruntime-node/package.json')
-const library = join(dirname(manifest), 'bin', 'napi-v6', here, 'libonnxruntime.so.1')
-
 /** onnxruntime-node with these files under its bin, and nothing else: each is the library. */
 function installRuntime(...files: string[]): void {
   rmSync(runtime, { recursive: true, force: true })
@@ -27,7 +24,7 @@ function installRuntime(...files: string[]): void {
   writeFileSync(join(runtime, 'package.json'), '{ "name": "onnxruntime-node", "version": "9.8.7" }')
   for (const file of files) {
     mkdirSync(dirname(join(runtime, 'bin', file)), { recursive: true })
-    symlinkSync(library, join(runtime, 'bin', file))
+    symlinkSync(packagedLibrary, join(runtime, 'bin', file))
   }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Engine, Tensor } from '../../lib/index.js'
+import { type AnyTensor, Engine, Tensor } from '../../lib/index.js'
 import { infosByName, InputChecker, readInput } from '../../lib/engine/arguments.js'
 import { identity, twoInTwoOut } from './models.js'
 
@@ -166,7 +166,7 @@ t.test('optimization profiles: one has to fit all inputs', (t) => {
     b: Tensor.zeros('float32', [b, 2]),
     s: Tensor.zeros('int32', []),
   })
-  const check = (a: number, b: number): Tensor[] => new InputChecker(infos).check(readInput(input(a, b)))
+  const check = (a: number, b: number): AnyTensor[] => new InputChecker(infos).check(readInput(input(a, b)))
   t.same(
     check(1, 4).map((tensor) => tensor.shape),
     [[1, 2], [4, 2], []],

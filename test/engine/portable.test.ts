@@ -23,6 +23,7 @@ t.test('each option that it lacks is refused by name, and says why the addon is 
     lanes: { lanes: 2 },
     batching: { batching: { maxBatch: 4 } },
     maxQueue: { maxQueue: 4096 },
+    maxQueueBytes: { maxQueueBytes: 2 ** 28 },
     'onnxruntime.path': { onnxruntime: { path: '/usr/lib' } },
     'onnxruntime.deterministic': { onnxruntime: { deterministic: true } },
   }
@@ -45,6 +46,8 @@ t.test('each member that it lacks is refused by name', async (t) => {
     'share()': () => engine.share(),
     stats: () => engine.stats,
     memory: () => engine.memory,
+    "location: 'device'": () => engine.infer(pattern('float32', [2]), { location: 'device' }),
+    'upload()': () => engine.upload(pattern('float32', [2])),
   }
   for (const [name, use] of Object.entries(uses))
     t.match(await failureOf(use), { code: 'ERR_TRT_UNSUPPORTED', message: `${name} ${because}` })

@@ -26,8 +26,12 @@ const wishes: readonly Wish[] = [
   ...[fakes.trt10, ...wrongPaths].map((tensorrt) => ({ options: { tensorrt } })),
   { options: { device: 0 } },
   { options: { device: 5 } },
+  { options: { memoryLimit: 2 ** 30 } },
   { options: { builder: {} } },
   { options: { weights: model } },
+  { options: { plugins: [fakes.plugin] } },
+  { options: { hostCode: true } },
+  { options: { anyGpu: true } },
   { options: { cudaGraph: true } },
   { options: { cudaGraph: false } },
   { options: { profile: 0 } },
@@ -125,7 +129,7 @@ const combinations: readonly Wish[] = wishes.flatMap((one, i) => [
 
 /** The code that a combination fails with on a machine, or nothing where TensorRT runs it. */
 function expectedCode({ options = {}, variable }: Wish, { lacks, lacksWithPath }: Machine): string | undefined {
-  if (options.weights !== undefined) return 'ERR_TRT_INVALID_ARGUMENT' // ONNX has its own
+  if (options.weights !== undefined || options.anyGpu !== undefined) return 'ERR_TRT_INVALID_ARGUMENT' // they are for plans
   if (lacks === 'ERR_TRT_NO_ADDON') return lacks
   const path = options.tensorrt ?? variable
   if (path !== undefined && wrongPaths.includes(path)) return 'ERR_TRT_NO_LIBRARY'

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { loadAddon } from '../../lib/backend/native.js'
+import { packagedBinaries, packagedLibrary } from '../support/onnxruntime.js'
 import { cargoCrate } from './crates.js'
 
 /**
@@ -35,7 +36,6 @@ const sinceOf = (index: number) => ends.findIndex(([, end]) => index <= end) + 1
 const addon = loadAddon()
 const rows = addon.ortTable()
 const manifest = createRequire(import.meta.url).resolve('onnxruntime-node/package.json')
-const packaged = join(dirname(manifest), 'bin', 'napi-v6', 'linux', process.arch)
 
 t.test('the table is in order, and every row is of the version that first has its index', (t) => {
   t.ok(rows.length >= 50, `${rows.length} rows`)
@@ -75,17 +75,17 @@ t.test('the entries of OrtApi that cargo knows', async (t) => {
 
 t.test('the library of onnxruntime-node', async (t) => {
   const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }
-  await t.rejects(addon.findOnnxruntime('/nowhere/at/all', packaged), { code: 'ERR_TRT_NO_ONNXRUNTIME', message: /^There is no onnxruntime at \/nowhere\/at\/all/ })
-  await t.rejects(addon.findOnnxruntime(import.meta.dirname, packaged), { code: 'ERR_TRT_NO_ONNXRUNTIME', message: /holds no onnxruntime/ })
-  const found = await addon.findOnnxruntime('', packaged)
+  await t.rejects(addon.findOnnxruntime('/nowhere/at/all', packagedBinaries), { code: 'ERR_TRT_NO_ONNXRUNTIME', message: /^There is no onnxruntime at \/nowhere\/at\/all/ })
+  await t.rejects(addon.findOnnxruntime(import.meta.dirname, packagedBinaries), { code: 'ERR_TRT_NO_ONNXRUNTIME', message: /holds no onnxruntime/ })
+  const found = await addon.findOnnxruntime('', packagedBinaries)
   t.equal(found.version, version)
   t.equal(found.name, `onnxruntime ${version}`)
-  t.equal(dirname(found.path), packaged)
+  t.equal(dirname(found.path), packagedBinaries)
   t.same(await addon.findOnnxruntime('', ''), found, 'a process has one')
-  t.same(await addon.findOnnxruntime(packaged, ''), found, 'named by its folder')
-  t.same(await addon.findOnnxruntime(join(packaged, 'libonnxruntime.so.1'), ''), found, 'named by its file')
+  t.same(await addon.findOnnxruntime(packagedBinaries, ''), found, 'named by its folder')
+  t.same(await addon.findOnnxruntime(packagedLibrary, ''), found, 'named by its file')
   const other = process.execPath
-  await t.rejects(addon.findOnnxruntime(other, packaged), {
+  await t.rejects(addon.findOnnxruntime(other, packagedBinaries), {
     code: 'ERR_TRT_NO_ONNXRUNTIME',
     message: new RegExp(`Expected the onnxruntime at ${other}, but this process has loaded the one at ${found.path} before: a process has one`),
     details: { path: other, loaded: found.path },

@@ -10,6 +10,8 @@ export interface Fakes {
   /** Folders; the libraries are libnvinfer.so.N and libnvonnxparser.so.N in them. */
   trt10: string
   trt11: string
+  /** TensorRT-RTX 1.7, with the names of its libraries. */
+  rtx17: string
   control: string
   /** A library with one creator of plugins, for the fakes and for a real TensorRT. */
   plugin: string
@@ -31,6 +33,7 @@ function fakesIn(folder: string): Fakes {
     cuda: join(folder, 'libcuda.so.1'),
     trt10: join(folder, 'trt10'),
     trt11: join(folder, 'trt11'),
+    rtx17: join(folder, 'rtx17'),
     control: join(folder, 'control.node'),
     plugin: join(folder, 'libplugin.so'),
     folder,

@@ -15,6 +15,8 @@ export interface DriverStats {
   deviceBytes: number
   pinnedAllocations: number
   pinnedBytes: number
+  /** The most at once since {@link Fake.reset}. */
+  peakPinnedBytes: number
   registrations: number
   streams: number
   events: number
@@ -25,6 +27,9 @@ export interface DriverStats {
   bytesDtoD: number
   copiesHtoD: number
   copiesDtoH: number
+  copiesDtoD: number
+  /** How often memory or a stream of one device was used or freed while another was current: misuse. */
+  wrongDevice: number
   pageableCopies: number
   /** enqueueV3 calls that reached a stream, captured ones included. */
   enqueues: number
@@ -53,17 +58,31 @@ export interface TensorRTStats {
     | 'parsers'
     | 'refitters'
     | 'parserRefitters'
-    | 'serializationConfigs',
+    | 'serializationConfigs'
+    | 'runtimeConfigs'
+    | 'runtimeCaches',
     number
   >
-  /** What an application must not do, by name: contextUsedByTwoThreads, engineDestroyedBeforeContext … */
+  /**
+   * What an application must not do, by name: contextUsedByTwoThreads, engineDestroyedBeforeContext, enqueuedWithoutMemory, memoryTooSmall,
+   * capturedBeforeItRan, staleGraphLaunched …
+   */
   misuse: Record<string, number>
   /** Calls of entries that the fake does not implement, or that the version posed as lacks. */
   traps: string[]
   /** What each build was told. */
   builds: Record<string, number>[]
+  /** What each calibration of TensorRT 10 took: the algorithm's number, and of each batch, by input, the greatest magnitude and the FNV-1a of its bytes. */
+  calibrations: {
+    algorithm: number
+    kind: string
+    fromCache: boolean
+    batches: Record<string, { max: number; hash: string }>[]
+  }[]
   /** Layers whose timing was in the cache that a build was given, and layers that were measured. */
   timing: { hits: number; misses: number }
+  /** Contexts for which was compiled what no runtime cache had, and contexts that were made with TensorRT-RTX's own CUDA graphs. */
+  jit: { compiles: number; withGraphs: number }
   calls: Record<string, number>
 }
 
@@ -81,6 +100,10 @@ export interface DriverSettings {
   driverVersion: number
   /** What devices are called, before their number; 'Fake GPU' unless set. */
   deviceName: string
+  /** 'A,B': the whole names of the first devices; the last one is that of all which follow. */
+  deviceNames: string
+  /** '8.6,9.0', likewise; '9.0' unless set. */
+  computeCapability: string
   advance: number
   /** Every device is lost, with this CUresult. */
   lost: number
@@ -122,10 +145,23 @@ export class FakeDriver extends Fake<DriverStats, DriverSettings> {
   }
 }
 
-export class FakeTensorRT extends Fake<
-  TensorRTStats,
-  { version: string; buildStepMs: number; buildSteps: number; device: string; timingMs: number }
-> {
+export interface TensorRTSettings {
+  version: string
+  buildStepMs: number
+  buildSteps: number
+  /** As timing caches see it. */
+  device: string
+  timingMs: number
+  /** How long each createExecutionContext takes, and each createInferBuilder, which nothing interrupts. */
+  compileMs: number
+  builderStartMs: number
+  /** 'missing': no builder (11), or one that builds nothing (10). */
+  builderResource: 'missing' | ''
+  /** Compute capabilities, '7.5,9.0', of the GPUs on which no plan is deserialized. */
+  refuses: string
+}
+
+export class FakeTensorRT extends Fake<TensorRTStats, TensorRTSettings> {
   /** The n-th call from now on of a method ('enqueueV3' or 'VExecutionContext.enqueueV3') fails. */
   failNth(name: string, nth: number, sticky = false): void {
     this.rule(`${name}:${nth}${sticky ? ':sticky' : ''}`)
@@ -134,9 +170,14 @@ export class FakeTensorRT extends Fake<
 
 export function controlFakes(fakes: Fakes) {
   const addon = createRequire(import.meta.url)(fakes.control) as ControlAddon
-  const tensorrt = (folder: string, major: number) => ({
-    runtime: new FakeTensorRT(addon, join(folder, `libnvinfer.so.${major}`)),
-    parser: new FakeTensorRT(addon, join(folder, `libnvonnxparser.so.${major}`)),
+  const tensorrt = (folder: string, runtime: string, parser: string) => ({
+    runtime: new FakeTensorRT(addon, join(folder, runtime)),
+    parser: new FakeTensorRT(addon, join(folder, parser)),
   })
-  return { driver: new FakeDriver(addon, fakes.cuda), trt10: tensorrt(fakes.trt10, 10), trt11: tensorrt(fakes.trt11, 11) }
+  return {
+    driver: new FakeDriver(addon, fakes.cuda),
+    trt10: tensorrt(fakes.trt10, 'libnvinfer.so.10', 'libnvonnxparser.so.10'),
+    trt11: tensorrt(fakes.trt11, 'libnvinfer.so.11', 'libnvonnxparser.so.11'),
+    rtx17: tensorrt(fakes.rtx17, 'libtensorrt_rtx.so.1', 'libtensorrt_onnxparser_rtx.so.1'),
+  }
 }

@@ -35,8 +35,8 @@ lines.push(
   'struct InterfaceInfo { char const* kind; int32_t major; int32_t minor; };',
   'using AsciiChar = char; using ErrorDesc = char const*;',
   'using BuilderFlags = uint32_t; using NetworkDefinitionCreationFlags = uint32_t; using TensorFormats = uint32_t;',
-  'using TacticSources = uint32_t; using SerializationFlags = uint32_t; using TempfileControlFlags = uint32_t; using QuantizationFlags = uint32_t;',
-  'class IGpuAllocator; class IPluginRegistry; class IDebugListener; class IStreamWriter; class IAlgorithmSelector; class IInt8Calibrator; class ILayer;',
+  'using TacticSources = uint32_t; using SerializationFlags = uint32_t; using TempfileControlFlags = uint32_t; using QuantizationFlags = uint32_t; using AllocatorFlags = uint32_t; using PluginLibraryHandle = void*;',
+  'class IPluginRegistry; class IDebugListener; class IStreamWriter; class IAlgorithmSelector; class IInt8Calibrator; class ILayer;',
 )
 for (const name of [...Object.keys(publics), ...callbacks]) if (interfaces[name] || publics[name]) lines.push(`class ${name};`)
 
@@ -54,7 +54,8 @@ function body(name, table, namespace = 'nvinfer1') {
     }
     const [method, parameters] = split(signature)
     const type = table?.[signature] ?? table?.[method]
-    const result = typeof type === 'object' ? type[family] : type
+    // TensorRT-RTX follows 11
+    const result = typeof type === 'object' ? (type[family] ?? type.trt11) : type
     // Two overloads share a name in the table only where the table gives the whole signature.
     if (result && !(table[signature] === undefined && overloaded(name, method))) {
       rows.push(`  virtual ${result} ${method}(${parameters}) noexcept = 0;  // ${index}`)

@@ -38,7 +38,7 @@ export interface FakeOp {
 }
 
 export interface FakePlan {
-  /** [10, 15, 1] by default; [11, 4, 0] for the other family. */
+  /** [10, 15, 1] by default; [11, 4, 0] for the other family, [1, 7, 1] for TensorRT-RTX. */
   version?: readonly number[]
   name?: string
   inputs: readonly FakePort[]
@@ -46,12 +46,18 @@ export interface FakePlan {
   ops: readonly FakeOp[]
   /** Without data: a weight that was stripped. */
   constants?: Record<string, { dtype: FakeType; shape: readonly number[]; data?: Uint8Array }>
-  /** Whether constants of a floating type are weights that can be replaced. */
-  refit?: boolean
+  /** Whether constants of a floating type are weights that can be replaced: all, as kREFIT alone has it, or those of kSTRIP_PLAN or kREFIT_IDENTICAL. */
+  refit?: boolean | 'stripped' | 'identical'
+  /** A plugin without which it is not deserialized; that of test/fake/plugin.cc is 'NodeTensorRTNone'. */
+  plugin?: string
+  /** It has code for the host inside, as with a lean runtime. */
+  hostCode?: boolean
+  /** Device memory that each enqueue takes for itself, in bytes; captured ones do not. */
+  temporary?: number
   profiles?: readonly FakeProfile[]
   aux?: number
-  /** Device memory of a context and of the engine, in bytes. */
-  memory?: number
+  /** Device memory of a context, in bytes, or for each profile in turn; and of the engine. */
+  memory?: number | readonly number[]
   weights?: number
   /** Milliseconds of one execution; else what the driver is told with computeMs. */
   computeMs?: number
@@ -67,6 +73,8 @@ const encode = (name: string) =>
   }).join('') || '%'
 const list = (values: readonly (number | string)[]) => values.join(',') || '.'
 
+const refitModes: readonly FakePlan['refit'][] = [false, true, 'stripped', 'identical']
+
 function portLine(kind: 'input' | 'output', port: FakePort): string {
   const place = port.host ? 'host' : 'device'
   const format = `${port.format ?? 0} ${port.vectorDim ?? -1} ${port.components ?? 1}`
@@ -74,9 +82,12 @@ function portLine(kind: 'input' | 'output', port: FakePort): string {
 }
 
 export function fakePlan(spec: FakePlan): Uint8Array {
-  const lines = [`name ${encode(spec.name ?? 'fake')}`, `aux ${spec.aux ?? 0}`, `memory ${spec.memory ?? 4096}`]
+  const lines = [`name ${encode(spec.name ?? 'fake')}`, `aux ${spec.aux ?? 0}`, `memory ${list([spec.memory ?? 4096].flat())}`]
   lines.push(`verbosity ${['layer_names_only', 'none', 'detailed'].indexOf(spec.verbosity ?? 'layer_names_only')}`)
-  lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`, `refit ${spec.refit ? 1 : 0}`)
+  lines.push(`weights ${spec.weights ?? 1024}`, `compute ${spec.computeMs ?? -1}`, `refit ${refitModes.indexOf(spec.refit ?? false)}`)
+  if (spec.plugin !== undefined) lines.push(`plugin ${encode(spec.plugin)}`)
+  if (spec.hostCode) lines.push('hostcode 1')
+  if (spec.temporary !== undefined) lines.push(`temporary ${spec.temporary}`)
   for (const port of spec.inputs) lines.push(portLine('input', port))
   for (const port of spec.outputs) lines.push(portLine('output', port))
   for (const [index, profile] of (spec.profiles ?? []).entries()) {
@@ -101,11 +112,12 @@ export function fakePlan(spec: FakePlan): Uint8Array {
   for (const byte of body) hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 1099511628211n)
   const plan = new Uint8Array(32 + body.length)
   const view = new DataView(plan.buffer)
-  plan.set(encoder.encode('ftrt'))
+  const version = spec.version ?? [10, 15, 1]
+  plan.set(encoder.encode(version[0] === 1 ? 'vtrt' : 'ftrt')) // 1: TensorRT-RTX
   view.setUint32(4, 0, true) // the only layout of a header that trtexec reads too
   view.setBigUint64(8, hash, true)
   view.setBigUint64(16, BigInt(plan.length), true)
-  plan.set((spec.version ?? [10, 15, 1]).slice(0, 4), 24)
+  plan.set(version.slice(0, 4), 24)
   plan.set(body, 32)
   return plan
 }

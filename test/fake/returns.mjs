@@ -4,11 +4,14 @@
 export const callbacks = [
   'ILogger',
   'IProgressMonitor',
+  'IInt8Calibrator',
   'IOutputAllocator',
   'IErrorRecorder',
   'IStreamReader',
   'IStreamReaderV2',
   'IProfiler',
+  'IGpuAllocator',
+  'IPluginCreatorV3One',
 ]
 
 export const publics = {
@@ -18,6 +21,7 @@ export const publics = {
   IHostMemory: 'VHostMemory',
   IEngineInspector: 'VEngineInspector',
   IRuntimeConfig: 'VRuntimeConfig',
+  IRuntimeCache: 'VRuntimeCache',
   ISerializationConfig: 'VSerializationConfig',
   IBuilder: 'VBuilder',
   INetworkDefinition: 'VNetworkDefinition',
@@ -35,6 +39,15 @@ const recorder = { setErrorRecorder: 'void', getErrorRecorder: 'IErrorRecorder*'
 export const returns = {
   ILogger: { ...versioned, log: 'void' },
   IProgressMonitor: { ...versioned, phaseStart: 'void', stepComplete: 'bool', phaseFinish: 'void' },
+  // the layout of all calibrators
+  IInt8Calibrator: {
+    ...versioned,
+    getBatchSize: 'int32_t',
+    getBatch: 'bool',
+    readCalibrationCache: 'void const*',
+    writeCalibrationCache: 'void',
+    getAlgorithm: 'CalibrationAlgoType',
+  },
   IOutputAllocator: { ...versioned, reallocateOutput: 'void*', reallocateOutputAsync: 'void*', notifyShape: 'void' },
   IErrorRecorder: {
     ...versioned,
@@ -50,11 +63,25 @@ export const returns = {
   IStreamReader: { ...versioned, read: 'int64_t' },
   IStreamReaderV2: { ...versioned, read: 'int64_t', seek: 'bool' },
   IProfiler: { ...versioned, reportLayerTime: 'void' },
+  IGpuAllocator: {
+    ...versioned,
+    allocate: 'void*',
+    reallocate: 'void*',
+    deallocate: 'bool',
+    allocateAsync: 'void*',
+    deallocateAsync: 'bool',
+  },
+
+  // what the fakes ask for of a library's creators
+  IPluginCreatorV3One: { getPluginName: 'char const*' },
 
   VRuntime: {
     ...recorder,
     'deserializeCudaEngine(void const*,std::size_t)': 'ICudaEngine*',
+    'deserializeCudaEngine(IStreamReader&)': 'ICudaEngine*',
     deserializeCudaEngineV2: 'ICudaEngine*',
+    getPluginRegistry: 'IPluginRegistry&',
+    setGpuAllocator: 'void',
     getLogger: 'ILogger*',
     setMaxThreads: 'bool',
     getMaxThreads: 'int32_t',
@@ -117,6 +144,7 @@ export const returns = {
     getWeightStreamingScratchMemorySize: 'int64_t',
     isDebugTensor: 'bool',
     getAliasedInputTensor: 'char const*',
+    getEngineStat: 'int64_t',
   },
   VExecutionContext: {
     ...recorder,
@@ -166,7 +194,15 @@ export const returns = {
   VRuntimeConfig: {
     setExecutionContextAllocationStrategy: 'void',
     getExecutionContextAllocationStrategy: 'ExecutionContextAllocationStrategy',
+    createRuntimeCache: 'IRuntimeCache*',
+    setRuntimeCache: 'bool',
+    getRuntimeCache: 'IRuntimeCache*',
+    setDynamicShapesKernelSpecializationStrategy: 'void',
+    getDynamicShapesKernelSpecializationStrategy: 'DynamicShapesKernelSpecializationStrategy',
+    setCudaGraphStrategy: 'bool',
+    getCudaGraphStrategy: 'CudaGraphStrategy',
   },
+  VRuntimeCache: { serialize: 'IHostMemory*', deserialize: 'bool', reset: 'bool' },
   VSerializationConfig: { setFlags: 'bool', getFlags: 'SerializationFlags', clearFlag: 'bool', setFlag: 'bool', getFlag: 'bool' },
   VRefitter: {
     ...recorder,
@@ -318,6 +354,10 @@ export const returns = {
     getTilingOptimizationLevel: 'TilingOptimizationLevel',
     setL2LimitForTiling: 'bool',
     getL2LimitForTiling: 'int64_t',
+    setNbComputeCapabilities: 'bool',
+    getNbComputeCapabilities: 'int32_t',
+    setComputeCapability: 'bool',
+    getComputeCapability: 'ComputeCapability',
   },
 
   IParserError: {

@@ -26,7 +26,7 @@ for (const runtime of runtimes) {
     })
 
     await t.test('requests of several rows; none is split', async (t) => {
-      await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 20 }))
+      await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 300 }))
       const counts = [5, 5, 5, 5, 1, 16, 7, 9, 3]
       const results = await Promise.all(counts.map((count, i) => engine.infer(rows(i, count))))
       results.forEach((y, i) => t.same([y.shape, y.data], [[counts[i], 3], wanted(rows(i, counts[i]).data)]))
@@ -35,7 +35,7 @@ for (const runtime of runtimes) {
     })
 
     await t.test('other dimensions decide who may merge', async (t) => {
-      await using engine = await load(runtime, lengths, batching({ maxDelayMs: 15 }))
+      await using engine = await load(runtime, lengths, batching({ maxDelayMs: 300 }))
       const inputs = Array.from({ length: 24 }, (_, i) => rows(i, 1, 1 + (i % 3)))
       const results = await Promise.all(inputs.map((x) => engine.infer(x)))
       results.forEach((y, i) => t.same([y.shape, y.data], [inputs[i]?.shape, inputs[i]?.data.map((value) => -value)]))
@@ -43,7 +43,7 @@ for (const runtime of runtimes) {
     })
 
     await t.test('a bad request fails alone', async (t) => {
-      await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 15 }))
+      await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 300 }))
       const pinned = engine.allocate('y', [4, 3])
       const calls = [
         engine.infer(rows(0)),
@@ -100,7 +100,7 @@ for (const runtime of runtimes) {
     })
 
     await t.test('aborted and timed out requests leave the batch', async (t) => {
-      await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 80 }))
+      await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 400 }))
       const controller = new AbortController()
       const calls = Array.from({ length: 6 }, (_, i) => engine.infer(rows(i, 1 + (i % 3)), i % 2 ? { signal: controller.signal } : {}))
       const late = engine.infer(rows(9), { timeoutMs: 10 })
@@ -152,7 +152,7 @@ for (const runtime of runtimes) {
         ],
         profiles: [{ dims: { a: range([1, 2], [4, 2], [16, 2]), b: range([1], [4], [16]) } }],
       }
-      await using engine = await load(runtime, spec, batching({ maxDelayMs: 15 }))
+      await using engine = await load(runtime, spec, batching({ maxDelayMs: 300 }))
       const calls = Array.from({ length: 5 }, (_, i) => ({
         a: rows(i, 1 + (i % 2), 2),
         b: Tensor.from(Int32Array.from({ length: 1 + (i % 2) }, () => i)),

@@ -1,14 +1,11 @@
 // onnxruntime-node itself in a process that uses us, loaded before and after; and which library of onnxruntime it is, where one is asked for.
 import { copyFileSync, mkdirSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { realModels } from '../engine/models.js'
+import { packagedLibrary } from '../support/onnxruntime.js'
 import { runChild } from './children.js'
 import { onnxruntime } from './rig.js'
-
-const require = createRequire(import.meta.url)
-const binaries = join(dirname(require.resolve('onnxruntime-node/package.json')), 'bin', 'napi-v6', process.platform, process.arch)
 
 const neighbours = `
   const { createRequire } = await import('node:module')
@@ -53,7 +50,7 @@ t.test('another library than the one that is loaded is refused by name; in a fre
   const folder = t.testdir()
   const copy = join(folder, 'copy', 'libonnxruntime.so.1')
   mkdirSync(dirname(copy))
-  copyFileSync(join(binaries, 'libonnxruntime.so.1'), copy)
+  copyFileSync(packagedLibrary, copy)
   const asked = (path: string): string => `
     const other = () => used({ onnxruntime: { path: ${JSON.stringify(path)} } })
     const refused = () => other().then(() => 'taken', ({ code, message }) => code + ' ' + message.includes(${JSON.stringify(path)}) + ' ' + /onnxruntime-node/.test(message))

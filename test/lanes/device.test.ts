@@ -1,9 +1,9 @@
 // What lanes do on a GPU alone: copies, graphs, profiles by number, streams, and what the driver counts of it.
 import t from 'tap'
 import type { EngineOptions } from '../../lib/index.js'
-import { Tensor } from '../../lib/index.js'
+import { Engine, onLog, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { driven, driver, families, fanPlan, leftovers, load, range, rows, rowsPlan, wanted } from './rig.js'
+import { driven, driver, families, fanPlan, leftovers, load, range, rows, rowsPlan, until, wanted } from './rig.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
@@ -29,6 +29,10 @@ for (const family of families) {
       const before = driver.stats().bytesDtoH
       await engine.infer({ x }, { outputs: ['y3', 'y0', 'y3'] })
       t.equal(driver.stats().bytesDtoH - before, 32)
+      await using many = await load(family, fanPlan(70))
+      const beforeMany = driver.stats().bytesDtoH
+      await many.infer({ x }, { outputs: ['y3', 'y65'] })
+      t.equal(driver.stats().bytesDtoH - beforeMany, 32)
     })
 
     await t.test('warmup captures graphs; cudaGraph: false has none', async (t) => {
@@ -43,6 +47,20 @@ for (const family of families) {
         for (let i = 0; i < 8; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
         t.equal(driver.stats().graphLaunches > launched, cudaGraph !== false)
       }
+    })
+
+    await t.test('a graph that cannot be captured: a line of the log says so, and that shape runs without', async (t) => {
+      const lines: string[] = []
+      const silence = onLog(({ level, text }) => /without a CUDA graph/.test(text) && lines.push(`${level}: ${text}`), 'verbose')
+      t.teardown(silence)
+      await using engine = await load(family, rowsPlan())
+      driver.failNth('cuGraphInstantiateWithFlags', 1, 2)
+      const { graphLaunches } = driver.stats()
+      for (let i = 0; i < 6; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
+      t.equal(driver.stats().graphLaunches, graphLaunches)
+      t.ok(await until(() => lines.length > 0))
+      t.equal(lines.length, 1)
+      t.match(lines[0], /^info: node-tensorrt: 'x' \[4, 3\] runs without a CUDA graph: .*cuGraphInstantiate/)
     })
 
     await t.test('a profile by number, and one that is not there', async (t) => {
@@ -84,6 +102,25 @@ for (const family of families) {
       const { device, pinned, pinnedKept } = engine.memory
       t.ok(device >= 2 * 8192 && device <= driver.stats().deviceBytes + 8192, `device ${device}`)
       t.ok(pinnedKept >= 8192 && pinned + pinnedKept <= driver.stats().pinnedBytes, `pinned ${pinned}, kept ${pinnedKept}`)
+    })
+
+    await t.test('memoryLimit: what would need more is rejected, and the engine works on', async (t) => {
+      // of input and output; both slots of the lane have room for two rows each, and none for eight
+      const row = 2 * 4 * 8192
+      const memoryLimit = 7.5 * row
+      const given = (count: number): Tensor<'float32'> => rows(1, count, 8192)
+      await using engine = await load(family, rowsPlan(8192), { memoryLimit })
+      for (let round = 0; round < 2; round++) {
+        for (const count of [1, 2, 1, 2, 2, 2]) t.same((await engine.infer(given(count))).data, wanted(given(count).data))
+        t.match(await failureOf(() => engine.infer(given(8))), {
+          code: 'ERR_TRT_OUT_OF_MEMORY',
+          message: new RegExp(`may hold ${memoryLimit} bytes of device memory \\(memoryLimit\\), holds \\d+ and would need \\d+`),
+        })
+        t.ok(engine.memory.device > 0 && engine.memory.device <= memoryLimit, `${engine.memory.device} bytes`)
+      }
+      t.same((await engine.infer(given(2))).data, wanted(given(2).data))
+      await using attached = await Engine.attach(engine.share())
+      t.match(await failureOf(() => attached.infer(given(7))), { code: 'ERR_TRT_OUT_OF_MEMORY' })
     })
 
     await t.test('a batch is one enqueue, one copy in and one out', async (t) => {

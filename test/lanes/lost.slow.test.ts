@@ -10,7 +10,7 @@ const lost = 'ERR_TRT_DEVICE_LOST'
 const rows: [what: string, program: string, stdout: string][] = [
   [
     'while calls run and wait: all of them, then new ones, loads, allocations',
-    `driver.set({ computeMs: 20 })
+    `driver.set({ computeMs: 1000 })
      const [a, b] = [await load({ lanes: 2 }), await load({ batching: { maxBatch: 4, maxDelayMs: 5 } })]
      const calls = [a, a, a, a, a, b, b].map((e) => call(e)${code})
      await soon(8); driver.set({ lost: 700 })
@@ -33,7 +33,7 @@ const rows: [what: string, program: string, stdout: string][] = [
   ],
   [
     'an operation that breaks it in mid-flight',
-    `const e = await load(); await call(e); driver.set({ failOperation: '2:719' })
+    `const e = await load(); await call(e); driver.set({ failOperation: '1:719' })
      ${report(`call(e)${code}, call(e)${code}`)}
      ${report(`call(e)${code}, load()${code}`)}
      await e.close()`,
@@ -55,6 +55,17 @@ const rows: [what: string, program: string, stdout: string][] = [
      console.log(['well', '${lost}'].includes(first), others.join())
      await e.close()`,
     `true ${lost},${lost}\n`,
+  ],
+  [
+    'tensors that stay on it',
+    `const e = await load(); const there = { location: 'device' }; const a = await e.infer(x, there)
+     driver.set({ lost: 700 })
+     ${report(`a.toHost()${code}, e.infer(a)${code}, e.upload(x)${code}, e.infer(x, there)${code}`)}
+     const before = driver.stats().calls
+     a.dispose(); await e.close()
+     const after = driver.stats().calls
+     console.log(a.disposed, Object.keys(after).filter((name) => after[name] !== before[name]).join())`,
+    `${JSON.stringify(Array(4).fill(lost))}\ntrue \n`,
   ],
   [
     'results and allocated tensors that outlive it',

@@ -1,20 +1,17 @@
 // What nobody should do to an engine in the midst of its work, or to what is beneath it.
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
 import t from 'tap'
 import { loadAddon } from '../../lib/backend/native.js'
 import type { NativeEngine } from '../../lib/backend/native-types.js'
+import { checkedAttachOptions } from '../../lib/engine/options.js'
 import { Tensor } from '../../lib/index.js'
 import { runChild } from './children.js'
+import { packagedBinaries } from '../support/onnxruntime.js'
 import { fanPlan, leftovers, load, planOf, runtimes } from './rig.js'
 
 type Call = () => unknown
 
-const packaged = dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json'))
-const binaries = join(packaged, 'bin', 'napi-v6', process.platform, process.arch)
-
-const lanes = { lanes: 1, profile: -1, highPriority: 0, graphs: 1, slots: 2, maxQueue: 9 } as const
-const cpu = { path: '', package: binaries, threads: 1, optimization: 99, deterministic: 0, config: {} } as const
+const { lanes } = checkedAttachOptions({ maxQueue: 9 })
+const cpu = { path: '', package: packagedBinaries, threads: 1, optimization: 99, deterministic: 0, config: {} } as const
 
 for (const runtime of runtimes) {
   const options = { ...lanes, tensorrt: runtime.fake?.path ?? '', device: 0 }
@@ -74,6 +71,12 @@ for (const runtime of runtimes) {
         attempt(() => method(...Array<unknown>(5000).fill(data)))
       }
       t.ok(threw > 1000, `${threw} refused`)
+      for (const wanted of [new Uint8Array(0), new Uint8Array(1), new Uint8Array(3), structuredClone(new Uint8Array(2))]) {
+        if (wanted.length === 2) structuredClone(wanted.buffer, { transfer: [wanted.buffer] })
+        const refused = { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected 2 bytes for argument \d but received [013]/ }
+        t.throws(() => engine.submit(1, wanted, data), refused)
+        t.throws(() => engine.runSync(wanted, data), refused)
+      }
       for (const call of [
         () => addon.openEngine(undefined as never, options),
         () => addon.openEngine(plan, undefined as never),
@@ -88,6 +91,8 @@ for (const runtime of runtimes) {
         () => addon.loadOnnx({ model: plan }, { ...cpu, config: { 'session.intra_op.allow_spinning': 'x'.repeat(9999) } }),
         () => addon.attachEngine(undefined as never, options),
         () => addon.attachEngine('x', options),
+        () => Promise.resolve(addon.joinEngine(undefined as never)),
+        () => Promise.resolve(addon.joinEngine('x')),
         () => Promise.resolve(addon.connect(undefined as never, undefined as never, undefined as never, undefined as never)),
         () => Promise.resolve(addon.connect(new Float64Array(1), new Float64Array(1), new ArrayBuffer(1), () => {})),
         () => Promise.resolve(addon.subscribeLog('x' as never, 5 as never)),
@@ -116,7 +121,7 @@ for (const runtime of runtimes) {
 await t.test('an engine that is submitted to before anything is connected', async (t) => {
   const program = `
     const { loadAddon } = await import(${JSON.stringify(new URL('../../lib/backend/native.js', import.meta.url).href)})
-    const e = await loadAddon().openEngine(plan(), { lanes: 1, profile: -1, slots: 2, maxQueue: 4, device: 0, tensorrt: options.tensorrt })
+    const e = await loadAddon().openEngine(plan(), { lanes: 1, profile: -1, slots: 2, maxQueue: 4, maxQueueBytes: 2 ** 28, device: 0, tensorrt: options.tensorrt })
     for (const call of [() => e.submit(1, -1, x.data), () => e.runSync(-1, x.data)]) try { call(); console.log('taken') } catch (error) { console.log(error.code) }
   `
   t.same(await runChild(program), { code: 0, signal: null, stdout: 'ERR_TRT_INVALID_ARGUMENT\nERR_TRT_INVALID_ARGUMENT\n', stderr: '' })

@@ -24,10 +24,15 @@ t.test('what is refused', async (t) => {
       /Expected 'auto' or the number of an optimization profile/,
     ]),
     ...['low', '', 1, null].map((priority): [unknown, RegExp] => [{ priority }, /Expected 'normal' or 'high' for priority/]),
+    ...['sleep', 1, null].map((wait): [unknown, RegExp] => [{ wait }, /Expected one of 'spin', 'block', 'adaptive' for wait/]),
     ...['yes', 1, null].map((cudaGraph): [unknown, RegExp] => [{ cudaGraph }, /Expected 'auto', true or false for cudaGraph/]),
     ...[0, -1, 2 ** 24 + 1, 0.5, '9', null].map((maxQueue): [unknown, RegExp] => [
       { maxQueue },
       /Expected a number of requests from 1 for maxQueue/,
+    ]),
+    ...[0, -1, 2 ** 53, 0.5, '9', null].map((maxQueueBytes): [unknown, RegExp] => [
+      { maxQueueBytes },
+      /Expected a number of bytes from 1 for maxQueueBytes/,
     ]),
     ...[null, 4, 'on', true].map((batching): [unknown, RegExp] => [{ batching }, /Expected an object for the options of batching/]),
     ...[undefined, 0, 1.5, 2 ** 20 + 1, '4', null].map((maxBatch): [unknown, RegExp] => [
@@ -49,7 +54,10 @@ t.test('what is refused', async (t) => {
     [{ lane: 2 }, /Unknown option "lane" .* did you mean lanes\?/],
     [{ batching: { maxBatch: 4, maxDelay: 3 } }, /Unknown option "maxDelay" for batching: did you mean maxDelayMs\?/],
     [{ slots: 3 }, /Unknown option "slots"/],
-    ...['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue'].map((name): [unknown, RegExp] => [hostile(name), /mine/]),
+    ...['lanes', 'profile', 'priority', 'cudaGraph', 'batching', 'maxQueue', 'maxQueueBytes', 'wait'].map((name): [unknown, RegExp] => [
+      hostile(name),
+      /mine/,
+    ]),
   ]
   for (const [options, message] of table) {
     t.throws(() => checkedEngineOptions(options), { message })
@@ -57,27 +65,44 @@ t.test('what is refused', async (t) => {
     t.throws(() => new Engine(Buffer.from('ftrt'), options as EngineOptions), { message })
     await t.rejects(Engine.load(Buffer.from('ftrt'), options as EngineOptions), { message })
   }
+  for (const memoryLimit of [0, -1, 0.5, NaN, Infinity, 2 ** 53, '1GiB', 4n, null])
+    t.throws(() => checkedEngineOptions({ memoryLimit }), { message: /Expected a number of bytes from 1 for memoryLimit/ })
+  t.equal(checkedEngineOptions({ memoryLimit: 2 ** 40 }).memoryLimit, 2 ** 40)
+  t.throws(() => checkedAttachOptions({ memoryLimit: 1 }), { message: /Unknown option "memoryLimit" for Engine.attach/ })
   t.throws(() => checkedAttachOptions({ device: 0 }), { message: /Unknown option "device" for Engine.attach/ })
 })
 
 t.test('what is taken', (t) => {
-  t.same(checkedAttachOptions(undefined).lanes, { lanes: 1, profile: -1, highPriority: 0, graphs: 1, slots: 2, maxQueue: 4096 })
+  const defaults = {
+    lanes: 1,
+    profile: -1,
+    highPriority: 0,
+    graphs: 1,
+    slots: 2,
+    maxQueue: 4096,
+    maxQueueBytes: 268_435_456,
+    wait: 'adaptive',
+  }
+  t.same(checkedAttachOptions(undefined).lanes, defaults)
   const full = checkedEngineOptions({
     lanes: 64,
     profile: 0,
     priority: 'high',
     cudaGraph: false,
     maxQueue: 1,
+    maxQueueBytes: 2,
+    wait: 'spin',
     batching: { maxBatch: 12, maxDelayMs: 0.5, preferred: [8, 4, 8], pad: true },
   })
   const batching = { maxBatch: 12, maxDelayMs: 0.5, preferred: [4, 8], pad: [1, 2, 4, 8, 12] }
-  t.same(full.lanes, { lanes: 64, profile: 0, highPriority: 1, graphs: 0, slots: 2, maxQueue: 1, batching })
+  t.same(full.lanes, { lanes: 64, profile: 0, highPriority: 1, graphs: 0, slots: 2, maxQueue: 1, maxQueueBytes: 2, wait: 'spin', batching })
   const undefineds = {
     lanes: undefined,
     profile: undefined,
     priority: undefined,
     cudaGraph: undefined,
     maxQueue: undefined,
+    maxQueueBytes: undefined,
     batching: undefined,
   }
   t.same(checkedEngineOptions(undefineds), checkedEngineOptions({}))

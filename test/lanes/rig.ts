@@ -5,6 +5,7 @@ import { loadAddon } from '../../lib/backend/native.js'
 import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { fakePlan } from '../fake/plan.js'
 import { type FakeFamily, useFakes } from '../native/fakes.js'
+import { olderFamily } from '../native/older.js'
 import { onnxModel, shapesOf, type Spec } from './onnx-models.js'
 
 export type { Spec }
@@ -87,6 +88,8 @@ export const onnxruntime: Runtime = {
 const [ten, eleven] = fakes.families
 /** The fakes alone, for what needs their driver's help. */
 export const families: [FakeRuntime, FakeRuntime] = [fakeRuntime(ten), fakeRuntime(eleven)]
+/** TensorRT 10 before it told the values of profiles in 64 bits, and whether a plan is stripped. */
+export const older = (): FakeRuntime => fakeRuntime(olderFamily(fakes.fakes, [10, 3, 0]))
 export const runtimes: readonly Runtime[] = [...families, onnxruntime]
 
 /** What is live in any of them that should not be, and what was done wrong to the fakes; empty when all is well. */

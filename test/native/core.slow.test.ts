@@ -1,9 +1,9 @@
-// The execution core without Node, on the fakes: its C++ cases, for both families.
+// The execution core without Node, on the fakes: its C++ cases, for both families, and for TensorRT-RTX those of what only it has.
 import t from 'tap'
 import { buildFakes } from '../fake/build.js'
 import { buildCases, runCases } from './cases.js'
 
-t.setTimeout(600_000) // it compiles the fakes and the core first, on a machine that may be busy
+t.setTimeout(900_000) // it compiles the fakes and the core first, on a machine that may be busy
 const fakes = await buildFakes()
 const program = await buildCases('core')
 
@@ -11,7 +11,11 @@ for (const [family, path] of [
   ['TensorRT 10', fakes.trt10],
   ['TensorRT 11', fakes.trt11],
 ] as const) {
-  t.test(`the core on ${family}`, { timeout: 180_000 }, async (t) => {
+  t.test(`the core on ${family}`, { timeout: 420_000 }, async (t) => {
     await runCases(t, program, [path], { NODE_TENSORRT_LIBCUDA: fakes.cuda })
   })
 }
+
+t.test('the core on TensorRT-RTX', { timeout: 420_000 }, async (t) => {
+  for (const part of ['rtx: ', 'faults: TensorRT']) await runCases(t, program, [fakes.rtx17, part], { NODE_TENSORRT_LIBCUDA: fakes.cuda })
+})

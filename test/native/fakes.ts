@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { controlFakes, type FakeDriver, type FakeTensorRT } from '../fake/control.js'
 import { buildFakes } from '../fake/build.js'
 
-/** One of the two versions of TensorRT that the fakes pose as. */
-export interface FakeFamily {
-  readonly name: 'TensorRT 10' | 'TensorRT 11'
+/** One of the versions of TensorRT that the fakes pose as. */
+export interface FakeFamily<Name extends string = 'TensorRT 10' | 'TensorRT 11'> {
+  readonly name: Name
   readonly version: readonly number[]
   /** The same as TensorRT is called in messages. */
   readonly fullName: string
@@ -31,7 +31,7 @@ export async function useFakes() {
   }
   process.env['FAKES'] = JSON.stringify(fakes)
   const controls = controlFakes(fakes)
-  const { trt10, trt11, driver } = controls
+  const { trt10, trt11, rtx17, driver } = controls
   const families: [FakeFamily, FakeFamily] = [
     {
       name: 'TensorRT 10',
@@ -50,11 +50,20 @@ export async function useFakes() {
       parser: trt11.parser,
     },
   ]
-  return { fakes, ...controls, families, leftovers: () => leftoversOf(driver, families) }
+  // what TensorRT-RTX does in another way, its own tests are about
+  const rtx: FakeFamily<'TensorRT-RTX'> = {
+    name: 'TensorRT-RTX',
+    version: [1, 7, 1],
+    fullName: 'TensorRT-RTX 1.7.1',
+    path: fakes.rtx17,
+    control: rtx17.runtime,
+    parser: rtx17.parser,
+  }
+  return { fakes, ...controls, families, rtx, leftovers: (of: readonly FakeFamily<string>[] = families) => leftoversOf(driver, of) }
 }
 
 /** What is live in the fakes, and what was done wrong to them; empty when all is well. Memory that JavaScript holds, and pinned memory, which stays with the pool, do not count. */
-function leftoversOf(driver: FakeDriver, families: readonly FakeFamily[]): Record<string, unknown> {
+function leftoversOf(driver: FakeDriver, families: readonly FakeFamily<string>[]): Record<string, unknown> {
   const left: Record<string, unknown> = {}
   for (const { name, control, parser } of families) {
     for (const [part, fake] of Object.entries({ runtime: control, parser })) {
@@ -64,8 +73,17 @@ function leftoversOf(driver: FakeDriver, families: readonly FakeFamily[]): Recor
       if (traps.length > 0) left[`${name} ${part}: traps`] = traps
     }
   }
-  const { streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies } = driver.stats()
-  for (const [what, count] of Object.entries({ streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies }))
+  const { streams, events, deviceAllocations, deviceBytes, graphs, graphExecs, pageableCopies, wrongDevice } = driver.stats()
+  for (const [what, count] of Object.entries({
+    streams,
+    events,
+    deviceAllocations,
+    deviceBytes,
+    graphs,
+    graphExecs,
+    pageableCopies,
+    wrongDevice,
+  }))
     if (count > 0) left[what] = count
   return left
 }

@@ -1,4 +1,5 @@
-// Whether a plan runs here: on the fakes of TensorRT 10 and 11, with a GPU called "Fake GPU 0" of compute capability 8.6.
+// Whether a plan runs here: on the fakes of TensorRT 10 and 11, with a GPU called "Fake GPU 0".
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
@@ -34,18 +35,36 @@ for (const { name: family, fullName: name, path: tensorrt, version } of families
       await opens(await Plan.load(path))
     })
 
-    await t.test('another GPU', async (t) => {
-      const here = `; here is ${name} with ${gpu.name} (${gpu.computeCapability}). Build it for this GPU`
-      const built = `${path} was built by ${name} for NVIDIA A10 (${gpu.computeCapability}) on ${process.platform}-${process.arch}`
+    await t.test('another model of the same compute capability: it runs, with a warning', async (t) => {
       await edited({ gpu: { name: 'NVIDIA A10', computeCapability: gpu.computeCapability } })
-      t.match(await refused(), { code: 'ERR_TRT_PLAN', message: built + here, details: { plan: `NVIDIA A10 (${gpu.computeCapability})` } })
+      const warned = once(process, 'warning') as Promise<[Error & { code: string }]>
+      await opens(path)
+      const [{ name: type, code, message }] = await warned
+      const built = `${path} was built by ${name} for NVIDIA A10 (${gpu.computeCapability}) on ${process.platform}-${process.arch}`
+      t.same({ type, code }, { type: 'TensorRTWarning', code: 'TRT_OTHER_GPU' })
+      t.ok(message.startsWith(`${built}; here is ${name} with ${gpu.name} (${gpu.computeCapability}). It runs`), message)
+    })
+
+    await t.test('another compute capability', async (t) => {
+      const here = `; here is ${name} with ${gpu.name} (${gpu.computeCapability}). Build it for this GPU`
+      const built = `${path} was built by ${name} for ${gpu.name} (12.0) on ${process.platform}-${process.arch}`
+      await edited({ gpu: { name: gpu.name, computeCapability: '12.0' } })
+      t.match(await refused(), { code: 'ERR_TRT_PLAN', message: built + here, details: { plan: `${gpu.name} (12.0)` } })
       t.match(
         await failureOf(async () => opens(await Plan.load(path))),
         { code: 'ERR_TRT_PLAN', message: /^The plan was built by/ },
         'by way of a Plan too',
       )
-      await edited({ gpu: { name: gpu.name, computeCapability: '12.0' } })
-      t.match(await refused(), { code: 'ERR_TRT_PLAN', message: `${gpu.name} (12.0)` })
+      t.match(await failureOf(() => Engine.load(path, { tensorrt, anyGpu: false })), { code: 'ERR_TRT_PLAN' })
+      await (await Engine.load(path, { tensorrt, anyGpu: true })).close()
+      t.match(await failureOf(() => Engine.load(path, { tensorrt, anyGpu: 1 as never })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: 'Expected true or false for anyGpu but received number 1',
+      })
+      t.match(await failureOf(() => Engine.load(oneNode('Relu', [1, 4]), { tensorrt, anyGpu: true })), {
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: /is ONNX .* anyGpu is for a plan/,
+      })
     })
 
     await t.test('hardware compatibility', async () => {

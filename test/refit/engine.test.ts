@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { Engine } from '../../lib/index.js'
+import { Builder, Engine, Refitter } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { computed, families, input, leftovers, onnxOf, planOf, weightsOf } from './models.js'
+import { olderFamily } from '../native/older.js'
+import { computed, fakes, families, input, leftovers, names, onnxOf, planOf, refitModes, shortened, weightsOf } from './models.js'
 
 const [old, fresh] = [weightsOf(1), weightsOf(2)]
 const folder = await mkdtemp(join(tmpdir(), 'trt-weights-'))
@@ -28,6 +29,17 @@ for (const family of families) {
         await using engine = await Engine.load(stripped, { tensorrt, weights, lanes: 3 })
         const answers = await Promise.all(Array.from({ length: 12 }, () => engine.infer(input)))
         for (const { data } of answers) t.same(Array.from(data as Float32Array), computed(fresh))
+      })
+    }
+
+    for (const refit of refitModes) {
+      await t.test(`refittable or not by TensorRT's word, weights are set where they can be: ${refit}`, async (t) => {
+        const bare = planOf(family, old, { stripped: true, refit })
+        t.match(await failureOf(() => Engine.load(bare, { tensorrt })), { code: 'ERR_TRT_WEIGHTS', message: /built without its weights/ })
+        await using engine = await Engine.load(bare, { tensorrt, weights: onnxOf(fresh) })
+        t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
+        await using whole = await Engine.load(planOf(family, old, { refit }), { tensorrt })
+        t.same(Array.from((await whole.infer(input)).data as Float32Array), computed(old), 'and one that has them runs')
       })
     }
 
@@ -64,6 +76,11 @@ for (const family of families) {
       t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: onnxOf(fresh).subarray(0, 50) })), {
         code: 'ERR_TRT_ONNX_PARSE',
       })
+      const short = await shortened(fresh)
+      t.match(await failureOf(() => Engine.load(stripped, { tensorrt, weights: short })), {
+        code: 'ERR_TRT_ONNX_PARSE',
+        message: /is stored with 8 bytes instead of 24/,
+      })
       t.match(await failureOf(() => Engine.load(onnxOf(old), { tensorrt, weights: file })), {
         code: 'ERR_TRT_INVALID_ARGUMENT',
         message: /is ONNX and has its own weights/,
@@ -95,6 +112,29 @@ for (const family of families) {
     })
   })
 }
+
+t.test('a TensorRT that does not tell whether a plan is stripped: what was noted when it was built does', async (t) => {
+  const older = olderFamily(fakes, [10, 3, 0])
+  const { path: tensorrt, control } = older
+  const shapes = { x: { min: [1, 3], opt: [2, 3], max: [8, 3] } }
+  for (const options of [{}, { refit: true }, { refit: 'identical' }] as const) {
+    const plan = await new Builder({ tensorrt, stripWeights: true, ...options }).build(onnxOf(old), { shapes })
+    const refused = { code: 'ERR_TRT_WEIGHTS', message: /built without its weights/, details: { missing: names.join('\n') } }
+    t.match(await failureOf(() => Engine.load(plan, { tensorrt })), refused)
+    const path = join(folder, 'old.plan')
+    await plan.save(path)
+    t.match(await failureOf(() => Engine.load(path, { tensorrt })), refused, 'in the sidecar')
+    await using engine = await Engine.load(path, { tensorrt, weights: file })
+    t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(fresh))
+    await using refitter = new Refitter(path, { tensorrt })
+    t.match(await failureOf(() => refitter.refit()), { code: 'ERR_TRT_WEIGHTS', details: { missing: names.join('\n') } })
+    await refitter.setFromOnnx(file)
+    const refitted = await refitter.refit()
+    await using whole = await Engine.load(refitted, { tensorrt })
+    t.same(Array.from((await whole.infer(input)).data as Float32Array), computed(fresh), 'and of a refitted plan that it has them')
+  }
+  t.match(control.stats(), { live: { engines: 0, refitters: 0, contexts: 0 }, misuse: {}, traps: [] })
+})
 
 t.test('nothing is left, and nothing was done wrong', async (t) => {
   const end = Date.now() + 60_000

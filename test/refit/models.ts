@@ -1,5 +1,5 @@
 // A model with weights, as ONNX and as plans of the fakes, and what it computes.
-import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, readModel, writeModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/index.js'
 import { fakePlan, type FakePlan } from '../fake/plan.js'
 import { type FakeFamily, useFakes } from '../native/fakes.js'
@@ -42,7 +42,18 @@ export function onnxOf(weights: Partial<Weights>): Uint8Array {
 export interface PlanKind {
   /** Without its weights. */
   readonly stripped?: boolean
-  readonly refit?: boolean
+  /** As in {@link FakePlan}. */
+  readonly refit?: NonNullable<FakePlan['refit']>
+}
+
+/** How a plan comes to have weights that can be set: only of the first TensorRT says that it is refittable. */
+export const refitModes = [true, 'stripped', 'identical'] as const
+
+/** The model with its weights stored with fewer bytes than their shape says, which TensorRT's parser reads beyond. */
+export async function shortened(weights: Weights): Promise<Uint8Array> {
+  const model = await readModel(onnxOf(weights))
+  for (const tensor of model.graph?.initializer ?? []) if (tensor.name === 'kernel') tensor.rawData = tensor.rawData.subarray(0, 8)
+  return writeModel(model)
 }
 
 export function planOf(

@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Engine, type Plan, Refitter, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { computed, driver, families, input, leftovers, names, onnxOf, planOf, weightsOf } from './models.js'
+import { computed, driver, families, input, leftovers, names, onnxOf, planOf, refitModes, shortened, weightsOf } from './models.js'
 
 const [old, fresh] = [weightsOf(1), weightsOf(2)]
 t.notSame(computed(old), computed(fresh), 'the two sets of weights give different answers')
@@ -33,6 +33,49 @@ for (const family of families) {
       await stripped.set('bias', fresh.bias)
       const missing = (await stripped.weights()).filter((weights) => weights.missing).map(({ name }) => name)
       t.same(missing, ['kernel', 'scale'])
+    })
+
+    for (const refit of refitModes) {
+      await t.test(`a plan without weights takes them, whatever made it refittable: ${refit}`, async (t) => {
+        const plan = planOf(family, old, { stripped: true, refit })
+        await using all = open(plan)
+        await all.setFromOnnx(onnxOf(fresh))
+        t.same(await answersOf(await all.refit()), computed(fresh))
+        await using some = open(plan)
+        const left = ['kernel', 'bias', 'scale'] as const
+        for (const [i, name] of left.entries()) {
+          t.match(await failureOf(() => some.refit()), { code: 'ERR_TRT_WEIGHTS', details: { missing: left.slice(i).sort().join('\n') } })
+          await some.set(name, old[name])
+        }
+        t.same(await answersOf(await some.refit()), computed(old))
+        await some.set('scale', fresh.scale)
+        t.same(
+          await answersOf(await some.refit()),
+          computed({ ...old, scale: fresh.scale }),
+          'once they are there, one alone may be replaced',
+        )
+      })
+    }
+
+    await t.test('a model that TensorRT would read beyond is refused before it sees it', async (t) => {
+      const calls = (): number => family.parser.stats().calls['IParserRefitter.refitFromBytes'] ?? 0
+      const before = calls()
+      await using refitter = open(planOf(family, old, { stripped: true }))
+      const short = await shortened(fresh)
+      const refused = { code: 'ERR_TRT_ONNX_PARSE', message: /the tensor 'kernel' of shape \[3, 2\] is stored with 8 bytes instead of 24/ }
+      t.match(await failureOf(() => refitter.setFromOnnx(short)), refused)
+      const folder = await mkdtemp(join(tmpdir(), 'trt-refit-'))
+      t.teardown(() => rm(folder, { recursive: true }))
+      const file = join(folder, 'model.onnx')
+      await writeFile(file, short)
+      t.match(await failureOf(() => refitter.setFromOnnx(file)), refused, 'in a file, too')
+      await writeFile(file, 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n')
+      t.match(await failureOf(() => refitter.setFromOnnx(file)), { code: 'ERR_TRT_FILE', message: /Git LFS/ })
+      t.equal(calls(), before)
+      await writeFile(file, onnxOf(fresh))
+      await refitter.setFromOnnx(file)
+      t.equal(calls(), before + 1)
+      t.same(await answersOf(await refitter.refit()), computed(fresh))
     })
 
     await t.test('tensors: the new plan computes with them, the old one is as it was', async (t) => {
@@ -193,7 +236,7 @@ for (const family of families) {
       const whole = onnxOf(fresh)
       t.match(await failureOf(() => refitter.setFromOnnx(whole.subarray(0, whole.length >> 1))), {
         code: 'ERR_TRT_ONNX_PARSE',
-        log: /error/,
+        message: /damaged or truncated/,
       })
       t.match(await failureOf(() => refitter.setFromOnnx(new Uint8Array(0))), { code: 'ERR_TRT_ONNX_PARSE', message: /empty \(0 bytes\)/ })
       t.match(await failureOf(() => refitter.setFromOnnx('/no/such/model.onnx')), {
@@ -312,7 +355,7 @@ for (const family of families) {
       driver.failNth('cuCtxSetCurrent', 1, 201)
       t.match(await failureOf(whole), { code: 'ERR_TRT_CUDA' })
       driver.failNth('cuMemAlloc_v2', 1, 2)
-      t.match(await failureOf(whole), { code: 'ERR_TRT_PLAN', message: /OutOfMemory/ })
+      t.match(await failureOf(whole), { code: 'ERR_TRT_OUT_OF_MEMORY', message: /OutOfMemory/, details: { bytes: 1024 } })
       t.same(await whole(), computed(fresh))
     })
 

@@ -22,6 +22,11 @@ export class Random {
     return this.next() * 2 - 1
   }
 
+  /** By the normal distribution, mean 0 and variance 1: Box and Muller's. */
+  normal(): number {
+    return Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next())
+  }
+
   /** A whole number from 0 to below n. */
   below(n: number): number {
     return Math.floor(this.next() * n)

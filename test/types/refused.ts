@@ -1,5 +1,5 @@
 // What TypeScript has to refuse: each line below a directive is an error.
-import { Builder, type BuildInfo, Engine, type InferOptions, Plan, Tensor, type TensorRecord } from 'node-tensorrt'
+import { Builder, type BuildInfo, DeviceTensor, Engine, type InferOptions, Plan, Tensor, type TensorRecord } from 'node-tensorrt'
 
 declare const undeclared: Engine
 declare const declared: Engine<{ images: 'float32' }, { scores: 'float32'; best: 'int64' }>
@@ -7,6 +7,7 @@ declare const two: Engine<{ a: 'float32'; b: 'int8' }, { y: 'float32' }>
 declare const float: Tensor<'float32'>
 declare const long: Tensor<'int64'>
 declare const any: Tensor
+declare const there: DeviceTensor<'float32'>
 declare const results: TensorRecord
 
 export async function refused(plan: Plan): Promise<void> {
@@ -78,13 +79,31 @@ export async function refused(plan: Plan): Promise<void> {
   await Engine.load('m.onnx', { onnxruntime: { config: { 'session.disable_prepacking': 1 } } })
   // @ts-expect-error of an engine that is shared they are decided
   await Engine.attach({ pid: 1, id: '' }, { threads: 2 })
+  // @ts-expect-error whose queue is that?
+  await Engine.attach({ pid: 1, id: '' }, { queue: 'theirs' })
+  // @ts-expect-error who loads an engine has a queue of his own
+  await Engine.load('m.onnx', { queue: 'shared' })
   // @ts-expect-error a record is no tensor
   results.shape.length satisfies number
   // @ts-expect-error what its header says is all that is known of it
   new Plan<BuildInfo>(new Uint8Array(100))
   // @ts-expect-error a plan cannot be changed
   plan.bytes = new Uint8Array(1)
+  // @ts-expect-error what stays on a device has no data here
+  void there.data
+  // @ts-expect-error nor what an inference left there
+  void (await declared.infer({ images: float }, { location: 'device' })).scores.data
+  // @ts-expect-error it is on the device
+  const hosted: Tensor<'float32'> = await undeclared.infer(any, { location: 'device' })
+  // @ts-expect-error where is that?
+  await undeclared.infer(any, { location: 'gpu-buffer' })
+  // @ts-expect-error no such output
+  await declared.infer({ images: float }, { location: { labels: 'device' } })
+  // @ts-expect-error of another data type
+  await declared.infer({ images: await undeclared.upload(long) })
+  // @ts-expect-error an inference makes them
+  new DeviceTensor('float32', [1])
   // @ts-expect-error nothing of a tensor can be set
   float.shape = [1]
-  void [numbers, wrong, longs, options, signed, single]
+  void [hosted, numbers, wrong, longs, options, signed, single]
 }

@@ -3,5 +3,6 @@ declare const pixels: Float32Array
 declare const tensor: import('node-tensorrt').Tensor
 declare const signal: AbortSignal
 declare const pictures: AsyncIterable<import('node-tensorrt').Tensor<'float32'>>
+declare const photographs: AsyncIterable<{ images: import('node-tensorrt').Tensor<'float32'> }>
 declare const worker: import('node:worker_threads').Worker
 declare function show(results: unknown): void

@@ -66,8 +66,8 @@ t.test('clipped only when asked', (t) => {
 
 t.test('misuse', (t) => {
   const size = { width: 10, height: 10 }
-  t.throws(() => stretch({ width: 10 } as Size, 4), invalid(/an integer from 1 for image.height but received undefined/))
-  t.throws(() => stretch(size, 0), invalid(/an integer from 1 for size.width but received number 0/))
+  t.throws(() => stretch({ width: 10 } as Size, 4), invalid(/an integer from 1 to 1048576 for image.height but received undefined/))
+  t.throws(() => stretch(size, 0), invalid(/an integer from 1 to 1048576 for size.width but received number 0/))
   t.throws(() => letterbox(size, 2.5), invalid(/size.width/))
   t.throws(() => letterbox(size, 8, { fill: 256 }), invalid(/a finite number from 0 to 255 for fill but received number 256/))
   t.throws(() => letterbox(size, 8, { fill: [1, 2] as never }), invalid(/ for fill /))

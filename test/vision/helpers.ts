@@ -1,3 +1,4 @@
+import t, { type Test } from 'tap'
 import type { Image } from '../../lib/vision/index.js'
 import { Random } from '../support/random.js'
 
@@ -13,4 +14,25 @@ export function plain(width: number, height: number, color: readonly [number, nu
 
 export function pixel(image: Image, x: number, y: number): number[] {
   return [...image.data.subarray((y * image.width + x) * 3, (y * image.width + x) * 3 + 3)]
+}
+
+/** A test by the addon, and again in JavaScript as where there is none. */
+export function bothWays(check: (t: Test) => void | Promise<void>, name = 'the same'): void {
+  for (const way of ['addon', 'JavaScript']) {
+    t.test(`${name}: ${way}`, async (t) => {
+      if (way === 'JavaScript') process.env['NODE_TENSORRT_PORTABLE'] = '1'
+      t.teardown(() => delete process.env['NODE_TENSORRT_PORTABLE'])
+      await check(t)
+    })
+  }
+}
+
+/** What each way makes of the same call. */
+export async function inEachWay<T>(t: Test, call: () => Promise<T>): Promise<[addon: T, portable: T]> {
+  const addon = await call()
+  process.env['NODE_TENSORRT_PORTABLE'] = '1'
+  t.teardown(() => delete process.env['NODE_TENSORRT_PORTABLE'])
+  const portable = await call()
+  delete process.env['NODE_TENSORRT_PORTABLE']
+  return [addon, portable]
 }

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import { crc32 } from 'node:zlib'
 import sharp, { type Sharp } from 'sharp'
 import t, { type Test } from 'tap'
-import { encodeImage, readImage, writeImage, type Image } from '../../lib/vision/index.js'
+import { encodeImage, readImage, readImageInfo, writeImage, type Image } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { noise, pixel, plain } from './helpers.js'
 
@@ -40,7 +41,7 @@ t.test('lossless formats come back as they were', async (t) => {
     await start(image).webp({ lossless: true }).toBuffer(),
     await start(image).tiff({ compression: 'lzw' }).toBuffer(),
   ]) {
-    t.same(await readImage(bytes), image)
+    t.same(await readImage(bytes), { ...image, original: { width: 13, height: 7 } })
   }
 })
 
@@ -91,7 +92,7 @@ t.test('upright, for each EXIF orientation', async (t) => {
       .withMetadata({ orientation: index + 1 })
       .png()
       .toBuffer()
-    t.same(await readImage(turned), flag, `orientation ${index + 1}`)
+    t.same(await readImage(turned), { ...flag, original: { width: 6, height: 4 } }, `orientation ${index + 1}`)
   }
 })
 
@@ -133,6 +134,76 @@ t.test('truncated pictures are refused, wherever they end', async (t) => {
   }
 })
 
+t.test('pixels are limited before anything is decoded', async (t) => {
+  const image = noise(30, 20)
+  const png = Buffer.from(await encodeImage(image, 'png'))
+  t.match(await readImage(png, { limitPixels: 600 }), { width: 30 })
+  await t.rejects(readImage(png, { limitPixels: 599 }), unreadable(/it has 600 pixels \(30 x 20\), limitPixels allows 599$/))
+  // a head that says 60,000 x 50,000, with its sum, before the pixels of 30 x 20
+  png.writeUInt32BE(60_000, 16)
+  png.writeUInt32BE(50_000, 20)
+  png.writeUInt32BE(crc32(png.subarray(12, 29)), 29)
+  await t.rejects(readImage(png), unreadable(/it has 3000000000 pixels \(60000 x 50000\), limitPixels allows 268402689$/))
+  t.match(await readImageInfo(png), { width: 60_000, height: 50_000, format: 'png' })
+})
+
+t.test('what a file says of a picture, without decoding it', async (t) => {
+  const wanted = { width: 1920, height: 1367, format: 'jpeg', channels: 3, hasAlpha: false, pages: 1, orientation: 1 }
+  t.same(await readImageInfo(photograph), wanted)
+  t.same(await readImageInfo((await readFile(photograph)).subarray(0, 100_000)), wanted, 'of the first bytes, too')
+  const avif = await start(noise(16, 8)).ensureAlpha(0.5).avif().toBuffer()
+  t.match(await readImageInfo(avif), { width: 16, height: 8, format: 'avif', channels: 4, hasAlpha: true })
+  await t.rejects(readImageInfo(Buffer.from('none')), unreadable(/^Cannot read picture of 4 bytes: .*unsupported/))
+  await t.rejects(readImageInfo(photograph, { page: 1 } as never), failure('ERR_TRT_INVALID_ARGUMENT', /Unknown option "page"/))
+  const reason = new Error('enough')
+  await t.rejects(readImageInfo(photograph, { signal: AbortSignal.abort(reason) }), reason)
+})
+
+t.test('shrinking: at least so large, of what can be decoded smaller', async (t) => {
+  const bytes = await readFile(photograph)
+  const original = { width: 1920, height: 1367 }
+  for (const [shrink, width, height] of [
+    [1, 213, 151],
+    [151, 213, 151],
+    [152, 384, 273],
+    [{ width: 214, height: 1 }, 384, 273],
+    [{ width: 640, height: 455 }, 640, 455],
+    [456, 1920, 1367],
+    [5000, 1920, 1367],
+  ] as const) {
+    const { data, ...size } = await readImage(bytes, { shrink })
+    t.same(size, { width, height, channels: 3, original }, JSON.stringify(shrink))
+    t.equal(data.length, width * height * 3)
+  }
+  const picture = start(noise(90, 90))
+  const transparent = picture.clone().ensureAlpha(0.5)
+  for (const whole of [picture.clone().png(), picture.clone().tiff(), picture.clone().gif(), transparent.webp()])
+    t.match(await readImage(await whole.toBuffer(), { shrink: 10 }), { width: 90, height: 90, original: { width: 90, height: 90 } })
+  t.match(await readImage(await picture.clone().webp().toBuffer(), { shrink: 10 }), { width: 10, height: 10, original: { width: 90 } })
+})
+
+t.test('a page that is not there', async (t) => {
+  const missing = (message: RegExp) => unreadable(new RegExp(`counted from 0, and none is ${message.source}$`))
+  await t.rejects(readImage(photograph, { page: 1 }), missing(/1/))
+  const frames = Buffer.concat([noise(4, 4, 1).data, noise(4, 4, 2).data])
+  const gif = await sharp(frames, { raw: { width: 4, height: 8, channels: 3, pageHeight: 4 } })
+    .gif()
+    .toBuffer()
+  t.match(await readImageInfo(gif), { width: 4, height: 4, pages: 2 })
+  t.match(await readImage(gif, { page: 1 }), { width: 4, height: 4 })
+  await t.rejects(readImage(gif, { page: 2 }), missing(/2/))
+})
+
+t.test('bytes are read when the call is made: what becomes of them later changes nothing', async (t) => {
+  const image = noise(64, 64)
+  const bytes = await encodeImage(image, 'png')
+  const own = new Uint8Array(bytes)
+  const reading = readImage(own)
+  own.fill(0)
+  structuredClone(own, { transfer: [own.buffer] })
+  t.same((await reading).data, image.data)
+})
+
 t.test('reading can be given up', async (t) => {
   const reason = new Error('enough')
   await t.rejects(readImage(photograph, { signal: AbortSignal.abort(reason) }), reason)
@@ -157,6 +228,23 @@ t.test('writing', async (t) => {
     await encodeImage(noise(99, 99), 'jpeg', { quality: 95 }),
   ]
   t.ok(small.length < large.length / 2, 'quality')
+  const [plainly, optimized, full] = [
+    await encodeImage(noise(99, 99), 'jpeg'),
+    await encodeImage(noise(99, 99), 'jpeg', { optimize: true }),
+    await encodeImage(noise(99, 99), 'jpeg', { chromaSubsampling: '4:4:4' }),
+  ]
+  t.ok(optimized.length < plainly.length, 'the same in less')
+  t.same((await readImage(optimized)).data, (await readImage(plainly)).data)
+  t.equal((await sharp(plainly).metadata()).chromaSubsampling, '4:2:0')
+  t.equal((await sharp(full).metadata()).chromaSubsampling, '4:4:4')
+  t.same((await readImage(await encodeImage(noise(9, 9), 'png', { quality: 5 }))).data, noise(9, 9).data, 'PNG has no quality')
+  const reason = new Error('enough')
+  const controller = new AbortController()
+  const encoding = encodeImage(noise(99, 99), 'avif', { signal: controller.signal })
+  controller.abort(reason)
+  await t.rejects(encoding, reason)
+  await t.rejects(writeImage(image, join(folder, 'never.png'), { signal: controller.signal }), reason)
+  await t.rejects(readFile(join(folder, 'never.png')), { code: 'ENOENT' })
   await t.rejects(writeImage(image, join(folder, 'missing/a.png')), failure('ERR_TRT_FILE', /Cannot write .*missing.a\.png: ENOENT/))
   const tooWide = { ...image, width: 70000, height: 1, data: new Uint8Array(210000) }
   await t.rejects(encodeImage(tooWide, 'jpeg'), unreadable(/^Cannot encode a jpeg of 70000 x 1: /))
@@ -168,6 +256,20 @@ t.test('misuse', async (t) => {
   await t.rejects(readImage(3 as never), invalid(/a path, a file: URL or a Uint8Array for source but received number 3/))
   await t.rejects(readImage(photograph, null as never), invalid(/an object for the options of /))
   await t.rejects(readImage(photograph, { signal: 'now' as never }), invalid(/an AbortSignal for signal/))
+  for (const [options, message] of [
+    [{ icc: 'keep' }, /'convert' or 'ignore' for icc/],
+    [{ limitPixels: 0 }, /an integer from 1 for limitPixels/],
+    [{ background: [1, 2] }, /for background/],
+    [{ background: 256 }, /from 0 to 255 for background/],
+    [{ page: -1 }, /for page/],
+    [{ orient: 1 }, /true or false for orient/],
+    [{ shrink: 0.5 }, /for shrink\.width/],
+    [{ shrink: { width: 5 } }, /for shrink\.height/],
+    [{ shrink: null }, /an object for shrink/],
+  ] as const)
+    await t.rejects(readImage(photograph, options as never), invalid(message))
+  await t.rejects(encodeImage(image, 'jpeg', { chromaSubsampling: '4:1:1' as never }), invalid(/'4:4:4' or '4:2:0' for chromaSubsampling/))
+  await t.rejects(encodeImage(image, 'jpeg', { optimize: 1 as never }), invalid(/true or false for optimize/))
   await t.rejects(writeImage(image, 'a.bmp'), invalid(/a path that ends in \.jpg, .* for path but received string "a\.bmp"/))
   await t.rejects(writeImage(image, 1 as never), invalid(/a path for path/))
   await t.rejects(encodeImage(image, 'bmp' as never), invalid(/one of 'jpeg', 'png'/))

@@ -7,7 +7,7 @@ import {
   letterbox,
   padToSquare,
   stretch,
-  toTensor,
+  toTensorSync,
   type Coordinates,
   type Frame,
   type Image,
@@ -84,7 +84,7 @@ for (const mode of coordinates) {
   t.test(`${mode} is ONNX's Resize`, async (t) => {
     for (const [from, to] of sizes) {
       const image = noise(from.width, from.height)
-      const ours = toTensor(image, stretch(image, to), { coordinates: mode })
+      const ours = toTensorSync(image, stretch(image, to), { coordinates: mode })
       const theirs = await resizeByRuntime(planesOf(image, [0, 0, from.width, from.height], [0, 0, 0]), from, to, mode)
       const difference = largestDifference(ours.data, theirs)
       t.ok(difference < tolerance, `${from.width} x ${from.height} to ${to.width} x ${to.height} differs by ${difference} of 255`)
@@ -101,7 +101,7 @@ for (const mode of coordinates) {
     ]
     for (const frame of frames) {
       const [, , width, height] = frame.source
-      const ours = toTensor(image, frame, { coordinates: mode })
+      const ours = toTensorSync(image, frame, { coordinates: mode })
       const theirs = await resizeByRuntime(planesOf(image, frame.source, fill), { width, height }, frame, mode)
       const difference = largestDifference(ours.data, theirs)
       t.ok(difference < tolerance, `[${frame.source.join(', ')}] differs by ${difference} of 255`)
@@ -113,7 +113,7 @@ t.test('a letterbox is Resize, and the fill around it', async (t) => {
   const image = noise(50, 20)
   const frame = letterbox(image, { width: 32, height: 30 }, { fill: [1, 2, 3] })
   t.same(frame.target, [0, 8, 32, 13])
-  const { data } = toTensor(image, frame)
+  const { data } = toTensorSync(image, frame)
   const resized = await resizeByRuntime(planesOf(image, frame.source, [0, 0, 0]), image, { width: 32, height: 13 }, 'half_pixel')
   for (const channel of [0, 1, 2]) {
     const plane = data.subarray(channel * 32 * 30, (channel + 1) * 32 * 30)

@@ -1,6 +1,7 @@
 import { findPeer } from '../../base/peer.js'
 import { lacking } from '../../base/remedies.js'
 import { awaited } from '../../base/stacks.js'
+import type { AnyTensor } from '../../device-tensor.js'
 import { copiedBytes, type Tensor } from '../../tensor.js'
 import type { Backend, ModelTensor, Results, RunOptions, UnsupportedTensor } from '../backend.js'
 import { type OpenCpuOptions, sessionConfig, threadsFor } from '../cpu-options.js'
@@ -76,8 +77,13 @@ class PortableBackend implements Backend {
     dropped.register(this, session)
   }
 
-  async run<R>(inputs: readonly Tensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
-    const wire = inputs.map(({ dtype, shape, data }, i) => ({ name: this.inputs[i]?.name ?? '', dtype, shape, bytes: copiedBytes(data) }))
+  async run<R>(inputs: readonly AnyTensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
+    const wire = (inputs as readonly Tensor[]).map(({ dtype, shape, data }, i) => ({
+      name: this.inputs[i]?.name ?? '',
+      dtype,
+      shape,
+      bytes: copiedBytes(data),
+    }))
     const { outputs: wanted, into } = options ?? {}
     const names = this.outputs.flatMap(({ name }, i) => (wanted?.[i] === false ? [] : [name]))
     const outputs = await awaited(this.#session.run(wire, names, options?.cut))

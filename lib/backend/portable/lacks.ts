@@ -8,6 +8,7 @@ export const lacks = {
     lanes: 'more than 1: inferences run one after another',
     batching: '',
     maxQueue: 'as many requests wait as there are',
+    maxQueueBytes: 'likewise',
     'onnxruntime.path': 'it is the library that onnxruntime-node has',
     'onnxruntime.deterministic': '`true`',
   },
@@ -17,6 +18,8 @@ export const lacks = {
     'share()': 'and `Engine.attach`',
     stats: '',
     memory: '',
+    "location: 'device'": 'and a DeviceTensor as an input: all tensors are on the host',
+    'upload()': '',
   },
   /** What goes on, in another way. */
   ways: [
@@ -34,6 +37,7 @@ function lackingOptions({ given, lanes, cpu }: OpenCpuOptions): readonly Lacking
     lanes: lanes.lanes !== 1,
     batching: lanes.batching !== undefined,
     maxQueue: given.includes('maxQueue'),
+    maxQueueBytes: given.includes('maxQueueBytes'),
     'onnxruntime.path': cpu.path !== undefined,
     'onnxruntime.deterministic': cpu.deterministic,
   }

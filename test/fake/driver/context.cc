@@ -3,14 +3,34 @@
 
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 
 #include "driver.h"
 
 namespace fake {
 
 static thread_local Device* currentDevice = nullptr;
+static thread_local std::vector<Device*> below;  // the rest of the thread's stack of contexts
 
 Device* current() { return currentDevice; }
+
+void useDevice(int index) {
+  if (currentDevice && currentDevice->index != index) ++state().counters.wrongDevice;
+}
+
+std::string itemOf(const std::string& list, int index) {
+  std::istringstream in(list);
+  std::string item;
+  for (int i = 0; i <= index && std::getline(in, item, ',');) ++i;
+  return item;
+}
+
+static bool usable(Device* context) { return state().contexts.count(context) && context->retained > 0; }
+
+static void pop() {
+  currentDevice = below.empty() ? nullptr : below.back();
+  if (!below.empty()) below.pop_back();
+}
 
 CUresult contextError() {
   if (!currentDevice) return kInvalidContext;
@@ -41,6 +61,7 @@ FAKE_API CUresult cuInit(unsigned flags) {
     made->index = static_cast<int>(s.devices.size());
     made->defaultStream = std::make_shared<Stream>();
     made->defaultStream->device = made.get();
+    s.contexts.insert(made.get());
     s.devices.push_back(std::move(made));
   }
   s.initialized = true;
@@ -74,6 +95,8 @@ FAKE_API CUresult cuDeviceGetName(char* name, int length, CUdevice index) {
   NEED_INIT();
   if (!device(index)) return kInvalidDevice;
   Lock lock(state().mutex);
+  const std::string whole = itemOf(state().settings.deviceNames, index);
+  if (!whole.empty()) return std::snprintf(name, static_cast<std::size_t>(length), "%s", whole.c_str()), kOk;
   std::snprintf(name, static_cast<std::size_t>(length), "%s %d", state().settings.deviceName.c_str(), index);
   return kOk;
 }
@@ -83,12 +106,14 @@ FAKE_API CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice index
   NEED_INIT();
   if (!device(index)) return kInvalidDevice;
   switch (attribute) {
-    case 75:  // compute capability, major
-      *value = 9;
+    case 75:  // compute capability, major and minor
+    case 76: {
+      Lock lock(state().mutex);
+      const std::string both = itemOf(state().settings.computeCapability, index);
+      const auto dot = both.find('.');
+      *value = attribute == 75 ? std::atoi(both.c_str()) : dot == std::string::npos ? 0 : std::atoi(&both[dot + 1]);
       return kOk;
-    case 76:
-      *value = 0;
-      return kOk;
+    }
     case 16:  // multiprocessors
       *value = 132;
       return kOk;
@@ -154,10 +179,28 @@ FAKE_API CUresult cuCtxSetCurrent(Context context) {
   ENTER(cuCtxSetCurrent);
   NEED_INIT();
   Lock lock(state().mutex);
-  bool known = !context;
-  for (const auto& each : state().devices) known |= each.get() == context && each->retained > 0;
-  if (!known) return kInvalidContext;
+  if (!context) return pop(), kOk;
+  if (!usable(context)) return kInvalidContext;
   currentDevice = context;
+  return kOk;
+}
+
+FAKE_API CUresult cuCtxPushCurrent_v2(Context context) {
+  ENTER(cuCtxPushCurrent_v2);
+  NEED_INIT();
+  Lock lock(state().mutex);
+  if (!usable(context)) return kInvalidContext;
+  below.push_back(currentDevice);
+  currentDevice = context;
+  return kOk;
+}
+
+FAKE_API CUresult cuCtxPopCurrent_v2(Context* context) {
+  ENTER(cuCtxPopCurrent_v2);
+  NEED_INIT();
+  if (!currentDevice) return kInvalidContext;
+  if (context) *context = currentDevice;
+  pop();
   return kOk;
 }
 

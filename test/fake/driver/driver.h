@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,7 @@ struct Event {
 
 struct Operation {
   std::function<void()> run;
+  std::function<void()> launched;  // at each launch of the graph that it was captured into
   double milliseconds = 0;
   double submitted = 0;
   std::shared_ptr<Mark> wait;
@@ -106,6 +108,7 @@ struct Allocation {
   std::size_t size = 0;
   Kind kind = Kind::kDevice;
   int device = 0;
+  std::uint64_t number = 0;  // never used twice, as an address is
 };
 
 enum class Clock { kReal, kVirtual, kManual };
@@ -118,12 +121,16 @@ struct Settings {
   std::size_t memory = std::size_t{8} << 30;
   int driverVersion = 13000;
   std::string deviceName = "Fake GPU";
+  std::string deviceNames;                // "A,B": whole names, by number; the last is that of all which follow
+  std::string computeCapability = "9.0";  // "8.6,9.0", likewise
 };
 
 struct Counters {
   std::uint64_t deviceBytes = 0, pinnedBytes = 0, deviceAllocations = 0, pinnedAllocations = 0, registrations = 0;
+  std::uint64_t peakPinnedBytes = 0;
   std::uint64_t bytesHtoD = 0, bytesDtoH = 0, bytesDtoD = 0, copiesHtoD = 0, copiesDtoH = 0, copiesDtoD = 0,
                 executions = 0, pageableCopies = 0;
+  std::uint64_t wrongDevice = 0;  // memory or streams of one device, used or freed while another is current
   std::uint64_t enqueues = 0, graphLaunches = 0, operations = 0, peakConcurrent = 0, concurrent = 0;
 };
 
@@ -133,11 +140,13 @@ struct State {
   Counters counters;
   bool initialized = false;
   std::vector<std::unique_ptr<Device>> devices;
+  std::set<const Device*> contexts;  // the same, to be looked up
   std::map<Handle, std::shared_ptr<Stream>> streams;
   std::map<Handle, std::shared_ptr<Event>> events;
   std::map<Handle, std::shared_ptr<Graph>> graphs, execs;
   std::map<std::uintptr_t, Allocation> memory;
   Handle nextHandle = 0x5100'0000;
+  std::uint64_t allocations = 0;
   double manualNow = 0;
   std::condition_variable manual;
   std::int64_t failOperation = 0;
@@ -159,11 +168,14 @@ void setInHostFunction(bool value);
 
 // context.cc
 Device* current();
+void useDevice(int index);  // with the mutex held; counts what belongs to another device than the current one
+std::string itemOf(const std::string& list, int index);  // the last one of "a,b" for all from 1 on
 CUresult contextError();
 
 // streams.cc
 using Lock = std::unique_lock<std::mutex>;
 double deviceNow();
+Device* running();                                  // the device of the operation that this thread is at
 std::shared_ptr<Stream> findStream(Handle handle);  // with the mutex held; null when unknown
 void submit(Lock& lock, const std::shared_ptr<Stream>& stream, Operation operation);
 void waitIdle(Lock& lock, Stream& stream);

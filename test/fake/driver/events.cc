@@ -64,7 +64,8 @@ FAKE_API CUresult cuEventQuery(Handle handle) {
   NEED_EVENT(handle);
   if (!event->mark) return kOk;
   if (event->mark->captured) return kCapturedEvent;
-  return event->mark->done ? kOk : kNotReady;
+  if (!event->mark->done) return kNotReady;
+  return current()->error;  // what broke meanwhile, too: nothing after that has run
 }
 
 static CUresult elapsed(float* milliseconds, Handle from, Handle to) {

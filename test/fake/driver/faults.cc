@@ -70,6 +70,10 @@ bool set(const std::string& key, const std::string& value) {
     s.settings.driverVersion = static_cast<int>(number);
   } else if (key == "deviceName") {
     s.settings.deviceName = value;
+  } else if (key == "deviceNames") {
+    s.settings.deviceNames = value;
+  } else if (key == "computeCapability") {
+    s.settings.computeCapability = value;
   } else if (key == "clock") {
     s.settings.clock = value == "manual" ? Clock::kManual : value == "virtual" ? Clock::kVirtual : Clock::kReal;
     s.manual.notify_all();
@@ -91,11 +95,17 @@ bool set(const std::string& key, const std::string& value) {
 void fromEnvironment() {
   static const struct {
     const char *variable, *key;
-  } variables[] = {{"FAKE_CUDA_DEVICES", "devices"},       {"FAKE_CUDA_COPY_MS", "copyMs"},
-                   {"FAKE_CUDA_COMPUTE_MS", "computeMs"},  {"FAKE_CUDA_BLOCK_MS", "blockMs"},
-                   {"FAKE_CUDA_CLOCK", "clock"},           {"FAKE_CUDA_MEMORY", "memory"},
-                   {"FAKE_CUDA_INLINE", "inline"},         {"FAKE_CUDA_DRIVER_VERSION", "driverVersion"},
-                   {"FAKE_CUDA_DEVICE_NAME", "deviceName"}};
+  } variables[] = {{"FAKE_CUDA_DEVICES", "devices"},
+                   {"FAKE_CUDA_COPY_MS", "copyMs"},
+                   {"FAKE_CUDA_COMPUTE_MS", "computeMs"},
+                   {"FAKE_CUDA_BLOCK_MS", "blockMs"},
+                   {"FAKE_CUDA_CLOCK", "clock"},
+                   {"FAKE_CUDA_MEMORY", "memory"},
+                   {"FAKE_CUDA_INLINE", "inline"},
+                   {"FAKE_CUDA_DRIVER_VERSION", "driverVersion"},
+                   {"FAKE_CUDA_DEVICE_NAME", "deviceName"},
+                   {"FAKE_CUDA_DEVICE_NAMES", "deviceNames"},
+                   {"FAKE_CUDA_COMPUTE_CAPABILITY", "computeCapability"}};
   for (const auto& [variable, key] : variables)
     if (const char* value = std::getenv(variable)) set(key, value);
   if (const char* rules = std::getenv("FAKE_CUDA_FAIL")) addRules(rules);
@@ -162,9 +172,13 @@ FAKE_API void fakeReset() {
     const Counters before = s.counters;
     s.counters = {};
     s.counters.deviceBytes = before.deviceBytes, s.counters.pinnedBytes = before.pinnedBytes;
+    s.counters.peakPinnedBytes = before.pinnedBytes;
     s.counters.deviceAllocations = before.deviceAllocations, s.counters.pinnedAllocations = before.pinnedAllocations;
     s.counters.registrations = before.registrations, s.counters.concurrent = before.concurrent;
     s.failOperation = 0;
+    // a capture that nobody could end on a lost device would forbid its thread everything from now on
+    for (const auto& [_, stream] : s.streams)
+      if (stream->device->error) stream->capture = nullptr;
     for (auto& device : s.devices) device->error = kOk;
     s.manual.notify_all();
   }
@@ -183,10 +197,12 @@ FAKE_API std::size_t fakeStatsJson(char* buffer, std::size_t size) {
     for (const auto& [handle, stream] : s.streams) pending += stream->submitted - stream->completed;
     out << "{\"contexts\":" << retained << ",\"deviceAllocations\":" << c.deviceAllocations
         << ",\"deviceBytes\":" << c.deviceBytes << ",\"pinnedAllocations\":" << c.pinnedAllocations
-        << ",\"pinnedBytes\":" << c.pinnedBytes << ",\"registrations\":" << c.registrations
-        << ",\"streams\":" << s.streams.size() << ",\"events\":" << s.events.size() << ",\"graphs\":" << s.graphs.size()
+        << ",\"pinnedBytes\":" << c.pinnedBytes << ",\"peakPinnedBytes\":" << c.peakPinnedBytes
+        << ",\"registrations\":" << c.registrations << ",\"streams\":" << s.streams.size()
+        << ",\"events\":" << s.events.size() << ",\"graphs\":" << s.graphs.size()
         << ",\"graphExecs\":" << s.execs.size() << ",\"bytesHtoD\":" << c.bytesHtoD << ",\"bytesDtoH\":" << c.bytesDtoH
         << ",\"bytesDtoD\":" << c.bytesDtoD << ",\"copiesHtoD\":" << c.copiesHtoD << ",\"copiesDtoH\":" << c.copiesDtoH
+        << ",\"copiesDtoD\":" << c.copiesDtoD << ",\"wrongDevice\":" << c.wrongDevice
         << ",\"pageableCopies\":" << c.pageableCopies << ",\"enqueues\":" << c.enqueues
         << ",\"executions\":" << c.executions << ",\"graphLaunches\":" << c.graphLaunches
         << ",\"operations\":" << c.operations << ",\"pending\":" << pending
@@ -220,6 +236,7 @@ static const struct {
     {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
+    {226, "CUDA_ERROR_CONTAINED", "invalid access of peer GPU memory over nvlink or a hardware error"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -233,6 +250,7 @@ static const struct {
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {810, "CUDA_ERROR_MPS_CLIENT_TERMINATED", "MPS client is terminated"},
     {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
     {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},
     {902, "CUDA_ERROR_STREAM_CAPTURE_MERGE", "operation would result in a merge of separate capture sequences"},

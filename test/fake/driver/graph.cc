@@ -22,11 +22,16 @@ FAKE_API CUresult cuGraphLaunch(Handle handle, Handle streamHandle) {
   const auto stream = findStream(streamHandle);
   if (exec == state().execs.end() || !stream) return kInvalidHandle;
   if (stream->capture) return stream->capture->invalid = true, kCaptureUnsupported;
-  ++state().counters.graphLaunches;
   // A copy keeps the graph alive: launching, then destroying it, is allowed.
   const auto graph = exec->second;
+  lock.unlock();
+  for (const auto& operation : graph->operations)
+    if (operation.launched) operation.launched();
+  lock.lock();
+  ++state().counters.graphLaunches;
   for (const auto& operation : graph->operations) {
     Operation copy = operation;
+    copy.launched = nullptr;
     copy.replays = graph;
     submit(lock, stream, std::move(copy));
   }

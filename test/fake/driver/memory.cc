@@ -1,4 +1,5 @@
 // Device and pinned memory, and the copies between them.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -21,6 +22,7 @@ CUresult checkRange(Lock&, const void* pointer, std::size_t bytes) {
   std::uintptr_t base = 0;
   const Allocation* found = findAllocation(pointer, &base);
   if (!found) return kInvalidValue;
+  if (found->kind == Kind::kDevice) useDevice(found->device);
   if (reinterpret_cast<std::uintptr_t>(pointer) + bytes > base + found->size) {
     if (current()) current()->error = kIllegalAddress;
     return kIllegalAddress;
@@ -43,12 +45,13 @@ static CUresult allocate(Lock&, void** out, std::size_t bytes, Kind kind) {
   const std::size_t alignment = kind == Kind::kDevice ? 256 : 4096;
   if (posix_memalign(&memory, alignment, bytes)) return kOutOfMemory;
   std::memset(memory, 0xcd, bytes < 4096 ? bytes : 4096);  // never zero by luck
-  s.memory[reinterpret_cast<std::uintptr_t>(memory)] = {bytes, kind, device->index};
+  s.memory[reinterpret_cast<std::uintptr_t>(memory)] = {bytes, kind, device->index, ++s.allocations};
   if (kind == Kind::kDevice) {
     device->used += bytes;
     ++s.counters.deviceAllocations, s.counters.deviceBytes += bytes;
   } else {
     ++s.counters.pinnedAllocations, s.counters.pinnedBytes += bytes;
+    s.counters.peakPinnedBytes = std::max(s.counters.peakPinnedBytes, s.counters.pinnedBytes);
   }
   *out = memory;
   return kOk;
@@ -59,6 +62,7 @@ static CUresult release(Lock&, void* pointer, Kind kind) {
   const auto found = s.memory.find(reinterpret_cast<std::uintptr_t>(pointer));
   if (found == s.memory.end() || found->second.kind != kind) return kInvalidValue;
   const std::size_t bytes = found->second.size;
+  if (kind == Kind::kDevice) useDevice(found->second.device);
   if (kind == Kind::kDevice) {
     s.devices[found->second.device]->used -= bytes;
     --s.counters.deviceAllocations, s.counters.deviceBytes -= bytes;
@@ -70,12 +74,17 @@ static CUresult release(Lock&, void* pointer, Kind kind) {
   return kOk;
 }
 
-// The real one waits for the device before it frees; a test that holds the clock would wait for itself.
-static void drain(Lock& lock) {
+// The real one waits for the memory's device, whichever is current, before it frees. A test that holds the clock would
+// wait for itself.
+static void drain(Lock& lock, const void* pointer) {
   if (state().settings.clock == Clock::kManual) return;
+  std::uintptr_t base = 0;
+  const Allocation* found = findAllocation(pointer, &base);
+  const Device* const owner = found ? state().devices[found->device].get() : current();
   const auto streams = state().streams;
   for (const auto& [handle, stream] : streams)
-    if (stream->device == current() && !stream->capture) waitIdle(lock, *stream);
+    if (stream->device == owner && !stream->capture) waitIdle(lock, *stream);
+  if (owner->defaultStream && !owner->defaultStream->capture) waitIdle(lock, *owner->defaultStream);
 }
 
 FAKE_API CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
@@ -104,7 +113,7 @@ FAKE_API CUresult cuMemFree_v2(CUdeviceptr pointer) {
   if (!pointer) return kOk;
   Lock lock(state().mutex);
   if (captureForbids(lock)) return kCaptureUnsupported;
-  drain(lock);
+  drain(lock, pointerOf(pointer));
   return release(lock, pointerOf(pointer), Kind::kDevice);
 }
 
@@ -153,8 +162,22 @@ FAKE_API CUresult cuMemFreeHost(void* pointer) {
   NEED_CONTEXT();
   Lock lock(state().mutex);
   if (captureForbids(lock)) return kCaptureUnsupported;
-  drain(lock);
+  drain(lock, pointer);
   return release(lock, pointer, Kind::kPinned);
+}
+
+// 2: CU_POINTER_ATTRIBUTE_MEMORY_TYPE, where 1 is the host's and 2 the device's; 9: whose device.
+FAKE_API CUresult cuPointerGetAttribute(void* out, int attribute, CUdeviceptr pointer) {
+  ENTER(cuPointerGetAttribute);
+  NEED_CONTEXT();
+  Lock lock(state().mutex);
+  std::uintptr_t base = 0;
+  const Allocation* found = findAllocation(pointerOf(pointer), &base);
+  if (!out || !found || (attribute != 2 && attribute != 9)) return kInvalidValue;
+  *static_cast<unsigned*>(out) = attribute == 9                 ? static_cast<unsigned>(found->device)
+                                 : found->kind == Kind::kDevice ? 2
+                                                                : 1;
+  return kOk;
 }
 
 FAKE_API CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* pointer, unsigned) {
@@ -176,7 +199,7 @@ FAKE_API CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigne
   Lock lock(s.mutex);
   std::uintptr_t base = 0;
   if (findAllocation(pointer, &base)) return kAlreadyRegistered;
-  s.memory[reinterpret_cast<std::uintptr_t>(pointer)] = {bytes, Kind::kRegistered, current()->index};
+  s.memory[reinterpret_cast<std::uintptr_t>(pointer)] = {bytes, Kind::kRegistered, current()->index, ++s.allocations};
   ++s.counters.registrations;
   return kOk;
 }
@@ -298,7 +321,25 @@ FAKE_API CUresult fakeCheckRange(const void* pointer, std::size_t bytes) {
   Lock lock(s.mutex);
   std::uintptr_t base = 0;
   const Allocation* found = findAllocation(pointer, &base);
-  if (found && reinterpret_cast<std::uintptr_t>(pointer) + bytes <= base + found->size) return kOk;
+  Device* const mine = running();
+  const bool elsewhere = found && found->kind == Kind::kDevice && mine && found->device != mine->index;
+  if (found && !elsewhere && reinterpret_cast<std::uintptr_t>(pointer) + bytes <= base + found->size) return kOk;
+  if (mine) return mine->error = kIllegalAddress;
   for (auto& device : s.devices) device->error = kIllegalAddress;
   return kIllegalAddress;
+}
+
+// For the fake TensorRT, which looks whether an application wrote into device memory with the driver.
+FAKE_API std::uint64_t fakeBytesToDevice() {
+  Lock lock(state().mutex);
+  return state().counters.bytesHtoD;
+}
+
+// For the fake TensorRT: bytes from there to the end of the allocation, and its number; 0 for none.
+FAKE_API std::size_t fakeAllocationAt(const void* pointer, std::uint64_t* number) {
+  Lock lock(state().mutex);
+  std::uintptr_t base = 0;
+  const Allocation* found = findAllocation(pointer, &base);
+  *number = found ? found->number : 0;
+  return found ? base + found->size - reinterpret_cast<std::uintptr_t>(pointer) : 0;
 }

@@ -1,8 +1,11 @@
 // Streams: a queue and a thread each. Device time is milliseconds on one of three clocks:
 // real (delays are slept), virtual (delays only add up), manual (delays end when a test advances the clock).
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "driver.h"
 
@@ -32,6 +35,9 @@ std::shared_ptr<Stream> findStream(Handle handle) {
   return found == state().streams.end() ? nullptr : found->second;
 }
 
+static thread_local Device* runningDevice = nullptr;
+Device* running() { return runningDevice; }
+
 // What an operation does, unless it is the one that fails or the device is broken; the lock is released meanwhile.
 static void work(Lock& lock, Stream& stream, Operation& operation) {
   State& s = state();
@@ -39,10 +45,12 @@ static void work(Lock& lock, Stream& stream, Operation& operation) {
   ++s.counters.operations;
   if (s.failOperation > 0 && !--s.failOperation) stream.device->error = s.failOperationCode;
   if (stream.device->error) return;
+  Device* const before = std::exchange(runningDevice, stream.device);
   lock.unlock();
   operation.run();
   operation.run = nullptr;
   lock.lock();
+  runningDevice = before;
 }
 
 // Runs one operation whose turn has come; the lock is released meanwhile.
@@ -69,10 +77,11 @@ static void perform(Lock& lock, Stream& stream, Operation& operation) {
   stream.availableAt = end;
   if (operation.record) finish(*operation.record, end);
   ++stream.completed;
-  if (stream.completed == stream.submitted) stream.idle.notify_all();
+  stream.idle.notify_all();  // who waits for what there was waits for no more
 }
 
 static void serve(std::shared_ptr<Stream> stream) {
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // nanoseconds: a device ends when it says
   Lock lock(state().mutex);
   for (;;) {
     stream->work.wait(lock, [&] { return !stream->busy && (!stream->queue.empty() || stream->stopping); });
@@ -97,7 +106,7 @@ static void performInline(Lock& lock, Stream& stream, Operation& operation) {
   stream.busy = false;
   if (operation.record) finish(*operation.record, stream.availableAt);
   ++stream.completed;
-  if (stream.completed == stream.submitted) stream.idle.notify_all();
+  stream.idle.notify_all();  // who waits for what there was waits for no more
   if (!stream.queue.empty()) stream.work.notify_one();
 }
 
@@ -140,6 +149,7 @@ bool captureForbids(Lock&) {
   bool forbidden = false;
   for (const auto& [handle, stream] : state().streams) {
     if (!stream->capture || stream->capture->origin != handle) continue;
+    if (stream->device->error) continue;  // nobody can end that one
     // Global mode (0) forbids every thread, thread-local mode (1) its own, relaxed mode (2) none.
     if (stream->captureMode == 0 || (stream->captureMode == 1 && stream->captureThread == thisThread()))
       stream->capture->invalid = forbidden = true;
@@ -292,12 +302,10 @@ FAKE_API CUresult cuStreamIsCapturing(Handle handle, int* status) {
   return kOk;
 }
 
-// What the fake TensorRT runs on a stream: one operation. -1 milliseconds: the compute delay; -2: a part of
-// an execution, not counted and without delay.
-FAKE_API CUresult fakeEnqueue(Handle handle, void (*run)(void*), void* data, void (*release)(void*),
-                              double milliseconds) {
-  std::shared_ptr<void> holder(data, release);
+static CUresult enqueue(Handle handle, void (*run)(void*), void (*launched)(void*), const std::shared_ptr<void>& holder,
+                        double milliseconds) {
   NEED_STREAM(handle);
+  useDevice(stream->device->index);
   if (stream->capture && stream->capture->invalid) return kCaptureInvalidated;
   const bool counted = milliseconds > -2;
   if (counted) ++state().counters.enqueues;
@@ -310,8 +318,20 @@ FAKE_API CUresult fakeEnqueue(Handle handle, void (*run)(void*), void* data, voi
     }
     run(holder.get());
   };
+  if (launched && stream->capture) operation.launched = [launched, data = holder.get()] { launched(data); };
   submit(lock, stream, std::move(operation));
   return kOk;
+}
+
+// What the fake TensorRT runs on a stream: one operation. -1 milliseconds: the compute delay; -2: a part of
+// an execution, not counted and without delay.
+FAKE_API CUresult fakeEnqueue(Handle handle, void (*run)(void*), void* data, void (*release)(void*),
+                              double milliseconds) {
+  return enqueue(handle, run, nullptr, {data, release}, milliseconds);
+}
+FAKE_API CUresult fakeEnqueueCaptured(Handle handle, void (*run)(void*), void (*launched)(void*), void* data,
+                                      void (*release)(void*), double milliseconds) {
+  return enqueue(handle, run, launched, {data, release}, milliseconds);
 }
 
 // How long an enqueue shall hold up its caller.

@@ -1,29 +1,14 @@
 // The fake builder: checks profiles as the real one does, reports progress, writes a plan.
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
+#include "calibration.h"
 #include "config.h"
 #include "deaths.h"
 #include "network.h"
+#include "plugins.h"
 
 namespace fake {
 namespace {
-
-struct PluginRegistry final : IPluginRegistry {
-  ILogger* logger;
-  int loaded = 0;
-  explicit PluginRegistry(ILogger* l) : logger(l) { poseTable("IPluginRegistry", static_cast<IPluginRegistry*>(this)); }
-  void* loadLibrary(char const* path) noexcept {
-    METHOD("IPluginRegistry.loadLibrary");
-    void* handle = fail_ ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle && dlsym(handle, "getCreators")) return ++loaded, handle;
-    logError(logger, std::string("IPluginRegistry::loadLibrary: Unable to load library: ") + path);
-    return nullptr;
-  }
-};
 
 struct Builder final : apiv::VBuilder, Counted {
   ILogger* logger;
@@ -33,7 +18,7 @@ struct Builder final : apiv::VBuilder, Counted {
   std::shared_ptr<int> alive = std::make_shared<int>();
   std::vector<std::unique_ptr<Public<IOptimizationProfile>>> profiles;  // owned by the builder, as in the real one
   PluginRegistry registry;
-  explicit Builder(ILogger* l) : Counted(kBuilders), logger(l), registry(l) {}
+  explicit Builder(ILogger* l) : Counted(kBuilders), logger(l), registry(Journal{l}) {}
   IPluginRegistry& getPluginRegistry() noexcept {
     METHOD("VBuilder.getPluginRegistry");
     return registry;
@@ -121,7 +106,7 @@ bool progress(IProgressMonitor* monitor, const std::string& network, double step
   for (int p = 0; p < 3 && going; ++p) {
     monitor->phaseStart(phases[p], "Building engine", steps);
     for (int s = 0; s < steps && going; ++s) {
-      if (stepMs > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(stepMs));
+      wait(stepMs);
       going = monitor->stepComplete(phases[p], s);
       if (p == 1) dieIfWished(network, "step");
     }
@@ -157,6 +142,21 @@ std::string contradiction([[maybe_unused]] Network& network, [[maybe_unused]] Co
   return "";
 }
 
+bool resourceMissing() {
+  std::lock_guard lock(library().mutex);
+  return library().settings.builderResource == "missing";
+}
+void logMissingResource(ILogger* logger, const char* method) {
+  int device = 0, major = 0, minor = 0;
+  driver()->currentDevice(&device);
+  driver()->deviceAttribute(&major, 75, device), driver()->deviceAttribute(&minor, 76, device);
+  const std::string version = std::to_string(kMajor) + '.' + std::to_string(kMinor) + '.' + std::to_string(kPatch);
+  const std::string file =
+      "libnvinfer_builder_resource_sm" + std::to_string(major) + std::to_string(minor) + ".so." + version;
+  logError(logger, "Unable to load library: " + file + ": cannot open shared object file: No such file or directory");
+  logError(logger, std::string(method) + ": Error Code 6: API Usage Error (Unable to load library: " + file + ")");
+}
+
 IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBuilderConfig& configuration) noexcept {
   METHOD("VBuilder.buildSerializedNetwork");
   Network& network = *implementation<INetworkDefinition, Network>(&definition);
@@ -171,12 +171,13 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
   {
     std::lock_guard lock(library().mutex);
     auto told = network.told();
-    told["plugins"] = registry.loaded;
+    told["plugins"] = registry.loaded();
     tellProfiles(config, &told);
     library().builds.push_back(config.json(told));
-    stepMs = library().buildStepMs, steps = library().buildSteps, version = library().version;
+    stepMs = library().settings.buildStepMs, steps = library().settings.buildSteps, version = library().version;
   }
   if (fail_) return refuse("told to fail");
+  if (resourceMissing()) return logMissingResource(logger, "IBuilder::buildSerializedNetwork"), nullptr;
   if (const auto wished = wish(network.name, "stepMs"); !wished.empty()) stepMs = std::stod(wished);
   if (const auto wished = wish(network.name, "steps"); !wished.empty()) steps = std::stoi(wished);
   dieIfWished(network.name, "build");
@@ -213,6 +214,7 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     Tensor& t = *implementation<ITensor, Tensor>(each);
     program.ports.push_back({t.name, false, static_cast<Type>(t.type), all.count(t.name) ? all[t.name] : t.shape});
   }
+  if (const auto wrong = calibrate(network, config); !wrong.empty()) return refuse(wrong);
   TimingCache* cache = Config::timingCache(config.cache);
   log(logger, Severity::kINFO,
       cache ? "Global timing cache in use. Profiling results in this builder pass will be stored."
@@ -221,9 +223,11 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
                                        config.has(BuilderFlag::kERROR_ON_TIMING_CACHE_MISS));
       !wrong.empty())
     return refuse(wrong);
-  // stripping a plan makes it refittable
   const bool strip = config.getFlag(BuilderFlag::kSTRIP_PLAN);
-  program.refit = strip || config.getFlag(BuilderFlag::kREFIT) || config.getFlag(BuilderFlag::kREFIT_IDENTICAL);
+  program.refit = config.getFlag(BuilderFlag::kREFIT)             ? Refit::kAll
+                  : config.getFlag(BuilderFlag::kREFIT_IDENTICAL) ? Refit::kIdentical
+                  : strip                                         ? Refit::kStripped
+                                                                  : Refit::kNone;
   if (!progress(config.monitor, network.name, stepMs, steps))
     return refuse("the build was cancelled by the progress monitor");
   return hostMemory(wrapPlan(printProgram(program, !strip), version.major, version.minor, version.patch, 0));
@@ -244,6 +248,13 @@ FAKE_API void* createInferBuilder_INTERNAL(void* logger, int version) noexcept {
            nullptr;
   if (version / 10000 != kMajor || fail_)
     return logError(l, "createInferBuilder: Error Code 3: API Usage Error (wrong version)"), nullptr;
+  double start;
+  {
+    std::lock_guard lock(library().mutex);
+    start = library().settings.builderStartMs;
+  }
+  wait(start);
+  if (kMajor > 10 && resourceMissing()) return logMissingResource(l, "createInferBuilder"), nullptr;
   auto* builder = new Builder(l);
   builder->self = new Public<IBuilder>(builder, "VBuilder");
   return static_cast<void*>(builder->self);

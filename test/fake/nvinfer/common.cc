@@ -3,10 +3,12 @@
 #include <dlfcn.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
+#include <thread>
 #include <utility>
 
 namespace fake {
@@ -48,6 +50,26 @@ void addRule(const std::string& text) {
   methods().any = true;
 }
 
+void take(double& to, const std::string& value) { to = std::atof(value.c_str()); }
+void take(int& to, const std::string& value) { to = std::atoi(value.c_str()); }
+void take(std::string& to, const std::string& value) { to = value; }
+
+#define SETTING(NAME, VARIABLE)                                                                  \
+  {                                                                                              \
+#NAME, VARIABLE, [](Library & l, const std::string& value) { take(l.settings.NAME, value); } \
+  }
+const struct {
+  const char *key, *variable;
+  void (*take)(Library&, const std::string&);
+} settings[] = {SETTING(buildStepMs, "FAKE_TRT_BUILD_STEP_MS"),
+                SETTING(buildSteps, "FAKE_TRT_BUILD_STEPS"),
+                SETTING(device, "FAKE_TRT_DEVICE"),
+                SETTING(timingMs, "FAKE_TRT_TIMING_MS"),
+                SETTING(compileMs, "FAKE_TRT_COMPILE_MS"),
+                SETTING(builderStartMs, "FAKE_TRT_BUILDER_START_MS"),
+                SETTING(builderResource, "FAKE_TRT_BUILDER_RESOURCE"),
+                SETTING(refuses, "FAKE_TRT_REFUSES")};
+
 bool set(const std::string& key, const std::string& value) {
   Library& l = library();
   if (key == "fail") {
@@ -61,26 +83,18 @@ bool set(const std::string& key, const std::string& value) {
     if (std::sscanf(value.c_str(), "%d.%d.%d", &wanted.major, &wanted.minor, &wanted.patch) < 2) return false;
     if (wanted.major != kMajor) return false;
     l.version = wanted;
-  } else if (key == "buildStepMs") {
-    l.buildStepMs = std::atof(value.c_str());
-  } else if (key == "buildSteps") {
-    l.buildSteps = std::atoi(value.c_str());
-  } else if (key == "device") {
-    l.device = value;
-  } else if (key == "timingMs") {
-    l.timingMs = std::atof(value.c_str());
-  } else {
-    return false;
+    return true;
   }
-  return true;
+  for (const auto& setting : settings)
+    if (key == setting.key) return setting.take(l, value), true;
+  return false;
 }
 
 void fromEnvironment() {
   if (const char* value = std::getenv("FAKE_TRT_VERSION")) set("version", value);
   if (const char* value = std::getenv("FAKE_TRT_FAIL")) set("fail", value);
-  if (const char* value = std::getenv("FAKE_TRT_BUILD_STEP_MS")) set("buildStepMs", value);
-  if (const char* value = std::getenv("FAKE_TRT_DEVICE")) set("device", value);
-  if (const char* value = std::getenv("FAKE_TRT_TIMING_MS")) set("timingMs", value);
+  for (const auto& setting : settings)
+    if (const char* value = std::getenv(setting.variable)) set(setting.key, value);
 }
 __attribute__((constructor)) void start() { fromEnvironment(); }
 
@@ -198,6 +212,25 @@ void log(ILogger* logger, Severity severity, const std::string& text) {
   if (logger) logger->log(severity, text.c_str());
 }
 
+// "…: Error Code 2: OutOfMemory (…)": the number is that of the recorder's ErrorCode, too. What a recorder hears is not
+// logged.
+void Journal::error(const std::string& text) const {
+  IErrorRecorder* const to = *recorder;
+  if (to == nullptr) return logError(logger, text);
+  const auto at = text.find("Error Code ");
+  to->reportError(static_cast<ErrorCode>(at == std::string::npos ? 1 : std::atoi(&text[at + 11])), text.c_str());
+}
+
+void Journal::setRecorder(IErrorRecorder* given) const {
+  if (given && std::strcmp(given->getInterfaceInfo().kind, "IErrorRecorder")) misused("wrongInterface");
+  if (given) given->incRefCount();
+  if (IErrorRecorder* before = recorder->exchange(given)) before->decRefCount();
+}
+
+void wait(double milliseconds) {
+  if (milliseconds > 0) std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds));
+}
+
 std::string shapeText(const Dims& dims) {
   std::string out = "[";
   for (int i = 0; i < dims.nbDims; ++i) out += (i ? "," : "") + std::to_string(dims.d[i]);
@@ -239,12 +272,19 @@ const Driver* driver() {
     take(d->init, "cuInit");
     take(d->deviceCount, "cuDeviceGetCount");
     take(d->currentContext, "cuCtxGetCurrent");
+    take(d->currentDevice, "cuCtxGetDevice");
+    take(d->deviceAttribute, "cuDeviceGetAttribute");
+    take(d->bytesToDevice, "fakeBytesToDevice");
     take(d->alloc, "cuMemAlloc_v2");
     take(d->free, "cuMemFree_v2");
+    take(d->allocAsync, "cuMemAllocAsync");
+    take(d->freeAsync, "cuMemFreeAsync");
     take(d->streamSynchronize, "cuStreamSynchronize");
     take(d->streamIsCapturing, "cuStreamIsCapturing");
     take(d->eventRecord, "cuEventRecord");
     take(d->enqueue, "fakeEnqueue");
+    take(d->enqueueCaptured, "fakeEnqueueCaptured");
+    take(d->allocationAt, "fakeAllocationAt");
     take(d->checkRange, "fakeCheckRange");
     take(d->blockMilliseconds, "fakeBlockMilliseconds");
     take(d->deviceError, "fakeDeviceError");
@@ -284,12 +324,11 @@ FAKE_API void fakeReset() {
     library().misuse.clear();
     library().traps.clear();
     library().builds.clear();
+    library().calibrations.clear();
     library().version = {};
-    library().buildStepMs = 0;
-    library().buildSteps = 3;
-    library().device = "sm_86";
-    library().timingMs = 0;
+    library().settings = {};
     library().timingHits = library().timingMisses = 0;
+    library().compiles = library().withGraphs = 0;
   }
   fromEnvironment();
 }
@@ -307,7 +346,9 @@ FAKE_API std::size_t fakeStatsJson(char* buffer, std::size_t size) {
                                                 "parsers",
                                                 "refitters",
                                                 "parserRefitters",
-                                                "serializationConfigs"};
+                                                "serializationConfigs",
+                                                "runtimeConfigs",
+                                                "runtimeCaches"};
   std::ostringstream out;
   out << "{\"live\":{";
   for (int i = 0; i < kLiveKinds; ++i) out << (i ? "," : "") << '"' << kinds[i] << "\":" << library().live[i];
@@ -322,8 +363,12 @@ FAKE_API std::size_t fakeStatsJson(char* buffer, std::size_t size) {
     out << "],\"builds\":[";
     comma = "";
     for (const auto& text : library().builds) out << comma << text, comma = ",";
+    out << "],\"calibrations\":[";
+    comma = "";
+    for (const auto& text : library().calibrations) out << comma << text, comma = ",";
   }
   out << "],\"timing\":{\"hits\":" << library().timingHits << ",\"misses\":" << library().timingMisses;
+  out << "},\"jit\":{\"compiles\":" << library().compiles << ",\"withGraphs\":" << library().withGraphs;
   out << "},\"calls\":{";
   {
     std::map<std::string, std::uint64_t> calls;

@@ -20,8 +20,10 @@ using namespace nvinfer1;
 
 #if FAMILY == 10
 inline constexpr int kMajor = 10, kMinor = 15, kPatch = 1;
-#else
+#elif FAMILY == 11
 inline constexpr int kMajor = 11, kMinor = 4, kPatch = 0;
+#else  // TensorRT-RTX
+inline constexpr int kMajor = 1, kMinor = 7, kPatch = 1;
 #endif
 
 struct Version {
@@ -43,6 +45,8 @@ enum Live {
   kRefitters,
   kParserRefitters,
   kSerializationConfigs,
+  kRuntimeConfigs,
+  kRuntimeCaches,
   kLiveKinds
 };
 
@@ -53,18 +57,30 @@ struct Method {
 };
 Method* method(const char* name);
 
-struct Library {
-  std::mutex mutex;
-  Version version;
-  std::atomic<int> live[kLiveKinds]{};
-  std::map<std::string, std::uint64_t> misuse;  // what an application must not do, by name
-  std::vector<std::string> traps;
-  std::vector<std::string> builds;  // JSON, one for each
+// What tests may say, by these names (`settings` in common.cc).
+struct Settings {
   double buildStepMs = 0;
   int buildSteps = 3;
   std::string device = "sm_86";  // as timing caches see it
   double timingMs = 0;           // what it takes to measure one layer
+  double compileMs = 0;          // what it takes to make a context
+  double builderStartMs = 0;     // and a builder, which cannot be interrupted
+  std::string builderResource;   // "missing": it cannot build for this GPU
+  std::string refuses;           // compute capabilities of GPUs, "7.5,9.0", on which no plan is deserialized
+};
+
+struct Library {
+  std::mutex mutex;
+  Version version;
+  Settings settings;
+  std::atomic<int> live[kLiveKinds]{};
+  std::map<std::string, std::uint64_t> misuse;  // what an application must not do, by name
+  std::vector<std::string> traps;
+  std::vector<std::string> builds;        // JSON, one for each
+  std::vector<std::string> calibrations;  // likewise, when they have ended
   std::atomic<std::uint64_t> timingHits{0}, timingMisses{0};
+  // contexts for which was compiled what no runtime cache had, and that were made with TensorRT-RTX's own graphs
+  std::atomic<std::uint64_t> compiles{0}, withGraphs{0};
 };
 Library& library();  // leaked on purpose
 void misused(const char* what);
@@ -82,6 +98,14 @@ bool knows(const char* enumeration, int value);
 
 void log(ILogger* logger, Severity severity, const std::string& text);
 inline void logError(ILogger* logger, const std::string& text) { log(logger, Severity::kERROR, text); }
+// The log or, where the application has set one, its error recorder.
+struct Journal {
+  ILogger* logger;
+  std::shared_ptr<std::atomic<IErrorRecorder*>> recorder = std::make_shared<std::atomic<IErrorRecorder*>>(nullptr);
+  void error(const std::string& text) const;
+  void setRecorder(IErrorRecorder* given) const;
+};
+void wait(double milliseconds);
 std::string shapeText(const Dims& dims);
 std::string quoted(const std::string& text);  // as JSON
 
@@ -90,13 +114,23 @@ struct Driver {
   int (*init)(unsigned);
   int (*deviceCount)(int*);
   int (*currentContext)(void**);
+  int (*currentDevice)(int*);
+  int (*deviceAttribute)(int*, int attribute, int device);
+  std::uint64_t (*bytesToDevice)();
   int (*alloc)(unsigned long long*, std::size_t);
   int (*free)(unsigned long long);
+  int (*allocAsync)(unsigned long long*, std::size_t, void* stream);
+  int (*freeAsync)(unsigned long long, void* stream);
   int (*streamSynchronize)(void*);
   int (*streamIsCapturing)(void*, int*);
   int (*eventRecord)(void*, void*);
   int (*enqueue)(void* stream, void (*run)(void*), void* data, void (*release)(void*), double milliseconds);
+  // While a capture is under way: `launched` is called at each launch of the graph, by the thread that launches.
+  int (*enqueueCaptured)(void* stream, void (*run)(void*), void (*launched)(void*), void* data, void (*release)(void*),
+                         double milliseconds);
   int (*checkRange)(const void*, std::size_t);
+  // Bytes from there to the end of the allocation, 0 for none; and the allocation's number, which no other ever gets.
+  std::size_t (*allocationAt)(const void*, std::uint64_t* number);
   double (*blockMilliseconds)();
   int (*deviceError)();
 };

@@ -168,6 +168,21 @@ struct Config final : apiv::VBuilderConfig, Counted {
   REMEMBER_COUNT(bool, MaxAuxStreams, -1, 0)
 #endif
 
+#if FAMILY == 17
+  std::vector<ComputeCapability> capabilities;
+  bool setNbComputeCapabilities(int32_t count) noexcept {
+    METHOD("VBuilderConfig.setNbComputeCapabilities");
+    return !fail_ && count >= 0 && (capabilities.resize(static_cast<std::size_t>(count)), true);
+  }
+  int32_t getNbComputeCapabilities() noexcept { return static_cast<int32_t>(capabilities.size()); }
+  bool setComputeCapability(ComputeCapability capability, int32_t i) noexcept {
+    METHOD("VBuilderConfig.setComputeCapability");
+    return !fail_ && i >= 0 && i < getNbComputeCapabilities() &&
+           (capabilities[static_cast<std::size_t>(i)] = capability, true);
+  }
+  ComputeCapability getComputeCapability(int32_t i) noexcept { return capabilities[static_cast<std::size_t>(i)]; }
+#endif
+
   // By default those that load no library.
   static constexpr TacticSources standardSources() {
     return 1u << static_cast<int>(TacticSource::kEDGE_MASK_CONVOLUTIONS) |
@@ -219,7 +234,10 @@ struct Config final : apiv::VBuilderConfig, Counted {
                      1u << static_cast<int>(BuilderFlag::kEDITABLE_TIMING_CACHE));
   }
   void reset() noexcept { recorded.clear(), profiles.clear(), flags = 0; }
-  void setInt8Calibrator(IInt8Calibrator* c) noexcept { calibrator = c, record("setInt8Calibrator", c != nullptr); }
+  void setInt8Calibrator(IInt8Calibrator* c) noexcept {
+    METHOD("VBuilderConfig.setInt8Calibrator");
+    calibrator = c, record("setInt8Calibrator", c != nullptr);
+  }
   IInt8Calibrator* getInt8Calibrator() noexcept { return calibrator; }
   void setProfileStream(cudaStream_t s) noexcept { stream = s; }
   cudaStream_t getProfileStream() noexcept { return stream; }
@@ -230,7 +248,12 @@ struct Config final : apiv::VBuilderConfig, Counted {
     return static_cast<int32_t>(profiles.size()) - 1;
   }
   int32_t getNbOptimizationProfiles() noexcept { return static_cast<int32_t>(profiles.size()); }
-  bool setCalibrationProfile(IOptimizationProfile const* profile) noexcept { return calibration = profile, true; }
+  bool setCalibrationProfile(IOptimizationProfile const* profile) noexcept {
+    METHOD("VBuilderConfig.setCalibrationProfile");
+    if (fail_) return false;
+    calibration = profile;
+    return true;
+  }
   IOptimizationProfile const* getCalibrationProfile() noexcept { return calibration; }
   ITimingCache* createTimingCache(void const* blob, std::size_t size) noexcept {
     METHOD("VBuilderConfig.createTimingCache");

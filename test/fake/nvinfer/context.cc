@@ -6,79 +6,25 @@
 #include <sstream>
 #include <thread>
 
-#include "engine.h"
+#include "job.h"
+#include "runtime_config.h"
 
 namespace fake {
 namespace {
-
-struct Binding {
-  const Port* port;
-  void* address;
-  std::size_t bytes;
-  Shape shape;
-};
-
-// All that an execution needs, so that the context may change meanwhile and a captured graph may replay it.
-struct Job {
-  std::shared_ptr<const Program> program;
-  std::vector<Binding> inputs, outputs;
-  Values host;
-  bool copy = false;  // one identity of one input: nothing but a copy
-
-  bool readInputs(Values* values) const {
-    *values = host;
-    for (const auto& b : inputs) {
-      if (b.bytes && driver()->checkRange(b.address, b.bytes)) return false;
-      const auto* bytes = static_cast<unsigned char*>(b.address);
-      (*values)[b.port->name] = {b.port->type, b.shape, {bytes, bytes + b.bytes}};
-    }
-    return true;
-  }
-  // `most`: what may be written, where the size is known only now.
-  void write(Values& values) const {
-    for (const auto& b : outputs) {
-      const auto found = values.find(b.port->name);
-      if (found == values.end() || !b.address) continue;
-      const auto& bytes = found->second.bytes;
-      if (bytes.empty() || driver()->checkRange(b.address, bytes.size())) continue;
-      std::memcpy(b.address, bytes.data(), bytes.size());
-    }
-  }
-  void run() const {
-    if (copy) {
-      if (!inputs[0].bytes || driver()->checkRange(inputs[0].address, inputs[0].bytes) ||
-          driver()->checkRange(outputs[0].address, inputs[0].bytes))
-        return;
-      std::memcpy(outputs[0].address, inputs[0].address, inputs[0].bytes);
-      return;
-    }
-    Values values;
-    if (!readInputs(&values)) return;
-    if (evaluate(*program, &values).empty()) write(values);
-  }
-};
-using SharedJob = std::shared_ptr<const Job>;
-
-// One execution in two steps: the inputs are read (and their event recorded) before the computation.
-struct Split {
-  SharedJob job;
-  Values values;
-  bool read = false;
-};
-
-int enqueueShared(void* stream, SharedJob job, double milliseconds) {
-  return driver()->enqueue(
-      stream, [](void* data) { (*static_cast<SharedJob*>(data))->run(); }, new SharedJob(std::move(job)),
-      [](void* data) { delete static_cast<SharedJob*>(data); }, milliseconds);
-}
 
 struct Context final : apiv::VExecutionContext, Counted {
   Engine* engine;
   std::shared_ptr<const Program> program;
   std::shared_ptr<std::atomic<int>> siblings;
-  ILogger* logger;
-  unsigned long long memory;
-  void* userMemory = nullptr;
+  const Journal journal;
+  const std::unique_ptr<Memory> own;  // null: the application gives it
+  const std::shared_ptr<Jit> jit;     // null: it was made without a runtime configuration
+  void* given = nullptr;
+  std::int64_t givenBytes = -1;                    // -1: setDeviceMemory() does not tell
+  std::optional<std::int64_t> neededForTheShapes;  // what updateDeviceMemorySizeForShapes() said of those that are set
+  // Counts the changes after which a graph that was captured before is stale.
+  std::shared_ptr<std::atomic<std::uint64_t>> state = std::make_shared<std::atomic<std::uint64_t>>(0);
+  bool ranOnce = false;  // with these shapes
   IErrorRecorder* recorder = nullptr;
   IProfiler* profiler = nullptr;
   bool emits = true;
@@ -95,13 +41,20 @@ struct Context final : apiv::VExecutionContext, Counted {
   SharedJob ready;  // until something changes
   std::atomic<std::thread::id> inside{};
 
-  Context(Engine* e, unsigned long long m)
-      : Counted(kContexts), engine(e), program(e->program), siblings(e->contexts), logger(e->logger), memory(m) {
+  Context(Engine* e, std::unique_ptr<Memory> m, std::shared_ptr<Jit> j)
+      : Counted(kContexts),
+        engine(e),
+        program(e->program),
+        siblings(e->contexts),
+        journal(e->journal),
+        own(std::move(m)),
+        jit(std::move(j)) {
     ++*siblings;
     resetShapes();
   }
   ~Context() {
-    if (memory && haveContext()) driver()->free(memory);
+    ++*state;
+    if (own) own->release();
     --*siblings;
   }
 
@@ -114,7 +67,7 @@ struct Context final : apiv::VExecutionContext, Counted {
       mine = context.inside.compare_exchange_strong(nobody, std::this_thread::get_id());
       if (!mine && nobody != std::this_thread::get_id()) {
         misused("contextUsedByTwoThreads");
-        logError(context.logger, "IExecutionContext: used by two threads at once");
+        context.journal.error("IExecutionContext: used by two threads at once");
       }
     }
     ~Use() {
@@ -127,11 +80,20 @@ struct Context final : apiv::VExecutionContext, Counted {
     for (const auto& p : program->ports)
       if (p.input && std::none_of(p.shape.begin(), p.shape.end(), [](auto e) { return e < 0; }))
         inputs[p.name] = p.shape;
+    shapesChanged();
+  }
+  void shapesChanged() {
+    neededForTheShapes.reset();
+    ranOnce = false;
+    changed();
+  }
+  void changed() {
     ready = nullptr;
+    ++*state;
   }
   bool refuse(const char* method, const std::string& why) {
-    logError(logger, std::string("IExecutionContext::") + method +
-                         ": Error Code 3: API Usage Error (Parameter check failed, " + why + ")");
+    journal.error(std::string("IExecutionContext::") + method +
+                  ": Error Code 3: API Usage Error (Parameter check failed, " + why + ")");
     return false;
   }
   const Port* find(char const* tensor, const char* method) {
@@ -178,15 +140,18 @@ struct Context final : apiv::VExecutionContext, Counted {
     emits = e;
   }
   bool getEnqueueEmitsProfile() noexcept { return emits; }
-  void setDeviceMemory(void* m) noexcept { userMemory = m; }
+  void setDeviceMemory(void* m) noexcept {
+    METHOD("VExecutionContext.setDeviceMemory");
+    giveMemory(m, -1);
+  }
   void setDeviceMemoryV2(void* m, int64_t size) noexcept {
     METHOD("VExecutionContext.setDeviceMemoryV2");
-    if (size < program->memory)
-      refuse("setDeviceMemoryV2", "the memory is smaller than getDeviceMemorySizeV2()");
-    else
-      userMemory = m;
+    giveMemory(m, std::max<std::int64_t>(size, 0));
   }
-  std::size_t updateDeviceMemorySizeForShapes() noexcept { return static_cast<std::size_t>(program->memory); }
+  void giveMemory(void* memory, std::int64_t bytes);
+  std::size_t updateDeviceMemorySizeForShapes() noexcept;
+  std::int64_t memoryNeeded() const { return neededForTheShapes.value_or(program->memoryOf(profile)); }
+  bool memoryFits();
   int32_t getOptimizationProfile() noexcept { return profile; }
   bool allInputDimensionsSpecified() noexcept {
     METHOD("VExecutionContext.allInputDimensionsSpecified");
@@ -228,8 +193,6 @@ struct Context final : apiv::VExecutionContext, Counted {
     if (shape.size() != p->shape.size())
       return refuse("setInputShape",
                     "condition: engineDims.nbDims == dims.nbDims. Mismatched number of dimensions for " + p->name);
-    const auto& ranges = program->profiles[static_cast<std::size_t>(profile)].dims;
-    const auto range = ranges.find(p->name);
     for (std::size_t i = 0; i < shape.size(); ++i) {
       if (p->shape[i] >= 0 && p->shape[i] != shape[i])
         return refuse(
@@ -237,18 +200,13 @@ struct Context final : apiv::VExecutionContext, Counted {
             "condition: engineDims.d[i] == dims.d[i]. Static dimension mismatch while setting input shape for " +
                 p->name + ". Set dimensions are " + shapeText(dims) + ". Expected dimensions are " +
                 shapeText(toDims(p->shape)) + ".");
-      if (shape[i] < 0 ||
-          (range != ranges.end() && (shape[i] < range->second.min[i] || shape[i] > range->second.max[i])))
-        return refuse("setInputShape",
-                      "condition: satisfyProfile. Set dimension " + shapeText(dims) + " for tensor " + p->name +
-                          " does not satisfy any optimization profiles." +
-                          (range == ranges.end() ? ""
-                                                 : " Valid range for profile " + std::to_string(profile) + ": " +
-                                                       shapeText(toDims(range->second.min)) + ".." +
-                                                       shapeText(toDims(range->second.max)) + "."));
+      // what is outside of the profile is taken, and refused later
+      if (shape[i] < 0)
+        return refuse("setInputShape", "condition: satisfyProfile. Set dimension " + shapeText(dims) + " for tensor " +
+                                           p->name + " does not satisfy any optimization profiles.");
     }
     inputs[p->name] = shape;
-    ready = nullptr;
+    shapesChanged();
     return true;
   }
 
@@ -322,10 +280,20 @@ struct Context final : apiv::VExecutionContext, Counted {
       }
     if (missing) return missing;
     Shapes all;
-    std::string wrong = valuesOutside();
-    if (wrong.empty()) wrong = shapes(&all);
+    if (!outside().empty()) return -1;  // the real one does not say why
+    const std::string wrong = shapes(&all);
     if (!wrong.empty()) return refuse("inferShapes", wrong), -1;
     return 0;
+  }
+  // Of the profile: a shape or a value that was taken nevertheless. Empty when there is none.
+  std::string outside() const {
+    for (const auto& [tensor, range] : program->profiles[static_cast<std::size_t>(profile)].dims) {
+      const auto found = inputs.find(tensor);
+      for (std::size_t i = 0; found != inputs.end() && i < found->second.size(); ++i)
+        if (found->second[i] < range.min[i] || found->second[i] > range.max[i])
+          return "the shape of " + tensor + " is outside of profile " + std::to_string(profile);
+    }
+    return valuesOutside();
   }
   std::string valuesOutside() const {
     const auto& ranges = program->profiles[static_cast<std::size_t>(profile)].values;
@@ -409,17 +377,63 @@ struct Context final : apiv::VExecutionContext, Counted {
   bool enqueueV3(cudaStream_t stream) noexcept;
 };
 
+void Context::giveMemory(void* memory, std::int64_t bytes) {
+  Use use(*this);
+  if (own) return misused("memoryForAContextThatHasItsOwn");
+  if (reinterpret_cast<std::uintptr_t>(memory) % 256) return misused("unalignedAddress");
+  if (memory == given && bytes == givenBytes) return;
+  given = memory;
+  givenBytes = bytes;
+  changed();
+}
+
+// The profile's memory is for its largest shapes; smaller ones need a part of it, in proportion.
+std::size_t Context::updateDeviceMemorySizeForShapes() noexcept {
+  METHOD("VExecutionContext.updateDeviceMemorySizeForShapes");
+  Use use(*this);
+  if (fail_ || !complete()) return refuse("updateDeviceMemorySizeForShapes", "not all input shapes are specified"), 0;
+  const auto& ranges = program->profiles[static_cast<std::size_t>(profile)].dims;
+  std::int64_t elements = 0, most = 0;
+  for (const auto& [tensor, shape] : inputs) {
+    const auto range = ranges.find(tensor);
+    elements += count(shape);
+    most += count(range == ranges.end() ? shape : range->second.max);
+  }
+  const std::int64_t all = program->memoryOf(profile);
+  const std::int64_t part = most > 0 ? (all * elements / most + 255) / 256 * 256 : all;
+  const std::int64_t needed = std::min(std::max<std::int64_t>(part, 256), all);
+  if (needed != memoryNeeded()) changed();
+  neededForTheShapes = needed;
+  return static_cast<std::size_t>(needed);
+}
+
+// What was freed is for the kernel to find.
+bool Context::memoryFits() {
+  const std::int64_t needed = memoryNeeded();
+  if (needed == 0) return true;
+  if (!given) {
+    misused("enqueuedWithoutMemory");
+    return refuse("enqueueV3", "the context has no device memory");
+  }
+  std::uint64_t number = 0;
+  const auto there = static_cast<std::int64_t>(driver()->allocationAt(given, &number));
+  const bool told = givenBytes < 0 || givenBytes >= needed;
+  if (told && (there == 0 || there >= needed)) return true;
+  misused("memoryTooSmall");
+  return refuse("enqueueV3", "the device memory is smaller than the " + std::to_string(needed) + " bytes needed");
+}
+
 // Fills `ready`, or says what is missing.
 bool Context::prepare(cudaStream_t stream) {
   const auto no = [&](const std::string& why) { return refuse("enqueueV3", why); };
-  if (!memory && !userMemory && program->memory > 0) return no("the context has no device memory");
-  if (!program->complete()) return no("condition: the weights were stripped from the plan, and it was not refitted");
   if (!complete()) return no("condition: allInputDimensionsSpecified(). Not all input dimensions are specified");
   auto job = std::make_shared<Job>();
   job->program = program;
+  job->scratch = own ? own->get() : given;
+  job->scratchBytes = static_cast<std::size_t>(memoryNeeded());
   Shapes all;
   job->host = hostValues();
-  std::string wrong = valuesOutside();
+  std::string wrong = outside();
   if (wrong.empty()) wrong = fake::inferShapes(*program, inputs, job->host, &all);
   if (!wrong.empty()) return no(wrong);
   for (const auto& p : program->ports) {
@@ -488,9 +502,17 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
   if (static_cast<int>(auxiliary.size()) > 0 &&
       std::find(auxiliary.begin(), auxiliary.end(), stream) != auxiliary.end())
     misused("auxStreamIsMainStream");
+  if (capturing && !ranOnce) misused("capturedBeforeItRan");  // TensorRT allocates at the first enqueue of a shape
+  if (!own && !memoryFits()) return false;
   bool fresh = !ready || !allocators.empty();
   for (const auto& p : program->ports) fresh |= p.host;  // host values are read at every call
   if (fresh && !prepare(stream)) return false;
+  Memory temporary(engine->allocator);
+  const auto bytes = static_cast<std::size_t>(program->temporary);
+  if (!capturing && !temporary.takeAsync(bytes, stream)) {
+    journal.error("IExecutionContext::enqueueV3: " + temporary.failure(bytes));
+    return false;
+  }
   if (program->dataDependent()) return dataDependent(stream);
   // Host outputs are written now, as shape inference does.
   for (const auto& b : ready->outputs)
@@ -524,9 +546,12 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
           },
           new Shared(split), release, program->compute);
   } else {
-    result = enqueueShared(stream, ready, program->compute);
+    result = capturing ? captureJob(stream, new Captured(ready, state), program->compute)
+                       : enqueueJob(stream, ready, program->compute);
   }
   if (result) return refuse("enqueueV3", "Cuda Runtime (error " + std::to_string(result) + ")");
+  if (jit && !ranOnce) jit->specialize(engine->plan, inputs);
+  ranOnce = ranOnce || !capturing;
   if (profiler && emits && !capturing) {
     driver()->streamSynchronize(stream);
     reportTimes();
@@ -536,8 +561,8 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
 
 }  // namespace
 
-IExecutionContext* makeContext(Engine* engine, unsigned long long memory) {
-  return new Public<IExecutionContext>(new Context(engine, memory), "VExecutionContext");
+IExecutionContext* makeContext(Engine* engine, std::unique_ptr<Memory> memory, std::shared_ptr<Jit> jit) {
+  return new Public<IExecutionContext>(new Context(engine, std::move(memory), std::move(jit)), "VExecutionContext");
 }
 
 }  // namespace fake

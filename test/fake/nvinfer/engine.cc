@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "runtime_config.h"
+
 namespace fake {
 
 Dims toDims(const Shape& shape) {
@@ -11,94 +13,33 @@ Dims toDims(const Shape& shape) {
 }
 Shape fromDims(const Dims& dims) { return dims.nbDims < 0 ? Shape{} : Shape(dims.d, dims.d + dims.nbDims); }
 
-// The messages are TensorRT's own, as far as an application may look at them.
-ICudaEngine* Runtime::load(const std::string& plan) {
-  const auto refuse = [&](const std::string& why) -> ICudaEngine* {
-    logError(logger, "IRuntime::deserializeCudaEngine: Error Code 1: Serialization (" + why + ")");
-    return nullptr;
-  };
-  if (!haveContext()) return refuse("no current CUDA context");
-  if (driver()->deviceError()) return refuse("Cuda Runtime (the device is lost)");
-  if (plan.size() < 32 || plan.compare(0, 4, "ftrt"))
-    return refuse("Serialization assertion magicTagRead == kMAGIC_TAG failed.Magic tag does not match");
-  const Version version = library().version;
-  if (plan[24] != version.major || plan[25] != version.minor || plan[26] != version.patch)
-    return refuse(
-        "Serialization assertion stdVersionRead == kSERIALIZATION_VERSION failed.Version tag does not match. Note: "
-        "Current "
-        "Version: " +
-        std::to_string(version.minor) + ", Serialized Engine Version: " + std::to_string(plan[25]));
-  std::uint64_t size = 0, expected = 0, hash = 14695981039346656037ull;
-  std::memcpy(&expected, &plan[8], 8);
-  std::memcpy(&size, &plan[16], 8);
-  if (plan.size() != size)
-    return refuse(
-        "Serialization assertion sizeRead == sizeExpected failed.Size specified in header does not match archive size");
-  for (std::size_t i = 32; i < plan.size(); ++i) hash = (hash ^ static_cast<unsigned char>(plan[i])) * 1099511628211ull;
-  if (hash != expected) return refuse("Serialization assertion checksum failed.");
-  auto program = std::make_shared<Program>();
-  if (const auto wrong = parseProgram(plan.substr(32), program.get()); !wrong.empty()) return refuse(wrong);
-  auto* engine = new Engine(program, plan, this);
-  if (program->weights > 0 && driver()->alloc(&engine->weights, static_cast<std::size_t>(program->weights))) {
-    delete engine;
-    logError(logger, "IRuntime::deserializeCudaEngine: Error Code 2: OutOfMemory (Requested size was " +
-                         std::to_string(program->weights) + " bytes.)");
-    return nullptr;
-  }
-  return engine->self = new Public<ICudaEngine>(engine, "VCudaEngine");
-}
-
-ICudaEngine* Runtime::deserializeCudaEngine(void const* blob, std::size_t size) noexcept {
-  METHOD("VRuntime.deserializeCudaEngine");
-  if (fail_) return logError(logger, "IRuntime::deserializeCudaEngine: told to fail"), nullptr;
-  return load(std::string(static_cast<const char*>(blob), blob ? size : 0));
-}
-
-ICudaEngine* Runtime::deserializeCudaEngineV2(IStreamReaderV2& reader) noexcept {
-  METHOD("VRuntime.deserializeCudaEngineV2");
-  if (fail_) return logError(logger, "IRuntime::deserializeCudaEngine: told to fail"), nullptr;
-  if (std::strcmp(reader.getInterfaceInfo().kind, "IStreamReaderV2")) misused("wrongInterface");
-  // As the real one: the header first, then back to the start; some of it straight into device memory.
-  std::string plan(32, '\0');
-  if (reader.read(plan.data(), 32, nullptr) != 32 || !reader.seek(0, SeekPosition::kSET)) return load("");
-  std::uint64_t size = 0;
-  std::memcpy(&size, &plan[16], 8);
-  if (plan.compare(0, 4, "ftrt") || size < 32 || size > (1u << 30)) return load(plan);
-  plan.resize(size);
-  std::size_t at = 0;
-  while (at < plan.size()) {
-    const auto got =
-        reader.read(plan.data() + at, static_cast<int64_t>(std::min<std::size_t>(plan.size() - at, 65536)), nullptr);
-    if (got <= 0) break;
-    at += static_cast<std::size_t>(got);
-  }
-  plan.resize(at);
-  return load(plan);
-}
-
 Engine::Engine(std::shared_ptr<const Program> p, std::string bytes, Runtime* runtime)
     : Counted(kEngines),
       program(std::move(p)),
       plan(std::move(bytes)),
-      logger(runtime->logger),
+      journal(runtime->journal),
+      allocator(runtime->allocator),
+      weights(runtime->allocator),
       siblings(runtime->engines),
-      stripped(!program->complete()) {
+      stripped(!program->complete()),
+      strippedBytes(program->missingBytes()) {
   ++*siblings;
 }
 
 Engine::~Engine() {
   if (*contexts) misused("engineDestroyedBeforeContext");
   if (*refitters) misused("engineDestroyedBeforeRefitter");
-  if (weights && haveContext()) driver()->free(weights);
+  if (*configs) misused("engineDestroyedBeforeRuntimeConfig");
+  weights.release();
   --*siblings;
 }
 
 const Port* Engine::port(char const* name, const char* method) {
   const Port* found = name ? program->port(name) : nullptr;
   if (!found)
-    logError(logger, std::string("ICudaEngine::") + method +
-                         ": Error Code 3: Internal Error (Given invalid tensor name: " + (name ? name : "") +
-                         ". Get valid tensor names with getIOTensorName())");
+    journal.error(std::string("ICudaEngine::") + method +
+                  ": Error Code 3: Internal Error (Given invalid tensor name: " + (name ? name : "") +
+                  ". Get valid tensor names with getIOTensorName())");
   return found;
 }
 
@@ -108,27 +49,29 @@ int32_t Engine::getNbLayers() noexcept {
 }
 IHostMemory* Engine::serialize() noexcept {
   METHOD("VCudaEngine.serialize");
-  return fail_ ? nullptr : hostMemory(bytes(!stripped, program->refit));
+  return fail_ ? nullptr : hostMemory(bytes(!stripped, program->refit != Refit::kNone));
 }
 
-IExecutionContext* Engine::create(bool ownMemory) {
+IExecutionContext* Engine::create(bool ownMemory, std::shared_ptr<Jit> jit) {
   const auto refuse = [&](const std::string& why) -> IExecutionContext* {
-    logError(logger, "ICudaEngine::createExecutionContext: Error Code 2: " + why);
+    journal.error("ICudaEngine::createExecutionContext: " + why);
     return nullptr;
   };
-  if (!haveContext()) return refuse("Internal Error (no current CUDA context)");
-  if (driver()->deviceError()) return refuse("Internal Error (Cuda Runtime: the device is lost)");
-  unsigned long long memory = 0;
-  if (ownMemory && program->memory > 0 && driver()->alloc(&memory, static_cast<std::size_t>(program->memory)))
-    return refuse("OutOfMemory (Requested size was " + std::to_string(program->memory) + " bytes.)");
-  return makeContext(this, memory);
+  if (!haveContext()) return refuse("Error Code 2: Internal Error (no current CUDA context)");
+  if (driver()->deviceError()) return refuse("Error Code 2: Internal Error (Cuda Runtime: the device is lost)");
+  compileFor(plan, jit.get());
+  if (!ownMemory) return makeContext(this, nullptr, std::move(jit));
+  auto memory = std::make_unique<Memory>(allocator);
+  const auto bytes = static_cast<std::size_t>(program->memory());
+  return memory->takeAsync(bytes, nullptr) ? makeContext(this, std::move(memory), std::move(jit))
+                                           : refuse(memory->failure(bytes));
 }
 
 IExecutionContext* Engine::createExecutionContext(ExecutionContextAllocationStrategy strategy) noexcept {
   METHOD("VCudaEngine.createExecutionContext");
-  if (fail_) return logError(logger, "ICudaEngine::createExecutionContext: told to fail"), nullptr;
+  if (fail_) return journal.error("ICudaEngine::createExecutionContext: told to fail"), nullptr;
   if (static_cast<int>(strategy) < 0 || static_cast<int>(strategy) > 2)
-    return logError(logger, "ICudaEngine::createExecutionContext: Error Code 3: API Usage Error (invalid strategy)"),
+    return journal.error("ICudaEngine::createExecutionContext: Error Code 3: API Usage Error (invalid strategy)"),
            nullptr;
   return create(strategy != ExecutionContextAllocationStrategy::kUSER_MANAGED);
 }
@@ -137,33 +80,30 @@ IExecutionContext* Engine::createExecutionContextWithoutDeviceMemory() noexcept 
   return fail_ ? nullptr : create(false);
 }
 
-struct RuntimeConfig final : apiv::VRuntimeConfig {
-  ExecutionContextAllocationStrategy strategy = ExecutionContextAllocationStrategy::kSTATIC;
-  void setExecutionContextAllocationStrategy(ExecutionContextAllocationStrategy s) noexcept { strategy = s; }
-  ExecutionContextAllocationStrategy getExecutionContextAllocationStrategy() noexcept { return strategy; }
-};
-IRuntimeConfig* Engine::createRuntimeConfig() noexcept {
-  METHOD("VCudaEngine.createRuntimeConfig");
-  return fail_ ? nullptr : new Public<IRuntimeConfig>(new RuntimeConfig, "VRuntimeConfig");
+std::size_t Engine::getDeviceMemorySize() noexcept {
+  METHOD("VCudaEngine.getDeviceMemorySize");
+  return static_cast<std::size_t>(program->memory());
 }
-IExecutionContext* Engine::createExecutionContextWithRuntimeConfig(IRuntimeConfig* config) noexcept {
-  METHOD("VCudaEngine.createExecutionContextWithRuntimeConfig");
-  if (fail_ || !config) return nullptr;
-  return create(implementation<IRuntimeConfig, RuntimeConfig>(config)->strategy !=
-                ExecutionContextAllocationStrategy::kUSER_MANAGED);
-}
-
-std::size_t Engine::getDeviceMemorySize() noexcept { return static_cast<std::size_t>(program->memory); }
-std::size_t Engine::getDeviceMemorySizeForProfile(int32_t) noexcept {
-  return static_cast<std::size_t>(program->memory);
+std::size_t Engine::getDeviceMemorySizeForProfile(int32_t profile) noexcept {
+  METHOD("VCudaEngine.getDeviceMemorySizeForProfile");
+  return static_cast<std::size_t>(program->memoryOf(profile));
 }
 int64_t Engine::getDeviceMemorySizeV2() noexcept {
   METHOD("VCudaEngine.getDeviceMemorySizeV2");
-  return program->memory;
+  return program->memory();
 }
-int64_t Engine::getDeviceMemorySizeForProfileV2(int32_t) noexcept {
+int64_t Engine::getDeviceMemorySizeForProfileV2(int32_t profile) noexcept {
   METHOD("VCudaEngine.getDeviceMemorySizeForProfileV2");
-  return program->memory;
+  return program->memoryOf(profile);
+}
+// Of what the plan had, whatever was refitted since.
+int64_t Engine::getEngineStat(EngineStat stat) noexcept {
+  METHOD("VCudaEngine.getEngineStat");
+  if (fail_) return -1;
+  int64_t total = 0;
+  for (const auto& [name, value] : program->constants) total += static_cast<int64_t>(value.bytes.size());
+  if (stat == EngineStat::kTOTAL_WEIGHTS_SIZE) return total;
+  return stripped ? strippedBytes : -1;
 }
 char const* Engine::getName() noexcept {
   METHOD("VCudaEngine.getName");
@@ -305,20 +245,3 @@ FAKE_API int getInferLibVersion() noexcept {
 FAKE_API int getInferLibMajorVersion() noexcept { return library().version.major; }
 FAKE_API int getInferLibMinorVersion() noexcept { return library().version.minor; }
 FAKE_API int getInferLibPatchVersion() noexcept { return library().version.patch; }
-
-FAKE_API void* createInferRuntime_INTERNAL(void* logger, int version) noexcept {
-  METHOD("createInferRuntime_INTERNAL");
-  auto* l = static_cast<ILogger*>(logger);
-  if (!haveDevice()) {
-    logError(l,
-             "createInferRuntime: Error Code 6: API Usage Error (CUDA initialization failure with error: 100. Please "
-             "check your CUDA installation)");
-    return reinterpret_cast<void*>(kMajor == 10 ? 0x238 : 0x228);  // what the real ones return
-  }
-  if (version / 10000 != kMajor)
-    return logError(l, "createInferRuntime: Error Code 3: API Usage Error (the application was compiled for TensorRT " +
-                           std::to_string(version) + ")"),
-           nullptr;
-  if (fail_) return logError(l, "createInferRuntime: told to fail"), nullptr;
-  return static_cast<IRuntime*>(new Public<IRuntime>(new Runtime(l), "VRuntime"));
-}

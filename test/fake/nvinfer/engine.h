@@ -1,12 +1,16 @@
 // The run-time half: runtime, engine, host memory, inspector.
 #pragma once
 #include "common.h"
+#include "memory.h"
+#include "plugins.h"
 #include "program.h"
 
 namespace fake {
 
 Dims toDims(const Shape& shape);
 Shape fromDims(const Dims& dims);
+
+struct Jit;
 
 struct HostMemory final : apiv::VHostMemory, Counted {
   std::string bytes;
@@ -20,31 +24,34 @@ inline IHostMemory* hostMemory(std::string content) {
 }
 
 struct Runtime final : apiv::VRuntime, Counted {
-  ILogger* logger;
-  IErrorRecorder* recorder = nullptr;
+  const Journal journal;
+  PluginRegistry registry;
+  IGpuAllocator* allocator = nullptr;
   std::shared_ptr<std::atomic<int>> engines = std::make_shared<std::atomic<int>>(0);
   int threads = 1;
   std::uint32_t tempfiles = 3;
   bool hostCode = false;
   std::string temporary = "/tmp";
-  explicit Runtime(ILogger* l) : Counted(kRuntimes), logger(l) {}
-  ~Runtime() {
-    if (*engines) misused("runtimeDestroyedBeforeEngine");
-  }
+  explicit Runtime(ILogger* l) : Counted(kRuntimes), journal{l}, registry(journal) {}
+  ~Runtime();
   ICudaEngine* load(const std::string& plan);
+  std::string lacks(const Program& program) const;
 
   ICudaEngine* deserializeCudaEngine(void const* blob, std::size_t size) noexcept;
+  ICudaEngine* deserializeCudaEngine(IStreamReader& reader) noexcept;
   ICudaEngine* deserializeCudaEngineV2(IStreamReaderV2& reader) noexcept;
-  void setErrorRecorder(IErrorRecorder* r) noexcept { recorder = r; }
-  IErrorRecorder* getErrorRecorder() noexcept { return recorder; }
-  ILogger* getLogger() noexcept { return logger; }
+  void setGpuAllocator(IGpuAllocator* a) noexcept;
+  void setErrorRecorder(IErrorRecorder* r) noexcept;
+  IErrorRecorder* getErrorRecorder() noexcept { return *journal.recorder; }
+  ILogger* getLogger() noexcept { return journal.logger; }
+  IPluginRegistry& getPluginRegistry() noexcept;
   bool setMaxThreads(int32_t n) noexcept { return n > 0 ? (threads = n, true) : false; }
   int32_t getMaxThreads() noexcept { return threads; }
-  void setTemporaryDirectory(char const* path) noexcept { temporary = path ? path : ""; }
+  void setTemporaryDirectory(char const* path) noexcept;
   char const* getTemporaryDirectory() noexcept { return temporary.c_str(); }
   void setTempfileControlFlags(TempfileControlFlags f) noexcept { tempfiles = f; }
   TempfileControlFlags getTempfileControlFlags() noexcept { return tempfiles; }
-  void setEngineHostCodeAllowed(bool allowed) noexcept { hostCode = allowed; }
+  void setEngineHostCodeAllowed(bool allowed) noexcept;
   bool getEngineHostCodeAllowed() noexcept { return hostCode; }
   int32_t getNbDLACores() noexcept { return 0; }
 };
@@ -54,22 +61,25 @@ struct Runtime final : apiv::VRuntime, Counted {
 struct Engine final : apiv::VCudaEngine, Counted {
   std::shared_ptr<const Program> program;
   std::string plan;
-  ILogger* logger;
+  const Journal journal;
   IErrorRecorder* recorder = nullptr;
   ICudaEngine* self = nullptr;
-  unsigned long long weights = 0;
-  std::shared_ptr<std::atomic<int>> siblings, contexts = std::make_shared<std::atomic<int>>(0);
+  IGpuAllocator* const allocator;
+  Memory weights;
+  std::shared_ptr<std::atomic<int>> siblings, contexts = std::make_shared<std::atomic<int>>(0),
+                                              configs = std::make_shared<std::atomic<int>>(0);
   std::map<std::string, std::vector<std::int32_t>> narrow;  // profile values as int32
   std::mutex narrowMutex;
   std::int64_t streamingBudget = 0;
   const bool stripped;  // its plan has no weights
+  const std::int64_t strippedBytes;
   std::shared_ptr<std::atomic<int>> refitters = std::make_shared<std::atomic<int>>(0);
 
   Engine(std::shared_ptr<const Program> p, std::string bytes, Runtime* runtime);
   ~Engine();
   const Port* port(char const* name, const char* method);
   std::string bytes(bool weights, bool refit) const;
-  IExecutionContext* create(bool ownMemory);
+  IExecutionContext* create(bool ownMemory, std::shared_ptr<Jit> jit = nullptr);
   const Range* values(char const* name, int32_t profile);
 
   void setErrorRecorder(IErrorRecorder* r) noexcept { recorder = r; }
@@ -87,6 +97,7 @@ struct Engine final : apiv::VCudaEngine, Counted {
   int64_t getDeviceMemorySizeV2() noexcept;
   int64_t getDeviceMemorySizeForProfileV2(int32_t profile) noexcept;
   bool isRefittable() noexcept;
+  int64_t getEngineStat(EngineStat stat) noexcept;
   char const* getName() noexcept;
   int32_t getNbOptimizationProfiles() noexcept;
   int32_t const* getProfileTensorValues(char const* name, int32_t profile, OptProfileSelector select) noexcept;
@@ -125,7 +136,7 @@ struct Engine final : apiv::VCudaEngine, Counted {
   char const* getAliasedInputTensor(char const*) noexcept { return nullptr; }
 };
 
-IExecutionContext* makeContext(Engine* engine, unsigned long long memory);
+IExecutionContext* makeContext(Engine* engine, std::unique_ptr<Memory> memory, std::shared_ptr<Jit> jit);
 IEngineInspector* makeInspector(std::shared_ptr<const Program> program);
 
 }  // namespace fake

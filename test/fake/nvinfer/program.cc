@@ -1,6 +1,7 @@
 // Fake plans: reading, writing, and walking their operations.
 #include "program.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -107,6 +108,16 @@ const Port* Program::port(const std::string& wanted) const {
   return nullptr;
 }
 
+std::int64_t Program::memory() const {
+  std::int64_t most = 0;
+  for (const auto bytes : memories) most = std::max(most, bytes);
+  return most;
+}
+std::int64_t Program::memoryOf(int profile) const {
+  if (profile < 0 || profile >= static_cast<int>(profiles.size())) return 0;
+  return memories[std::min(static_cast<std::size_t>(profile), memories.size() - 1)];
+}
+
 bool Program::dataDependent() const {
   for (const auto& op : ops)
     if (op.type == "nonzero") return true;
@@ -133,9 +144,16 @@ bool Program::complete() const {
   return true;
 }
 
+std::int64_t Program::missingBytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& [_, value] : constants)
+    if (value.missing) bytes += bytesFor(value.type, value.shape);
+  return bytes;
+}
+
 bool Program::isWeight(const std::string& name) const {
   const auto found = constants.find(name);
-  return refit && found != constants.end() &&
+  return refit != Refit::kNone && found != constants.end() &&
          (found->second.type == Type::kFloat || found->second.type == Type::kHalf || found->second.type == Type::kBf16);
 }
 
@@ -176,7 +194,8 @@ std::string parseProgram(const std::string& text, Program* out) {
     } else if (w[0] == "aux") {
       out->aux = std::atoi(w[1].c_str());
     } else if (w[0] == "memory") {
-      out->memory = std::atoll(w[1].c_str());
+      out->memories = parseShape(w[1]);
+      if (out->memories.empty()) return bad();
     } else if (w[0] == "weights") {
       out->weights = std::atoll(w[1].c_str());
     } else if (w[0] == "compute") {
@@ -184,7 +203,13 @@ std::string parseProgram(const std::string& text, Program* out) {
     } else if (w[0] == "verbosity") {
       out->verbosity = std::atoi(w[1].c_str());
     } else if (w[0] == "refit") {
-      out->refit = w[1] == "1";
+      out->refit = static_cast<Refit>(std::atoi(w[1].c_str()));
+    } else if (w[0] == "plugin") {
+      out->plugin = decodeName(w[1]);
+    } else if (w[0] == "hostcode") {
+      out->hostCode = w[1] == "1";
+    } else if (w[0] == "temporary") {
+      out->temporary = std::atoll(w[1].c_str());
     } else if ((w[0] == "input" || w[0] == "output") && w.size() >= 8) {
       Port port;
       port.name = decodeName(w[1]);
@@ -210,6 +235,8 @@ std::string parseProgram(const std::string& text, Program* out) {
       value.missing = hex == "-";
       for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
         value.bytes.push_back(static_cast<unsigned char>(std::strtol(hex.substr(i, 2).c_str(), nullptr, 16)));
+      // a stripped weight is nothing but zeros
+      if (value.missing) value.bytes.resize(static_cast<std::size_t>(bytesFor(value.type, value.shape)));
       if (!value.missing && static_cast<std::int64_t>(value.bytes.size()) != bytesFor(value.type, value.shape))
         return bad();
       out->constants[decodeName(w[1])] = std::move(value);
@@ -236,9 +263,12 @@ std::string parseProgram(const std::string& text, Program* out) {
 
 std::string printProgram(const Program& program, bool weights) {
   std::ostringstream out;
-  out << "name " << encodeName(program.name) << "\naux " << program.aux << "\nmemory " << program.memory << "\nweights "
-      << program.weights << "\ncompute " << program.compute << "\nverbosity " << program.verbosity << "\nrefit "
-      << program.refit << '\n';
+  out << "name " << encodeName(program.name) << "\naux " << program.aux << "\nmemory " << printShape(program.memories)
+      << "\nweights " << program.weights << "\ncompute " << program.compute << "\nverbosity " << program.verbosity
+      << "\nrefit " << static_cast<int>(program.refit) << '\n';
+  if (!program.plugin.empty()) out << "plugin " << encodeName(program.plugin) << '\n';
+  if (program.hostCode) out << "hostcode 1\n";
+  if (program.temporary > 0) out << "temporary " << program.temporary << '\n';
   for (const auto& p : program.ports)
     out << (p.input ? "input " : "output ") << encodeName(p.name) << ' ' << typeName(p.type) << ' '
         << printShape(p.shape) << ' ' << (p.host ? "host " : "device ") << p.format << ' ' << p.vectorDim << ' '
@@ -279,7 +309,7 @@ std::string wrapPlan(const std::string& body, int major, int minor, int patch, i
   std::uint64_t hash = 14695981039346656037ull;
   for (const unsigned char c : body) hash = (hash ^ c) * 1099511628211ull;
   const std::uint64_t size = 32 + body.size();
-  std::memcpy(&out[0], "ftrt", 4);
+  std::memcpy(&out[0], major == 1 ? "vtrt" : "ftrt", 4);  // 1: TensorRT-RTX
   std::memcpy(&out[8], &hash, 8);
   std::memcpy(&out[16], &size, 8);
   out[24] = static_cast<char>(major), out[25] = static_cast<char>(minor), out[26] = static_cast<char>(patch);

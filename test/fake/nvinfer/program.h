@@ -3,12 +3,15 @@
 // A plan: "ftrt", u32 layout 0, u64 FNV-1a of the body, u64 size of the whole plan, major/minor/patch/build at
 // bytes 24..27, zeros to 32, then lines of space-separated words (names percent-encoded, lists with commas, "." for an
 // empty list):
-//   name N | aux COUNT | memory BYTES | weights BYTES | compute MS | verbosity ProfilingVerbosity
+//   name N | aux COUNT | memory BYTES,... | weights BYTES | compute MS | verbosity ProfilingVerbosity
 //   input|output NAME DTYPE DIMS device|host FORMAT VECTOR-DIM COMPONENTS
 //   dims PROFILE NAME MIN OPT MAX          (lists)
 //   values PROFILE NAME MIN OPT MAX        (of a host shape tensor)
-//   const NAME DTYPE DIMS HEX             ("-" for HEX: a weight that is not in the plan)
-//   refit 0|1                              (constants of a floating type are weights that can be replaced)
+//   const NAME DTYPE DIMS HEX              ("-" for HEX: a weight that is not in the plan)
+//   refit 0|1|2|3                          (Refit; but for 0, constants of a floating type are weights)
+//   plugin NAME                            (it is not deserialized without)
+//   hostcode 0|1                           (it has code for the host inside)
+//   temporary BYTES                        (of device memory for each enqueue)
 //   op TYPE OUTPUTS INPUTS [KEY=VALUE]...
 #pragma once
 #include <cstdint>
@@ -71,22 +74,32 @@ struct Op {
   Shape list(const std::string& key) const;
 };
 
+// Which weights can be replaced: what was said when the plan was built.
+enum class Refit : int { kNone, kAll, kStripped, kIdentical };
+
 struct Program {
   std::string name = "fake";
   int aux = 0;
-  std::int64_t memory = 4096, weights = 1024;
+  std::vector<std::int64_t> memories{4096};  // a context's, for each profile; the last one for all that follow
+  std::int64_t weights = 1024;
   double compute = -1;  // milliseconds; negative: what the driver's computeMs says
   int verbosity = 0;    // a number of ProfilingVerbosity: what an inspector may tell
   std::vector<Port> ports;
   std::vector<Profile> profiles;
   std::map<std::string, Value> constants;
-  bool refit = false;
+  Refit refit = Refit::kNone;
+  std::string plugin;  // that it needs
+  bool hostCode = false;
+  std::int64_t temporary = 0;
   std::vector<Op> ops;
 
   const Port* port(const std::string& name) const;
+  std::int64_t memory() const;  // the largest
+  std::int64_t memoryOf(int profile) const;
   bool dataDependent() const;
   std::map<std::string, Type> types() const;  // of all tensors
   bool complete() const;                      // no weight is missing
+  std::int64_t missingBytes() const;
   bool isWeight(const std::string& name) const;
   // Weights that are replaced together, as fused layers have them: of a matmul and of the add that follows it.
   std::vector<std::string> fusedWith(const std::string& weight) const;

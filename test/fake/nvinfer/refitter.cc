@@ -50,7 +50,8 @@ struct Refitter final : apiv::VRefitter, Counted {
       const auto fused = program().fusedWith(name);
       const bool together =
           std::any_of(fused.begin(), fused.end(), [&](const auto& other) { return given.count(other); });
-      if (together || program().constants.at(name).missing) out.push_back(name);
+      // of a stripped plan, too, the real one does not ask for more than what was begun
+      if (together) out.push_back(name);
     }
     return out;
   }
@@ -101,7 +102,7 @@ struct Refitter final : apiv::VRefitter, Counted {
     if (driver()->deviceError()) return refuse("refitCudaEngine: Cuda Runtime (the device is lost)");
     if (*engine->contexts) misused("refitOfAnEngineInUse");
     // as long as a step of a build
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(library().buildStepMs));
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(library().settings.buildStepMs));
     if (!missing().empty()) return refuse(std::string("missing weights: ") + missing().front());
     auto refitted = std::make_shared<Program>(program());
     for (const auto& [name, each] : given) {
@@ -139,14 +140,14 @@ struct SerializationConfig final : apiv::VSerializationConfig, Counted {
 
 bool Engine::isRefittable() noexcept {
   METHOD("VCudaEngine.isRefittable");
-  return program->refit;
+  return program->refit == Refit::kAll;
 }
 
 std::string Engine::bytes(bool weights, bool refit) const {
   Program written = *program;
   std::string body = printProgram(written, weights);
   if (!refit) {
-    written.refit = false;
+    written.refit = Refit::kNone;
     body = printProgram(written);
   }
   return wrapPlan(body, plan[24], plan[25], plan[26], 0);
@@ -162,9 +163,10 @@ ISerializationConfig* Engine::createSerializationConfig() noexcept {
 IHostMemory* Engine::serializeWithConfig(ISerializationConfig& config) noexcept {
   METHOD("VCudaEngine.serializeWithConfig");
   auto& given = *implementation<ISerializationConfig, SerializationConfig>(&config);
-  if (fail_) return logError(logger, "ICudaEngine::serializeWithConfig: told to fail"), nullptr;
+  if (fail_) return journal.error("ICudaEngine::serializeWithConfig: told to fail"), nullptr;
   const bool weights = !given.getFlag(SerializationFlag::kEXCLUDE_WEIGHTS);
-  return hostMemory(bytes(weights, program->refit && (!weights || given.getFlag(SerializationFlag::kINCLUDE_REFIT))));
+  return hostMemory(
+      bytes(weights, program->refit != Refit::kNone && (!weights || given.getFlag(SerializationFlag::kINCLUDE_REFIT))));
 }
 
 }  // namespace fake
@@ -180,6 +182,6 @@ FAKE_API void* createInferRefitter_INTERNAL(void* engine, void* logger, int vers
   if (fail_) return refuse("told to fail");
   if (version / 10000 != kMajor) return refuse("wrong version");
   auto* from = implementation<ICudaEngine, Engine>(static_cast<ICudaEngine*>(engine));
-  if (!from->program->refit) return refuse("the engine is not refittable");
+  if (from->program->refit == Refit::kNone) return refuse("the engine is not refittable: refit mode kREFIT_NONE");
   return static_cast<IRefitter*>(new Public<IRefitter>(new Refitter(from, l), "VRefitter"));
 }

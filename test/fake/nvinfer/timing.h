@@ -23,7 +23,7 @@ struct TimingCache final : apiv::VTimingCache, Counted {
     std::lock_guard lock(library().mutex);
     const Version& own = library().version;
     version = std::to_string(own.major) + "." + std::to_string(own.minor) + "." + std::to_string(own.patch);
-    device = library().device;
+    device = library().settings.device;
   }
   ~TimingCache() {
     for (const auto& user : users)
@@ -90,7 +90,7 @@ inline std::string chooseTactics(const Program& program, const std::string& sett
   double milliseconds;
   {
     std::lock_guard lock(library().mutex);
-    milliseconds = library().timingMs;
+    milliseconds = library().settings.timingMs;
   }
   std::map<std::string, std::string> local;
   for (const auto& profile : program.profiles) {

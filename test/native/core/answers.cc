@@ -100,6 +100,22 @@ TEST("answers: the profile that fits best is chosen, or the one that was asked f
   CHECK_CODE("ERR_TRT_INVALID_ARGUMENT", Rig(engine, options));
 }
 
+TEST("answers: shapes that TensorRT refuses are told with what the profile takes") {
+  fakes::reset();
+  {
+    SessionOptions options;
+    options.lane.profile = 0;
+    Rig rig(plans::scale, options);
+    const Completion refused = rig.infer({input({17, 3}, numbers(17, 3, 1))});
+    CHECK_EQ(codeOf(refused.failure), "ERR_TRT_SHAPE");
+    CHECK_EQ(messageOf(refused.failure),
+             "Expected a shape from [1, 3] to [16, 3] for input 'x', which optimization profile 0 takes, but received "
+             "[17, 3]");
+    CHECK_EQ(values<float>(rig.infer({input({16, 3}, numbers(16, 3, 1))}).outputs[0]), scaled(numbers(16, 3, 1)));
+  }
+  CHECK_NOTHING_LIVE();
+}
+
 TEST("answers: merged requests with different row counts get their own rows") {
   fakes::reset();
   for (const std::vector<int64_t>& pad : {std::vector<int64_t>{}, {4, 8, 16}, {64}}) {
@@ -144,8 +160,39 @@ TEST("answers: padding runs the next size, and copies no padding out") {
       CHECK_EQ(values<float>(rig.infer({input({rows, 3}, x)}).outputs[0]), scaled(x));
       CHECK_EQ(fakes::driverCounts().at("bytesDtoH") - before.at("bytesDtoH"), rows * 12);
     }
-    // 4, 8 and 9 rows
-    CHECK_EQ(fakes::tensorrtCalls().at("VExecutionContext.setInputShape"), 3);
+    // 4, 8 and 9 rows, and 4 again for the context that was captured
+    CHECK_EQ(fakes::tensorrtCalls().at("VExecutionContext.setInputShape"), 4);
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("answers: rows that only pad a batch repeat a row of it") {
+  // y = x + the largest of all rows: what stands in the padding shows
+  const std::string plan =
+      "name all\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\n"
+      "dims 0 x 1,3 4,3 16,3\nop reducemax m x axis=0 keep=1\nop add y x,m\n";
+  fakes::reset();
+  {
+    SessionOptions options = merging(16, 0ms);
+    options.batching.pad = {16};
+    Rig rig(plan, options);
+    for (const int64_t rows : {16, 1, 2, 3, 5, 9, 15}) {
+      // the first batch leaves large values where the others have their padding
+      Floats x = numbers(rows, 3, static_cast<int>(rows)), wanted = x;
+      if (rows == 16) {
+        for (float& value : x) value += 1e6F;
+        wanted = x;
+      }
+      for (std::size_t column = 0; column < 3; ++column) {
+        float most = x[column];
+        for (std::size_t i = column; i < x.size(); i += 3) most = std::max(most, x[i]);
+        for (std::size_t i = column; i < x.size(); i += 3) wanted[i] += most;
+      }
+      const bool leases = rows % 2 == 1;
+      const Completion done = rig.infer({leases ? leased(rig.pool(), {rows, 3}, x) : input({rows, 3}, x)});
+      CHECK_EQ(codeOf(done.failure), "");
+      CHECK_EQ(values<float>(done.outputs[0]), wanted);
+    }
   }
   CHECK_NOTHING_LIVE();
 }
@@ -222,7 +269,7 @@ TEST("answers: shape tensors on the host") {
       CHECK_EQ(lent.outputs[0].shape.vector(), shape);
       CHECK_EQ(values<float>(lent.outputs[0]), x);
     }
-    CHECK_EQ(codeOf(rig.infer({input({12}, x), input({2}, Shape{5, 5})}).failure), "ERR_TRT_EXECUTION");
+    CHECK_EQ(codeOf(rig.infer({input({12}, x), input({2}, Shape{5, 5})}).failure), "ERR_TRT_SHAPE");
     CHECK_EQ(codeOf(rig.infer({input({12}, x), input({2}, Shape{3, 4})}).failure), "");
     CHECK(fakes::driverCounts().at("graphLaunches") == 0);
   }
@@ -367,7 +414,8 @@ TEST("answers: outputs that nobody wants are not copied") {
 TEST("answers: a plan that cannot be read says why") {
   fakes::reset();
   const std::string damaged = fakes::plan(plans::identity) + "x";
-  CHECK_CODE("ERR_TRT_PLAN", Engine::load(library(), DeviceContext::get(0), damaged.data(), damaged.size()));
+  CHECK_CODE("ERR_TRT_PLAN",
+             Engine::load(library(), DeviceContext::get(0), nt::tensorrt::PlanSource(damaged.data(), damaged.size())));
   CHECK_CODE("ERR_TRT_UNSUPPORTED",
              load("name f\ninput x float32 4 device 1 0 4\noutput y float32 4 device 0 -1 1\nop identity y x\n"));
   CHECK_CODE("ERR_TRT_NO_GPU", load(plans::identity, 100000));

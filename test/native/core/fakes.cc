@@ -70,9 +70,9 @@ void open(const std::string& folder) {
   State& s = state();
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string file = entry.path().filename().string();
-    if (file.rfind("libnvinfer.so.", 0) == 0) s.library = entry.path().string();
+    if (file.rfind("libnvinfer.so.", 0) == 0 || file == "libtensorrt_rtx.so.1") s.library = entry.path().string();
   }
-  if (s.library.empty()) throw std::runtime_error("no libnvinfer.so.N in " + folder);
+  if (s.library.empty()) throw std::runtime_error("no libnvinfer.so.N or libtensorrt_rtx.so.1 in " + folder);
   openFake(std::getenv("NODE_TENSORRT_LIBCUDA"), s.driver);
   void* handle = openFake(s.library, s.tensorrt);
   int (*version)() = nullptr;
@@ -81,6 +81,7 @@ void open(const std::string& folder) {
 }
 
 const std::string& library() { return state().library; }
+bool isRtx() { return state().version < 20000; }
 
 void driver(const std::string& key, const std::string& value) {
   if (state().driver.set(key.c_str(), value.c_str()) == 0)
@@ -98,6 +99,7 @@ void reset() {
 Counts driverCounts() { return numbers(stats(state().driver), ""); }
 Counts driverCalls() { return numbers(stats(state().driver), "calls"); }
 Counts tensorrtCalls() { return numbers(stats(state().tensorrt), "calls"); }
+Counts jit() { return numbers(stats(state().tensorrt), "jit"); }
 Counts liveObjects() { return numbers(stats(state().tensorrt), "live"); }
 Counts misuse() {
   const std::string json = stats(state().tensorrt);
@@ -111,7 +113,7 @@ std::string plan(const std::string& lines) {
   for (const char c : lines) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
   const uint64_t length = 32 + lines.size();
   std::string plan(32, '\0');
-  std::memcpy(&plan[0], "ftrt", 4);
+  std::memcpy(&plan[0], isRtx() ? "vtrt" : "ftrt", 4);
   std::memcpy(&plan[8], &hash, 8);
   std::memcpy(&plan[16], &length, 8);
   const int version = state().version;

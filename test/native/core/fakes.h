@@ -8,9 +8,10 @@
 
 namespace fakes {
 
-// The folder with the family's libnvinfer.
+// The folder with the family's libnvinfer, or with TensorRT-RTX.
 void open(const std::string& folder);
 const std::string& library();
+bool isRtx();
 
 void driver(const std::string& key, const std::string& value);
 void tensorrt(const std::string& key, const std::string& value);
@@ -20,6 +21,8 @@ void reset();
 using Counts = std::map<std::string, long long>;
 // "streams", "deviceBytes", …
 Counts driverCounts();
+// "compiles": contexts for which was compiled what no runtime cache had; "withGraphs": those with TensorRT-RTX's own.
+Counts jit();
 // What is alive in TensorRT: "engines", "contexts" …
 Counts liveObjects();
 // What was done wrong: misuse by name, and "traps".

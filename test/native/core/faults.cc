@@ -28,7 +28,24 @@ struct Scenario {
   SessionOptions options;
   std::function<std::vector<Input>(int)> inputs;
   std::function<bool(const Completion&, int)> right;
+  int warm = 4;         // requests one after another, before two are in flight
+  bool chains = false;  // then through the engine twice more, on the device
 };
+
+// One input of so many rows at each turn: the buffers grow, and what was captured before comes back.
+Scenario growing(const char* name, const char* plan, int64_t columns, std::vector<int64_t> rows,
+                 SessionOptions options = {}) {
+  const auto given = [columns, rows](int i) {
+    const int64_t now = rows[static_cast<std::size_t>(i) % rows.size()];
+    return std::pair(Shape{now, columns}, numbers(now, columns, i));
+  };
+  return {name,
+          plan,
+          std::move(options),
+          [=](int i) { return std::vector<Input>{input(given(i).first, given(i).second)}; },
+          [=](const Completion& done, int i) { return scaledRight(done, given(i).second); },
+          static_cast<int>(rows.size())};
+}
 
 std::vector<Scenario> scenarios() {
   const auto rows = [](int64_t columns, int i) {
@@ -44,6 +61,12 @@ std::vector<Scenario> scenarios() {
   SessionOptions second;
   second.lane.highPriority = true;
   second.lane.profile = 1;
+  static const std::string fitting =
+      "name f\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\nmemory 8192,4096\n"
+      "dims 0 x 5,3 8,3 16,3\ndims 1 x 1,3 2,3 4,3\nop scale a x scale=2 offset=1\nop relu y a\n";
+  static const std::string hungry =
+      "name h\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\ntemporary 4096\n"
+      "dims 0 x 1,3 4,3 16,3\nop scale a x scale=2 offset=1\nop relu y a\n";
   static const std::string profiles =
       "name p\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\n"
       "dims 0 x 2,3 4,3 16,3\ndims 1 x 1,3 4,3 16,3\nop scale a x scale=2 offset=1\nop relu y a\n";
@@ -64,19 +87,44 @@ std::vector<Scenario> scenarios() {
          return std::vector<Input>{input({12}, numbers(1, 12, i)), input({2}, i % 2 == 0 ? Shape{3, 4} : Shape{2, 6})};
        },
        [](const Completion& done, int i) { return values<float>(done.outputs[0]) == numbers(1, 12, i); }},
+      {"tensors that stay", plans::scale, {}, [=](int i) { return rows(3, i); }, right(3), 4, true},
+      {"tensors that stay, merged", plans::scale, merged, [=](int i) { return rows(3, i); }, right(3), 4, true},
+      growing("growing and alternating", plans::scale, 3, {1, 1, 1, 1, 2, 2, 2, 2, 16, 16, 16, 1, 2, 16, 2, 1}),
+      growing("large ones that grow", plans::large, 12288, {1, 1, 1, 1, 2, 2, 2, 1, 2}),
+      growing("several profiles", fitting.c_str(), 3, {2, 2, 2, 8, 8, 8, 2, 8, 4, 16, 2, 8}),
+      growing("memory for each enqueue", hungry.c_str(), 3, {2, 2, 2, 8, 2, 8}),
   };
+}
+
+// Up to the device, twice through the engine, and back.
+void chain(Rig& rig) {
+  const std::vector<float> x = numbers(2, 3, 9);
+  const std::size_t bytes = x.size() * sizeof(float);
+  auto& memory = rig.session->engine().tensors();
+  std::shared_ptr<Resident> tensor = Resident::make(memory, bytes);
+  const auto block = memory.hostPool().acquire(bytes);
+  std::memcpy(block->data(), x.data(), bytes);
+  memory.write(tensor->data(), block->data(), bytes);
+  for (int i = 0; i < 2; ++i) {
+    const Completion done = rig.infer({stayed({2, 3}, tensor)}, keeping());
+    if (done.failure) std::rethrow_exception(done.failure);
+    tensor = residentOf(done.outputs[0]);
+  }
+  CHECK(read(*tensor) == scaled(scaled(x)));
 }
 
 struct Stage {
   std::shared_ptr<Engine> engine;
   std::unique_ptr<Rig> rig;
   Codes codes;
+  std::vector<Completion>* kept = nullptr;  // where results go
 
   void note(const Scenario& scenario, int i, const std::function<Completion()>& body) {
     codes.push_back(codeOf([&] {
-      const Completion done = body();
+      Completion done = body();
       if (done.failure) std::rethrow_exception(done.failure);
       CHECK(scenario.right(done, i));
+      if (kept) kept->push_back(std::move(done));
     }));
   }
   // Loads, warms up until a graph is captured and replayed, has two requests in flight, runs one on this thread.
@@ -85,9 +133,7 @@ struct Stage {
     if (!engine) return;
     codes.push_back(codeOf([&] { rig = std::make_unique<Rig>(engine, scenario.options); }));
     if (!rig) return;
-    for (int i = 0; i < 4; ++i) {
-      note(scenario, i, [&] { return rig->infer(scenario.inputs(i)); });
-    }
+    for (int i = 0; i < scenario.warm; ++i) note(scenario, i, [&] { return rig->infer(scenario.inputs(i)); });
     uint64_t first = 0, second = 0;
     const std::string firstCode = codeOf([&] { first = rig->submit(scenario.inputs(4)); });
     const std::string secondCode = codeOf([&] { second = rig->submit(scenario.inputs(5)); });
@@ -96,6 +142,7 @@ struct Stage {
     if (first != 0) note(scenario, 4, [&] { return rig->take(first); });
     if (second != 0) note(scenario, 5, [&] { return rig->take(second); });
     note(scenario, 6, [&] { return rig->run(scenario.inputs(6)); });
+    if (scenario.chains) codes.push_back(codeOf([&] { chain(*rig); }));
   }
   void close() {
     if (rig) rig->session->close();
@@ -110,9 +157,9 @@ long long total(const fakes::Counts& counts) {
   return sum;
 }
 
-int nextDevice = 1;
+int nextDevice = 4000;  // those before are for other cases
 
-// Which calls of one function are tried: the first ones and the last.
+// Which calls of one function are tried: the first ones, the last, and some in between.
 std::vector<long long> places(long long calls) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   const long long first = 2, last = 1;
@@ -120,8 +167,9 @@ std::vector<long long> places(long long calls) {
   const long long first = 12, last = 2;
 #endif
   std::vector<long long> places;
+  const long long step = calls / last / 4 + 1;
   for (long long n = 1; n <= calls; ++n) {
-    if (n <= first || n > calls - last) places.push_back(n);
+    if (n <= first || n > calls - last || n % step == 0) places.push_back(n);
   }
   return places;
 }
@@ -175,9 +223,11 @@ void fault(const Scenario& scenario, bool tensorrt, const std::string& function,
   expect(!saidLost || mode == Mode::lost, what, "the device is lost only when it is", stage.codes);
   if (mode == Mode::once && stage.rig) {
     stage.codes.clear();
-    for (int i = 0; i < 4; ++i) stage.note(scenario, i, [&] { return stage.rig->infer(scenario.inputs(i)); });
+    for (int i = 0; i < scenario.warm; ++i)
+      stage.note(scenario, i, [&] { return stage.rig->infer(scenario.inputs(i)); });
     const auto bad = std::ranges::count_if(stage.codes, [](const std::string& code) { return !code.empty(); });
     // the call that fails may be one of these
+    if (!stage.codes.back().empty()) stage.note(scenario, 0, [&] { return stage.rig->infer(scenario.inputs(0)); });
     expect(bad <= 1 && stage.codes.back().empty(), what, "later requests work", stage.codes);
   }
   if (saidLost && stage.rig) {
@@ -194,8 +244,73 @@ void fault(const Scenario& scenario, bool tensorrt, const std::string& function,
   const bool stuck = function == "cuStreamEndCapture" && mode == Mode::sticky;
   if (mode != Mode::lost && !frees(function) && !stuck)
     expect(Live().things == before.things, what, "nothing is left", stage.codes);
+  expect(fakes::driverCounts().at("wrongDevice") == 0, what, "each device is used while it is current", stage.codes);
   for (const auto& [misuse, count] : fakes::misuse()) {
-    if (function != "cuCtxGetCurrent") expect(count == 0, what, "misuse " + misuse, stage.codes);
+    // what is enqueued while that capture lasts is captured
+    if (function != "cuCtxGetCurrent" && !(stuck && misuse == "capturedBeforeItRan"))
+      expect(count == 0, what, "misuse " + misuse, stage.codes);
+  }
+  fakes::reset();
+}
+
+// Two engines, each on a GPU of its own, at work by turns: what fails on one is nothing to the other.
+struct Pair {
+  Stage stages[2];
+  std::vector<Completion> kept;  // until both have gone on: their memory is let go of while the other GPU is current
+
+  void play(const Scenario& scenario) {
+    for (Stage& stage : stages) {
+      stage.kept = &kept;
+      stage.codes.push_back(codeOf([&] { stage.engine = load(scenario.plan, nextDevice++); }));
+      if (stage.engine)
+        stage.codes.push_back(codeOf([&] { stage.rig = std::make_unique<Rig>(stage.engine, scenario.options); }));
+    }
+    for (int i = 0; i < scenario.warm; ++i)
+      for (Stage& stage : stages) ask(scenario, stage, i);
+  }
+  void ask(const Scenario& scenario, Stage& stage, int i) {
+    if (!stage.rig) return;
+    const auto inputs = scenario.inputs(i);
+    stage.note(scenario, i, [&] { return i % 2 == 0 ? stage.rig->run(inputs) : stage.rig->infer(inputs); });
+    if (kept.size() > 3) kept.erase(kept.begin());
+  }
+  bool failed(int which) const {
+    return std::ranges::any_of(stages[which].codes, [](const std::string& code) { return !code.empty(); });
+  }
+  Codes codes() const {
+    Codes all = stages[0].codes;
+    all.insert(all.end(), stages[1].codes.begin(), stages[1].codes.end());
+    return all;
+  }
+  // The first one's memory goes while the second one is at work.
+  void close() {
+    stages[0].close();
+    kept.clear();
+    stages[1].close();
+  }
+};
+
+void faultOfTwo(const Scenario& scenario, const std::string& function, long long n, Mode mode) {
+  const std::string what =
+      std::string("two GPUs, ") + scenario.name + ", " + function + " " + std::to_string(n) + " " + modeName(mode);
+  test::watchdog(20, what);
+  fakes::reset();
+  fakes::driver("inline", "1");
+  const Live before;
+  const char* code = mode == Mode::lost ? ":719:lost" : function.find("Alloc") != std::string::npos ? ":2" : ":1";
+  fakes::driver("fail", function + ":" + std::to_string(n) + code);
+  Pair pair;
+  pair.play(scenario);
+  const Codes codes = pair.codes();
+  expect(std::ranges::all_of(codes, typed), what, "all errors are typed", codes);
+  // the fake loses the device that is current, and these are called before the right one is
+  const bool either = mode == Mode::lost && frees(function);
+  if (!either) expect(!pair.failed(0) || !pair.failed(1), what, "what fails on one GPU is nothing to the other", codes);
+  pair.close();
+  if (mode != Mode::lost && !frees(function)) expect(Live().things == before.things, what, "nothing is left", codes);
+  expect(fakes::driverCounts().at("wrongDevice") == 0, what, "each device is used while it is current", codes);
+  for (const auto& [misuse, count] : fakes::misuse()) {
+    if (function != "cuCtxGetCurrent") expect(count == 0, what, "misuse " + misuse, codes);
   }
   fakes::reset();
 }
@@ -253,11 +368,14 @@ int child(const std::string& rule) {
 TEST("faults: memory of the device runs out and comes back") {
   fakes::reset();
   {
-    Rig rig(plans::large);
+    const auto engine = rig::load(plans::large);
+    Rig rig(engine, {});
     const auto x = numbers(1, 12288, 1), more = numbers(8, 12288, 1);
     CHECK_EQ(codeOf(rig.infer({input({1, 12288}, x)}).failure), "");
     fakes::driver("memory", "400000");
     CHECK_EQ(codeOf(rig.infer({input({8, 12288}, more)}).failure), "ERR_TRT_OUT_OF_MEMORY");
+    // its input alone had room, which another slot can need now
+    CHECK(engine->account()->used() < 8 * 12288 * sizeof(float));
     CHECK_EQ(codeOf(rig.infer({input({1, 12288}, x)}).failure), "");
     fakes::driver("memory", "10000000");
     CHECK(values<float>(rig.infer({input({8, 12288}, more)}).outputs[0]) == scaled(more));
@@ -276,6 +394,28 @@ TEST("faults: the driver fails once at each place") { allFaults(false, {Mode::on
 TEST("faults: the driver fails from each place on") { allFaults(false, {Mode::sticky}); }
 TEST("faults: the device is lost at each place") { allFaults(false, {Mode::lost}); }
 TEST("faults: TensorRT fails once, or from then on, at each place") { allFaults(true, {Mode::once, Mode::sticky}); }
+
+TEST("faults: two GPUs, and the driver fails or one of them is lost at each place") {
+  std::size_t runs = 0;
+  for (const Scenario& scenario : scenarios()) {
+    if (scenario.warm < 10) continue;  // those that grow
+    fakes::reset();
+    fakes::driver("inline", "1");
+    Pair dry;
+    dry.play(scenario);
+    dry.close();
+    expect(!dry.failed(0) && !dry.failed(1), scenario.name, "nothing fails without a fault", dry.codes());
+    for (const auto& [function, calls] : fakes::driverCalls()) {
+      for (const Mode mode : {Mode::once, Mode::lost}) {
+        for (const long long n : places(calls)) {
+          faultOfTwo(scenario, function, n, mode);
+          ++runs;
+        }
+      }
+    }
+  }
+  test::say(std::to_string(runs) + " runs");
+}
 
 TEST("faults: a kernel breaks the device while it runs") {
   for (int n = 1; n <= 12; ++n) {

@@ -1,4 +1,5 @@
 // CUDA graphs: when they are captured, that replays give right answers, when they are forgotten.
+#include "../../../native/tensorrt/logger.h"
 #include "rig.h"
 
 using namespace rig;
@@ -23,12 +24,18 @@ bool right(Rig& rig, int64_t rows, int seed, int64_t columns = 3) {
   return !done.failure && values<float>(done.outputs[0]) == scaled(x);
 }
 
+// Which slot a request gets is a matter of who is awake, and each has its own graphs.
+SessionOptions oneSlot(SessionOptions options = {}) {
+  options.lane.slots = 1;
+  return options;
+}
+
 }  // namespace
 
 TEST("graphs: captured at the third use of a shape, replayed from then on, with right answers") {
   fakes::reset();
   {
-    Rig rig(plans::scale);
+    Rig rig(plans::scale, oneSlot());
     for (int i = 0; i < 2; ++i) CHECK(right(rig, 4, i));
     CHECK_EQ(Seen().captures(), 0);
     CHECK(right(rig, 4, 2));
@@ -52,7 +59,7 @@ TEST("graphs: captured at the third use of a shape, replayed from then on, with 
 TEST("graphs: off means off") {
   fakes::reset();
   {
-    SessionOptions options;
+    SessionOptions options = oneSlot();
     options.lane.captureGraphs = false;
     Rig rig(plans::scale, options);
     for (int i = 0; i < 10; ++i) CHECK(right(rig, 4, i));
@@ -66,7 +73,8 @@ TEST("graphs: at most 16 in a lane, the least recently used goes") {
   {
     Rig rig(
         "name many\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\n"
-        "dims 0 x 1,3 4,3 64,3\nop scale a x scale=2 offset=1\nop relu y a\n");
+        "dims 0 x 1,3 4,3 64,3\nop scale a x scale=2 offset=1\nop relu y a\n",
+        oneSlot());
     CHECK(right(rig, 64, 1));  // buffers for all
     for (int use = 0; use < 4; ++use) {
       for (int64_t rows = 1; rows <= 20; ++rows) CHECK(right(rig, rows, use));
@@ -87,7 +95,7 @@ TEST("graphs: at most 16 in a lane, the least recently used goes") {
 TEST("graphs: forgotten when the buffers that they write to move") {
   fakes::reset();
   {
-    Rig rig(plans::large);
+    Rig rig(plans::large, oneSlot());
     for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
     CHECK(right(rig, 4, 5, 12288));
@@ -107,7 +115,7 @@ TEST("graphs: a capture that is refused costs nothing but the graph") {
     fakes::reset();
     fakes::driver("fail", rule);
     {
-      Rig rig(plans::scale);
+      Rig rig(plans::scale, oneSlot());
       for (int i = 0; i < 10; ++i) CHECK(right(rig, 4, i));
       CHECK_EQ(Seen().launches(), 0);
       CHECK(Seen().captures() <= 1);
@@ -117,7 +125,7 @@ TEST("graphs: a capture that is refused costs nothing but the graph") {
   fakes::reset();
   fakes::tensorrt("fail", "enqueueV3:4");  // the fourth is the one that is captured
   {
-    Rig rig(plans::scale);
+    Rig rig(plans::scale, oneSlot());
     for (int i = 0; i < 10; ++i) CHECK(right(rig, 4, i));
     CHECK_EQ(Seen().launches(), 0);
   }
@@ -127,7 +135,7 @@ TEST("graphs: a capture that is refused costs nothing but the graph") {
 TEST("graphs: with merging and padding one graph serves all sizes") {
   fakes::reset();
   {
-    SessionOptions options = merging(8);
+    SessionOptions options = oneSlot(merging(8));
     options.batching.pad = {8};
     Rig rig(plans::scale, options);
     for (int i = 0; i < 16; ++i) CHECK(right(rig, i % 8 + 1, i));
@@ -135,4 +143,158 @@ TEST("graphs: with merging and padding one graph serves all sizes") {
     CHECK_EQ(Seen().launches(), 13);
   }
   CHECK_NOTHING_LIVE();
+}
+
+TEST("graphs: one that cannot be launched is dropped, and the work goes on without it") {
+  for (const char* rule : {"cuGraphLaunch:1:1", "cuGraphLaunch:1:1:sticky", "cuGraphLaunch:3:2"}) {
+    fakes::reset();
+    fakes::driver("fail", rule);
+    {
+      Rig rig(plans::scale, oneSlot());
+      for (int i = 0; i < 12; ++i) CHECK(right(rig, 4, i));
+      CHECK_EQ(fakes::driverCounts().at("graphExecs"), 0);
+      CHECK_EQ(fakes::driverCounts().at("executions"), 12);
+      CHECK_EQ(Seen().captures(), 1);  // it is not tried again
+      for (int i = 0; i < 6; ++i) CHECK(right(rig, 2, i));
+      CHECK_EQ(Seen().captures(), 2);
+      const bool sticky = std::string(rule).find("sticky") != std::string::npos;
+      CHECK_EQ(fakes::driverCounts().at("graphExecs"), sticky ? 0 : 1);
+    }
+    CHECK_NOTHING_LIVE();
+  }
+}
+
+TEST("graphs: none writes to memory that was freed when a batch failed on its way") {
+  fakes::reset();
+  {
+    Rig rig(plans::large, oneSlot());
+    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
+    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
+    fakes::driver("fail", "cuMemcpyHtoDAsync_v2:1:1");  // the buffers have moved by then
+    const std::vector<float> x = numbers(8, 12288, 1);
+    CHECK_EQ(codeOf(rig.infer({input({8, 12288}, x)}).failure), "ERR_TRT_CUDA");
+    fakes::reset();  // rules are over
+    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
+    CHECK(right(rig, 8, 3, 12288));
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("graphs: device memory runs out at any step of a growth, and smaller shapes go on") {
+  for (int n = 1; n <= 6; ++n) {
+    for (const char* mode : {"", ":sticky"}) {
+      fakes::reset();
+      test::watchdog(20, "allocation " + std::to_string(n) + mode);
+      {
+        Rig rig(plans::large, oneSlot());
+        for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
+        fakes::driver("fail", "cuMemAlloc_v2:" + std::to_string(n) + ":2" + mode);
+        const std::string code = codeOf(rig.infer({input({8, 12288}, numbers(8, 12288, 1))}).failure);
+        CHECK(code.empty() || code == "ERR_TRT_OUT_OF_MEMORY");
+        fakes::reset();  // rules are over
+        for (const int64_t rows : {1, 2, 1, 1, 1, 1, 8, 1, 8}) CHECK(right(rig, rows, n, 12288));
+      }
+      CHECK_NOTHING_LIVE();
+    }
+  }
+}
+
+TEST("graphs: contexts of a lane share scratch memory of the largest profile that was used") {
+  const std::string plan =
+      "name p\nmemory 4096,262144\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\n"
+      "dims 0 x 1,3 2,3 4,3\ndims 1 x 5,3 8,3 16,3\nop scale a x scale=2 offset=1\nop relu y a\n";
+  fakes::reset();
+  {
+    const auto engine = load(plan);
+    const auto live = [] { return fakes::liveObjects().at("contexts"); };
+    Rig rig(engine, oneSlot());
+    const std::size_t one = engine->account()->used();
+    CHECK(one >= 4096 && one < 262144);
+    CHECK_EQ(live(), 1);
+    for (int i = 0; i < 8; ++i) CHECK(right(rig, 16, i));  // buffers for all
+    CHECK_EQ(live(), 2);
+    const std::size_t two = engine->account()->used();
+    CHECK(two >= 262144 && two < 2 * 262144);
+    for (int i = 0; i < 4; ++i) CHECK(right(rig, 4, i));
+    CHECK(right(rig, 16, 1));
+    CHECK_EQ(live(), 3);
+    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 2);
+    CHECK_EQ(engine->account()->used(), two);
+    CHECK_EQ(rig.session->memory().device, two);
+  }
+  {
+    // the other way round: what was captured with the smaller one goes
+    Rig rig(plan, oneSlot());
+    for (int i = 0; i < 4; ++i) CHECK(right(rig, 4, i));
+    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
+    CHECK(right(rig, 8, 1));
+    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 0);
+    for (int i = 0; i < 12; ++i) CHECK(right(rig, i % 2 == 0 ? 4 : 8, i));
+    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 2);
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("graphs: scratch memory that cannot be had fails its request, and the others go on") {
+  const std::string plan =
+      "name p\nmemory 4096,1048576\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\n"
+      "dims 0 x 1,3 2,3 4,3\ndims 1 x 5,3 8,3 16,3\nop scale a x scale=2 offset=1\nop relu y a\n";
+  fakes::reset();
+  {
+    Rig rig(load(plan, 0, 100000), oneSlot());
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < 4; ++i) CHECK(right(rig, 4, i));
+      CHECK_EQ(codeOf(rig.infer({input({8, 3}, numbers(8, 3, 1))}).failure), "ERR_TRT_OUT_OF_MEMORY");
+    }
+    CHECK(right(rig, 4, 3));
+  }
+  SessionOptions options;
+  options.lane.profile = 1;
+  CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", Rig(load(plan, 0, 100000), options));
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("graphs: growing and alternating shapes, several at a time") {
+  fakes::reset();
+  fakes::driver("computeMs", "0.2");
+  {
+    Rig rig(plans::large);
+    unsigned seed = 11;
+    std::vector<std::pair<uint64_t, std::vector<float>>> asked;
+    for (int i = 0; i < 120; ++i) {
+      seed = seed * 1103515245 + 12345;
+      const int64_t rows = 1 + (seed >> 16) % static_cast<unsigned>(1 + i / 15);  // 1 to 8, more and more
+      asked.emplace_back(0, numbers(rows, 12288, i));
+      asked.back().first = rig.submit({input({rows, 12288}, asked.back().second)});
+    }
+    for (const auto& [request, x] : asked) {
+      const Completion done = rig.take(request);
+      CHECK(!done.failure && values<float>(done.outputs[0]) == scaled(x));
+    }
+    CHECK(Seen().launches() > 0);
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("graphs: a refused capture is told once, with the shapes and the reason") {
+  for (const auto& [rule, reason] : {std::pair{"cuStreamBeginCapture_v2:1:900", "cuStreamBeginCapture failed"},
+                                     {"cuGraphLaunch:1:1", "cuGraphLaunch failed"}}) {
+    fakes::reset();
+    fakes::driver("fail", rule);
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    const int subscription = nt::tensorrt::subscribeLog(3, [&](int32_t, const std::string& line) {
+      const std::lock_guard lock(mutex);
+      if (line.find("CUDA graph") != std::string::npos) lines.push_back(line);
+    });
+    {
+      Rig rig(plans::scale, oneSlot());
+      for (int i = 0; i < 8; ++i) CHECK(right(rig, 4, i));
+    }
+    nt::tensorrt::unsubscribeLog(subscription);
+    CHECK_EQ(lines.size(), 1u);
+    CHECK(!lines.empty() && lines[0].find("'x' [4, 3]") != std::string::npos);
+    CHECK(!lines.empty() && lines[0].find(reason) != std::string::npos);
+    CHECK_NOTHING_LIVE();
+  }
 }

@@ -20,7 +20,7 @@ TEST("life: close lets what was asked for end, refuses what comes after, and may
     for (int i = 0; i < 20; ++i) CHECK(scaledRight(rig.take(asked[static_cast<std::size_t>(i)]), numbers(2, 3, i)));
     CHECK_CODE("ERR_TRT_CLOSED", rig.submit({input({2, 3}, numbers(2, 3, 1))}));
     CHECK_CODE("ERR_TRT_CLOSED", rig.run({input({2, 3}, numbers(2, 3, 1))}));
-    CHECK(!rig.session->cancel(asked[0]));
+    CHECK(!rig.cancel(asked[0]));
     rig.session->close();
     CHECK_EQ(rig.session->waiting() + rig.session->running(), 0u);
     CHECK_EQ(fakes::driverCounts().at("streams"), 0);
@@ -64,11 +64,11 @@ TEST("life: cancelled requests leave the queue, those that run do not") {
     Rig rig(plans::scale);
     std::vector<uint64_t> asked;
     for (int i = 0; i < 6; ++i) asked.push_back(rig.submit({input({2, 3}, numbers(2, 3, i))}));
-    CHECK(rig.session->cancel(asked[5]));
-    CHECK(rig.session->cancel(asked[4]));
-    CHECK(!rig.session->cancel(asked[4]));
+    CHECK(rig.cancel(asked[5]));
+    CHECK(rig.cancel(asked[4]));
+    CHECK(!rig.cancel(asked[4]));
     for (int i = 0; i < 4; ++i) CHECK(scaledRight(rig.take(asked[static_cast<std::size_t>(i)]), numbers(2, 3, i)));
-    CHECK(!rig.session->cancel(asked[0]));
+    CHECK(!rig.cancel(asked[0]));
     rig.session->close();
     CHECK_EQ(rig.completed(), 4u);
     CHECK_EQ(rig.session->stats().counts.cancelled, 2u);
@@ -147,7 +147,7 @@ TEST("life: submit, cancel, run, stats and close from several threads") {
           if (code == "ERR_TRT_CLOSED") return;
           CHECK_EQ(code, only);
           ++accepted;
-          if (i % 7 == 0 && rig.session->cancel(request)) {
+          if (i % 7 == 0 && rig.cancel(request)) {
             ++cancelled;
           } else if (i % 5 == 0) {
             CHECK(scaledRight(rig.take(request), x));

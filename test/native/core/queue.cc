@@ -7,6 +7,7 @@
 #include "rig.h"
 
 using namespace rig;
+using nt::execution::Front;
 using namespace std::chrono_literals;
 
 namespace {
@@ -17,13 +18,16 @@ struct Clocked {
   TimePoint now = kStart;
   Queue queue;
   uint64_t next = 1;
+  Seat& seat;
 
   explicit Clocked(BatchingOptions batching, std::size_t limit = 1000)
-      : queue(std::move(batching), limit, [](std::size_t bytes) {
-          const DeviceContext& device = DeviceContext::get(0);
-          device.makeCurrent();
-          return nt::cuda::pinnedPool(device).acquire(bytes);
-        }) {}
+      : queue(std::move(batching), limit,
+              [](std::size_t bytes) {
+                const DeviceContext& device = DeviceContext::get(0);
+                device.makeCurrent();
+                return nt::cuda::pinnedPool(device).acquire(bytes);
+              }),
+        seat(queue.addSeat(0)) {}
 
   Part part(int64_t rows) {
     Part part;
@@ -41,9 +45,15 @@ struct Clocked {
     queue.commit(place);
     return request;
   }
+  // One row of a front-end's.
+  void addFor(Front& front) {
+    Part made = part(1);
+    made.front = &front;
+    queue.commit(queue.reserve({{1, 8}}, {8}, std::move(made)));
+  }
   std::vector<uint64_t> take() {
     std::vector<uint64_t> requests;
-    const auto batch = queue.take(now);
+    const auto batch = queue.take(seat, now);
     if (!batch) return requests;
     int64_t row = 0;
     for (const Part& part : batch->parts) {
@@ -144,16 +154,16 @@ TEST("queue: what does not fit seals the batch, which leaves at once") {
 TEST("queue: cancelling closes the gap, others keep their rows") {
   Clocked q(batching(16, 2ms));
   for (const int64_t rows : {1, 3, 2, 1}) q.add(rows);
-  CHECK(q.queue.cancel(2));
-  CHECK(!q.queue.cancel(2));
-  CHECK(!q.queue.cancel(99));
+  CHECK(q.queue.cancel(nullptr, 2));
+  CHECK(!q.queue.cancel(nullptr, 2));
+  CHECK(!q.queue.cancel(nullptr, 99));
   CHECK_EQ(q.queue.waiting(), 3u);
   q.add(4);
-  CHECK(q.queue.cancel(1));
-  CHECK(q.queue.cancel(5));
+  CHECK(q.queue.cancel(nullptr, 1));
+  CHECK(q.queue.cancel(nullptr, 5));
   q.now += 2ms;
   CHECK_EQ(q.take(), (Ids{3, 4}));
-  CHECK(!q.queue.cancel(3));
+  CHECK(!q.queue.cancel(nullptr, 3));
 }
 
 TEST("queue: cancelling the oldest moves the time, cancelling the last removes the batch") {
@@ -161,9 +171,9 @@ TEST("queue: cancelling the oldest moves the time, cancelling the last removes t
   q.add();
   q.now += 1ms;
   q.add();
-  CHECK(q.queue.cancel(1));
+  CHECK(q.queue.cancel(nullptr, 1));
   CHECK(q.queue.nextDue() == kStart + 3ms);
-  CHECK(q.queue.cancel(2));
+  CHECK(q.queue.cancel(nullptr, 2));
   CHECK(!q.queue.nextDue());
   CHECK_EQ(q.queue.waiting(), 0u);
   q.now += 10ms;
@@ -173,7 +183,7 @@ TEST("queue: cancelling the oldest moves the time, cancelling the last removes t
 TEST("queue: a full batch from which a request is taken waits again") {
   Clocked q(batching(4, 2ms));
   for (int i = 0; i < 4; ++i) q.add();
-  CHECK(q.queue.cancel(2));
+  CHECK(q.queue.cancel(nullptr, 2));
   CHECK_EQ(q.take(), Ids{});
   q.add();
   CHECK_EQ(q.take(), (Ids{1, 3, 4, 5}));
@@ -184,7 +194,7 @@ TEST("queue: without batching each request is a batch of its own, in order") {
   q.add(1, 8);
   q.add(1, 8);
   CHECK_EQ(q.take(), (Ids{1}));
-  CHECK(q.queue.cancel(2));
+  CHECK(q.queue.cancel(nullptr, 2));
   CHECK_EQ(q.take(), Ids{});
 }
 
@@ -193,7 +203,7 @@ TEST("queue: a full queue says so, and takes again when there is room") {
   for (int i = 0; i < 3; ++i) q.add();
   CHECK_CODE("ERR_TRT_QUEUE_FULL", q.add());
   CHECK_EQ(q.queue.waiting(), 3u);
-  CHECK(q.queue.cancel(2));
+  CHECK(q.queue.cancel(nullptr, 2));
   q.add();
   CHECK_CODE("ERR_TRT_QUEUE_FULL", q.add());
 }
@@ -202,7 +212,7 @@ TEST("queue: a batch that is still being written does not leave") {
   Clocked q(batching(4, 0ms));
   const Queue::Place place = q.queue.reserve({{1, 8}}, {8}, q.part(1));
   CHECK_EQ(q.take(), Ids{});
-  CHECK(!q.queue.cancel(1));
+  CHECK(!q.queue.cancel(nullptr, 1));
   std::memset(place.batch->row(0, place.row), 1, 8);
   q.queue.commit(place);
   CHECK_EQ(q.take(), (Ids{1}));
@@ -218,11 +228,11 @@ TEST("queue: a request of its own goes in one step, and gets an empty batch for 
   std::shared_ptr<Batch> batch = made();
   q.queue.push(batch);
   CHECK(batch == nullptr);
-  std::shared_ptr<Batch> first = q.queue.take(q.now);
+  std::shared_ptr<Batch> first = q.queue.take(q.seat, q.now);
   CHECK_EQ(first->parts.front().request, 1u);
   const Batch* const spent = first.get();
   first->clear();
-  CHECK(q.queue.take(q.now, std::move(first)) == nullptr);
+  CHECK(q.queue.take(q.seat, q.now, std::move(first)) == nullptr);
   batch = made();
   q.queue.push(batch);
   CHECK(batch.get() == spent && batch->parts.empty() && batch->rows == 0);
@@ -233,14 +243,14 @@ TEST("queue: a request of its own goes in one step, and gets an empty batch for 
   CHECK_CODE("ERR_TRT_QUEUE_FULL", q.queue.push(batch));
   CHECK_EQ(batch->parts.front().request, 4u);
   CHECK_EQ(q.queue.waiting(), 2u);
-  CHECK(q.queue.cancel(2));
+  CHECK(q.queue.cancel(nullptr, 2));
   q.queue.close();
   CHECK_CODE("ERR_TRT_CLOSED", q.queue.push(batch));
   CHECK(batch != nullptr);
   // what somebody still holds is not for others
-  const std::shared_ptr<Batch> held = q.queue.take(q.now);
+  const std::shared_ptr<Batch> held = q.queue.take(q.seat, q.now);
   CHECK_EQ(held->parts.front().request, 3u);
-  CHECK(q.queue.take(q.now, held) == nullptr);
+  CHECK(q.queue.take(q.seat, q.now, held) == nullptr);
 }
 
 TEST("queue: a batch that is used again is laid out anew where the request is not alike") {
@@ -253,19 +263,19 @@ TEST("queue: a batch that is used again is laid out anew where the request is no
   Batch batch;
   const Part plain;
   layOut(batch, {{4}, {8}}, {300, 8}, plain, 1, false, allocate);
-  CHECK_EQ(batch.offsets, (std::vector<std::size_t>{0, 512}));
-  const uint8_t* const memory = batch.memory->data();
+  CHECK_EQ(batch.pieces[0].offsets, (std::vector<std::size_t>{0, 512}));
+  const uint8_t* const memory = batch.pieces[0].memory->data();
   layOut(batch, {{4}, {8}}, {300, 8}, plain, 1, false, allocate);
-  CHECK(batch.memory->data() == memory && batch.offsets[1] == 512);
+  CHECK(batch.pieces[0].memory->data() == memory && batch.pieces[0].offsets[1] == 512);
   layOut(batch, {{4}, {8}}, {100, 8}, plain, 1, false, allocate);
-  CHECK_EQ(batch.offsets, (std::vector<std::size_t>{0, 256}));
+  CHECK_EQ(batch.pieces[0].offsets, (std::vector<std::size_t>{0, 256}));
   Part leasing;
   uint8_t elsewhere = 0;
   leasing.leases = {{nullptr, &elsewhere}, {}};
   layOut(batch, {{4}, {8}}, {100, 8}, leasing, 1, false, allocate);
-  CHECK_EQ(batch.offsets, (std::vector<std::size_t>{0, 0}));
+  CHECK_EQ(batch.pieces[0].offsets, (std::vector<std::size_t>{0, 0}));
   layOut(batch, {{4}, {8}}, {100, 8}, plain, 1, false, allocate);
-  CHECK_EQ(batch.offsets, (std::vector<std::size_t>{0, 256}));
+  CHECK_EQ(batch.pieces[0].offsets, (std::vector<std::size_t>{0, 256}));
   // larger than what is there: what fails is not taken for laid out
   for (int i = 0; i < 2; ++i) {
     left = 0;
@@ -273,7 +283,7 @@ TEST("queue: a batch that is used again is laid out anew where the request is no
   }
   left = 1;
   layOut(batch, {{4}, {8}}, {1 << 20, 8}, plain, 1, false, allocate);
-  CHECK(batch.memory->capacity() > 1 << 20);
+  CHECK(batch.pieces[0].memory->capacity() > 1 << 20);
 }
 
 TEST("few: elements within, and many outside") {
@@ -301,11 +311,12 @@ TEST("queue: what fails to find memory leaves nothing behind") {
     if (left-- == 0) throw nt::Error("ERR_TRT_OUT_OF_MEMORY", "as asked");
     return nt::cuda::pinnedPool(DeviceContext::get(0)).acquire(bytes);
   });
+  Seat& seat = queue.addSeat(0);
   queue.commit(queue.reserve({{1, 8}}, {8}, {}));
   CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", queue.reserve({{1, 4}}, {4}, {}));
   CHECK_EQ(queue.waiting(), 1u);
-  CHECK(queue.take(kStart + 1h) != nullptr);
-  CHECK(queue.take(kStart + 1h) == nullptr);
+  CHECK(queue.take(seat, kStart + 1h) != nullptr);
+  CHECK(queue.take(seat, kStart + 1h) == nullptr);
 }
 
 TEST("queue: closed, it refuses, and what waits leaves without delay") {
@@ -315,7 +326,7 @@ TEST("queue: closed, it refuses, and what waits leaves without delay") {
   CHECK(q.queue.closed());
   CHECK_CODE("ERR_TRT_CLOSED", q.add());
   CHECK_EQ(q.take(), (Ids{1}));
-  CHECK(q.queue.waitAndTake() == nullptr);
+  CHECK(q.queue.waitAndTake(q.seat) == nullptr);
 }
 
 TEST("queue: drain takes all at once") {
@@ -333,8 +344,8 @@ TEST("queue: threads that wait all go when the last batch is written and taken a
     std::atomic<int> taken{0};
     std::vector<std::thread> threads;
     for (int i = 0; i < 3; ++i) {
-      threads.emplace_back([&] {
-        while (q.queue.waitAndTake()) ++taken;
+      threads.emplace_back([&, &seat = i == 0 ? q.seat : q.queue.addSeat(i % 2)] {
+        while (q.queue.waitAndTake(seat)) ++taken;
       });
     }
     std::this_thread::sleep_for(1ms);
@@ -344,4 +355,26 @@ TEST("queue: threads that wait all go when the last batch is written and taken a
     for (std::thread& thread : threads) thread.join();
     CHECK_EQ(taken.load(), 1);
   }
+}
+
+TEST("queue: what a front-end that closes has waiting leaves as it is, whatever is taken out beside it") {
+  Clocked q(batching(4, 1h));
+  Front closing({}), other({});
+  q.addFor(closing);
+  q.addFor(other);
+  q.addFor(other);
+  CHECK(!q.queue.take(q.seat, q.now));
+  q.queue.closeFor(closing);
+  CHECK(q.queue.cancel(&other, 2));
+  CHECK(!q.queue.cancel(&other, 1));
+  CHECK_CODE("ERR_TRT_CLOSED", q.addFor(closing));
+  q.addFor(other);  // a batch of its own
+  const auto left = q.queue.take(q.seat, q.now);
+  CHECK_EQ(left->parts.size(), 2u);
+  CHECK_EQ(q.queue.asked(closing), 1u);
+  CHECK_EQ(q.queue.asked(other), 2u);
+  CHECK(!q.queue.take(q.seat, q.now));
+  CHECK_EQ(q.queue.cancelAll(other), 1u);
+  CHECK_EQ(q.queue.asked(other), 1u);
+  CHECK_EQ(q.queue.waiting(), 0u);
 }

@@ -47,9 +47,11 @@ const char* const twoOutputs =
 
 const nt::tensorrt::Library& library() { return nt::tensorrt::Library::open(fakes::library()); }
 
-std::shared_ptr<Engine> load(const std::string& lines, int device) {
+std::shared_ptr<Engine> load(const std::string& lines, int device, std::size_t memoryLimit,
+                             std::vector<uint8_t> runtimeCache) {
   const std::string plan = fakes::plan(lines);
-  return Engine::load(library(), DeviceContext::get(device), plan.data(), plan.size());
+  return Engine::load(library(), DeviceContext::get(device), {plan.data(), plan.size()},
+                      {{}, {}, memoryLimit, std::move(runtimeCache)});
 }
 
 void checkNothingLive(const char* file, int line) {
@@ -59,6 +61,7 @@ void checkNothingLive(const char* file, int line) {
   const fakes::Counts driver = fakes::driverCounts();
   for (const char* what : {"deviceAllocations", "streams", "events", "graphs", "graphExecs"})
     none(what, driver.at(what));
+  none("misuse of a device", driver.at("wrongDevice"));
   for (const auto& [what, count] : fakes::liveObjects()) none(what, count);
   for (const auto& [what, count] : fakes::misuse()) none("misuse " + what, count);
   none("pinned memory in use", static_cast<long long>(nt::cuda::pinnedPool(DeviceContext::get(0)).used()));

@@ -21,7 +21,9 @@ extern const char* const twoOutputs;  // [-1, 3] → y = 2 x, z = sums [-1]
 }  // namespace plans
 
 const nt::tensorrt::Library& library();
-std::shared_ptr<Engine> load(const std::string& lines, int device = 0);
+// `memoryLimit`: bytes of device memory; 0: as much as there is.
+std::shared_ptr<Engine> load(const std::string& lines, int device = 0, std::size_t memoryLimit = 0,
+                             std::vector<uint8_t> runtimeCache = {});
 
 class Rig : public SessionRig {
  public:

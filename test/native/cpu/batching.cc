@@ -19,7 +19,7 @@ class Busy {
     rig.waitUntilRunning(1);
   }
   ~Busy() {
-    rig_.session->cancel(request_);
+    rig_.cancel(request_);
     CHECK(rig_.take(request_).abandoned);
   }
 
@@ -198,17 +198,20 @@ TEST("batching: what cannot merge is refused when the session is made, or alone"
   CHECK_NOTHING_LIVE();
 }
 
-TEST("batching: memory for a batch that has no size is refused") {
+TEST("batching: a batch has memory for the rows that came; one that has no size is refused") {
   {
     const int64_t most = int64_t{1} << 61;
     Rig rig(models::scale(4), merging(most));  // of 16 bytes: 0 in 64 bits
-    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", rig.submit({input({1, 4}, numbers(1, 4, 1))}));
-    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", rig.submit({leased(rig.pool(), {300, 4}, numbers(300, 4, 1))}));
-    CHECK_EQ(rig.session->waiting(), 0u);
+    for (const int64_t rows : {1, 300, 5000}) {
+      CHECK(scaledRight(rig.infer({input({rows, 4}, numbers(rows, 4, 1))}), numbers(rows, 4, 1)));
+      CHECK(scaledRight(rig.infer({leased(rig.pool(), {rows, 4}, numbers(rows, 4, 2))}), numbers(rows, 4, 2)));
+    }
     SessionOptions options = merging(most);
     options.batching.pad = {most};
     Rig padded(models::scale(4), options);
     CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", padded.run({input({300, 4}, numbers(300, 4, 1))}));
+    CHECK_EQ(codeOf(padded.infer({input({300, 4}, numbers(300, 4, 1))}).failure), "ERR_TRT_OUT_OF_MEMORY");
+    CHECK_EQ(codeOf(padded.infer({leased(rig.pool(), {300, 4}, numbers(300, 4, 1))}).failure), "ERR_TRT_OUT_OF_MEMORY");
   }
   CHECK_NOTHING_LIVE();
 }
@@ -224,8 +227,8 @@ TEST("batching: what is cancelled in a batch that waits leaves it, and the other
         asked.emplace_back(rig.submit({input({rows, 1}, x)}), x);
       }
       CHECK_EQ(rig.session->waiting(), 4u);
-      CHECK(rig.session->cancel(asked[1].first));
-      CHECK(!rig.session->cancel(asked[1].first));
+      CHECK(rig.cancel(asked[1].first));
+      CHECK(!rig.cancel(asked[1].first));
       CHECK_EQ(rig.session->waiting(), 3u);
     }
     for (const std::size_t i : {0u, 2u, 3u}) {

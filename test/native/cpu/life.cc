@@ -26,7 +26,7 @@ TEST("life: close lets what was asked for end, refuses what comes after, and may
     for (int i = 0; i < 200; ++i) CHECK(scaledRight(rig.take(asked[static_cast<std::size_t>(i)]), numbers(2, 3, i)));
     CHECK_CODE("ERR_TRT_CLOSED", rig.submit({input({2, 3}, numbers(2, 3, 1))}));
     CHECK_CODE("ERR_TRT_CLOSED", rig.run({input({2, 3}, numbers(2, 3, 1))}));
-    CHECK(!rig.session->cancel(asked[0]));
+    CHECK(!rig.cancel(asked[0]));
     rig.session->close();
     CHECK_EQ(rig.session->waiting() + rig.session->running(), 0u);
     CHECK_EQ(nt::cpu::live().lanes.load(), 0);
@@ -111,10 +111,10 @@ TEST("life: a full queue refuses, and takes again") {
     for (int i = 0; i < 4; ++i) asked.push_back(rig.submit(one));
     CHECK_CODE("ERR_TRT_QUEUE_FULL", rig.submit(one));
     CHECK_EQ(rig.session->waiting(), 4u);
-    CHECK(rig.session->cancel(asked[3]));
+    CHECK(rig.cancel(asked[3]));
     asked[3] = rig.submit(one);
     CHECK_CODE("ERR_TRT_QUEUE_FULL", rig.submit(one));
-    rig.session->cancel(busy);
+    rig.cancel(busy);
     CHECK(rig.take(busy).abandoned);
     for (const uint64_t request : asked) CHECK_EQ(codeOf(rig.take(request).failure), "");
   }
@@ -187,7 +187,7 @@ TEST("life: submit, cancel, run, stats and close from several threads") {
           CHECK_EQ(code, "");
           ++accepted;
           if (i % 7 == 0) {
-            if (rig.session->cancel(request)) ++cancelled;
+            if (rig.cancel(request)) ++cancelled;
           } else if (i % 5 == 0) {
             CHECK(scaledRight(rig.take(request), x));
           }

@@ -21,9 +21,21 @@ std::string codeOf(const std::function<void()>& body) {
   return "";
 }
 
+std::string messageOf(const std::exception_ptr& failure) {
+  try {
+    if (failure) std::rethrow_exception(failure);
+  } catch (const nt::Error& error) {
+    return error.what();
+  } catch (...) {
+  }
+  return "";
+}
+
 Landing::Landing(nt::HostPool& pool, std::size_t bytes) : block(pool.acquire(bytes)) {
   std::memset(block->data(), 0xEE, bytes);
-  target = {block, block->data(), bytes};
+  target.owner = block;
+  target.data = block->data();
+  target.size = bytes;
 }
 
 Part aim(std::vector<Target> targets) {
@@ -36,6 +48,31 @@ Part want(uint64_t outputs) {
   Part part;
   part.outputs = outputs;
   return part;
+}
+
+Part keeping(std::size_t outputs) {
+  Part part;
+  part.stays.assign(outputs, 1);
+  return part;
+}
+
+std::shared_ptr<Resident> residentOf(const Output& output) {
+  test::note(output.place() == Output::Place::resident, __FILE__, __LINE__, "the output stayed on the device");
+  return std::static_pointer_cast<Resident>(output.owner());
+}
+
+Input stayed(Shape shape, const std::shared_ptr<Resident>& resident) {
+  Input input{std::move(shape), std::vector<uint8_t>(resident->size()), {}};
+  input.lease = {Resident::leaseToRead(resident), resident->data(), resident->onGpu()};
+  return input;
+}
+
+std::vector<float> read(Resident& resident) {
+  std::vector<float> values(resident.size() / sizeof(float));
+  const auto block = resident.memory().hostPool().acquire(resident.size());
+  resident.memory().read(block->data(), resident.data(), resident.size());
+  if (!values.empty()) std::memcpy(values.data(), block->data(), resident.size());
+  return values;
 }
 
 std::vector<float> numbers(int64_t rows, int64_t columns, int seed) {
@@ -55,6 +92,10 @@ bool scaledRight(const Completion& done, const std::vector<float>& x) {
 }
 
 void SessionRig::start(std::shared_ptr<nt::execution::Engine> engine, SessionOptions options) {
+  join(std::make_shared<Session>(std::move(engine), std::move(options)));
+}
+
+void SessionRig::join(std::shared_ptr<Session> joined) {
   const auto sink = [this](std::vector<Completion> completions) {
     const std::lock_guard lock(mutex_);
     for (Completion& completion : completions) {
@@ -65,7 +106,8 @@ void SessionRig::start(std::shared_ptr<nt::execution::Engine> engine, SessionOpt
     changed_.notify_all();
     return false;
   };
-  session = std::make_unique<Session>(std::move(engine), std::move(options), sink);
+  client = std::make_unique<Client>(joined, sink);
+  session = std::move(joined);
 }
 
 static std::vector<Given> given(const std::vector<Input>& inputs, Part& part) {
@@ -84,14 +126,14 @@ uint64_t SessionRig::submit(const std::vector<Input>& inputs, Part part) {
   const uint64_t request = part.request;
   const std::vector<Given> all = given(inputs, part);
   Scratch scratch;
-  session->submit(all, std::move(part), scratch);
+  client->submit(all, std::move(part), scratch);
   return request;
 }
 
 Completion SessionRig::run(const std::vector<Input>& inputs, Part part) {
   const std::vector<Given> all = given(inputs, part);
   Scratch scratch;
-  return session->run(all, std::move(part), scratch);
+  return client->run(all, std::move(part), scratch);
 }
 
 Completion SessionRig::take(uint64_t request) {
@@ -107,10 +149,7 @@ std::size_t SessionRig::completed() {
   return completed_;
 }
 
-nt::HostPool& SessionRig::pool() const {
-  session->engine().enter();
-  return session->engine().pool();
-}
+nt::HostPool& SessionRig::pool() const { return session->engine().pool(); }
 
 SessionOptions merging(int64_t maxBatch, std::chrono::microseconds delay) {
   SessionOptions options;

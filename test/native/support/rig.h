@@ -9,15 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "../../../native/execution/client.h"
 #include "../../../native/execution/queue.h"
-#include "../../../native/execution/session.h"
 #include "test.h"
 
 namespace rig {
 
 // all but its Engine, of which each runtime has its own
+using nt::Resident;
 using nt::execution::Batch;
 using nt::execution::BatchingOptions;
+using nt::execution::Client;
 using nt::execution::Clock;
 using nt::execution::Completion;
 using nt::execution::Given;
@@ -27,6 +29,7 @@ using nt::execution::Output;
 using nt::execution::Part;
 using nt::execution::Queue;
 using nt::execution::Scratch;
+using nt::execution::Seat;
 using nt::execution::Session;
 using nt::execution::SessionOptions;
 using nt::execution::Shape;
@@ -36,6 +39,8 @@ using nt::execution::TimePoint;
 // The code of what `body` throws; "" when it throws nothing, "?" for something that is no nt::Error.
 std::string codeOf(const std::function<void()>& body);
 std::string codeOf(const std::exception_ptr& failure);
+// The message of an nt::Error, else "".
+std::string messageOf(const std::exception_ptr& failure);
 
 // One input with its data.
 struct Input {
@@ -66,6 +71,12 @@ struct Landing {
 Part aim(std::vector<Target> targets);
 Part want(uint64_t outputs);
 
+// A request whose outputs stay on the device; one that stayed; an input that is such a tensor; its bytes.
+Part keeping(std::size_t outputs = 1);
+std::shared_ptr<Resident> residentOf(const Output& output);
+Input stayed(Shape shape, const std::shared_ptr<Resident>& resident);
+std::vector<float> read(Resident& resident);
+
 // rows · columns values that differ from row to row and from `seed` to `seed`
 std::vector<float> numbers(int64_t rows, int64_t columns, int seed);
 // relu(2 x + 1)
@@ -82,22 +93,27 @@ bool scaledRight(const Completion& done, const std::vector<float>& x);
 
 class SessionRig {
  public:
-  ~SessionRig() { session.reset(); }
+  // On the same queue and lanes as another one.
+  explicit SessionRig(std::shared_ptr<Session> joined) { join(std::move(joined)); }
+  ~SessionRig() { client.reset(); }
 
   uint64_t submit(const std::vector<Input>& inputs, Part part = {});
   Completion run(const std::vector<Input>& inputs, Part part = {});
   // The completion of a request, waited for.
   Completion take(uint64_t request);
+  bool cancel(uint64_t request) { return client->cancel(request); }
   Completion infer(const std::vector<Input>& inputs, Part part = {}) { return take(submit(inputs, std::move(part))); }
   std::size_t completed();
   // The engine's, for this thread.
   nt::HostPool& pool() const;
 
-  std::unique_ptr<Session> session;
+  std::shared_ptr<Session> session;
+  std::unique_ptr<Client> client;
 
  protected:
   SessionRig() = default;
   void start(std::shared_ptr<nt::execution::Engine> engine, SessionOptions options);
+  void join(std::shared_ptr<Session> joined);
 
  private:
   std::mutex mutex_;

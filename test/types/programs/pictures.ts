@@ -5,7 +5,7 @@ import { type Box, letterbox, nonMaxSuppression, toTensor } from 'node-tensorrt/
 async function main(): Promise<void> {
   const image = { width: 4, height: 2, channels: 3 as const, data: new Uint8Array(24).fill(255) }
   const frame = letterbox(image, 4)
-  const tensor = toTensor(image, frame)
+  const tensor = await toTensor(image, frame)
   const numbers: Float32Array = tensor.as('float32').data
   const g = new GraphBuilder({ name: 'mean' })
   const x = g.input('x', 'float32', [1, 3, 4, 4])

@@ -1,0 +1,140 @@
+import { type Dim, type Known, product, size } from './known.js'
+import { type InferredNode, needed, type Rule } from './node.js'
+
+/** How a kernel goes over one dimension. */
+interface Window {
+  readonly kernel: number
+  readonly stride: number
+  readonly dilation: number
+  readonly before: number
+  readonly after: number
+}
+
+function windowsOf(node: InferredNode, kernel: readonly Dim[]): Window[] {
+  const rank = kernel.length
+  const [strides, dilations, pads] = [node.ints('strides'), node.ints('dilations'), node.ints('pads')]
+  return kernel.map((size, i) => ({
+    kernel: needed(typeof size === 'number' ? size : undefined),
+    stride: needed(positive(strides === undefined ? 1 : strides[i])),
+    dilation: needed(positive(dilations === undefined ? 1 : dilations[i])),
+    before: needed(pads === undefined ? 0 : pads[i]),
+    after: needed(pads === undefined ? 0 : pads[i + rank]),
+  }))
+}
+
+function positive(number: number | undefined): number | undefined {
+  return number !== undefined && number > 0 ? number : undefined
+}
+
+/** How many places a kernel has in a dimension. */
+function places(dim: Dim, { kernel, stride, dilation, before, after }: Window, padding: string, ceil: boolean): Dim {
+  if (typeof dim !== 'number') {
+    const isKept = stride === 1 && (padding.startsWith('SAME') || (padding === 'NOTSET' && before + after === dilation * (kernel - 1)))
+    return isKept ? dim : undefined
+  }
+  if (padding.startsWith('SAME')) return Math.ceil(dim / stride)
+  const [left, right] = padding === 'VALID' ? [0, 0] : [before, after]
+  const free = dim + left + right - dilation * (kernel - 1) - 1
+  if (free < 0) return undefined
+  if (!ceil) return Math.floor(free / stride) + 1
+  const count = Math.ceil(free / stride) + 1
+  // The last window has to begin on an element, or on what is before the first.
+  return (count - 1) * stride >= dim + left ? count - 1 : count
+}
+
+function windowed(node: InferredNode, shape: readonly Dim[], kernel: readonly Dim[]): Dim[] {
+  const spatial = shape.slice(2)
+  if (spatial.length !== kernel.length) return needed<Dim[]>(undefined)
+  const padding = node.text('auto_pad', 'NOTSET')
+  const ceil = node.int('ceil_mode', 0) !== 0
+  return windowsOf(node, kernel).map((window, i) => places(spatial[i], window, padding, ceil))
+}
+
+/** `weights`: which input they are. */
+function convolution(weights: number, dtype: (node: InferredNode) => Known['dtype']): Rule {
+  return (node) => {
+    const x = node.input(0).shape
+    const w = node.input(weights).shape
+    if (x === undefined || w === undefined) return [{ dtype: dtype(node), shape: undefined }]
+    return [{ dtype: dtype(node), shape: [x[0], w[0], ...windowed(node, x, node.ints('kernel_shape') ?? w.slice(2))] }]
+  }
+}
+
+const convTranspose: Rule = (node) => {
+  const [x, w] = [node.shape(0), node.shape(1)]
+  const channels = product([w[1], node.int('group', 1)])
+  const kernel = node.ints('kernel_shape') ?? w.slice(2)
+  const spatial = x.slice(2)
+  const fixed = node.ints('output_shape')
+  const windows = windowsOf(node, kernel)
+  const more = node.ints('output_padding')
+  const padding = node.text('auto_pad', 'NOTSET')
+  const dims = spatial.map((dim, i) => {
+    const window = windows[i]
+    if (fixed !== undefined) return fixed.length === spatial.length ? fixed[i] : undefined
+    if (typeof dim !== 'number' || window === undefined) return undefined
+    const { stride, kernel: size, dilation, before, after } = window
+    if (padding.startsWith('SAME')) return dim * stride
+    const cut = padding === 'VALID' ? 0 : before + after
+    return stride * (dim - 1) + (more?.[i] ?? 0) + dilation * (size - 1) + 1 - cut
+  })
+  return [{ dtype: node.input(0).dtype, shape: [x[0], channels, ...dims] }]
+}
+
+const pool: Rule = (node) => {
+  const { dtype } = node.input(0)
+  const x = node.input(0).shape
+  const shape = x && [x[0], x[1], ...windowed(node, x, needed(node.ints('kernel_shape')))]
+  return [
+    { dtype, shape },
+    { dtype: 'int64', shape },
+  ]
+}
+
+const globalPool: Rule = (node) => {
+  const { dtype, shape } = node.input(0)
+  return [{ dtype, shape: shape?.map((dim, i) => (i < 2 ? dim : 1)) }]
+}
+
+const depthToSpace: Rule = (node) => {
+  const [n, c, h, w] = node.shape(0)
+  const block = needed(positive(node.int('blocksize')))
+  return [{ dtype: node.input(0).dtype, shape: [n, divided(c, block * block), scaled(h, block), scaled(w, block)] }]
+}
+
+const spaceToDepth: Rule = (node) => {
+  const [n, c, h, w] = node.shape(0)
+  const block = needed(positive(node.int('blocksize')))
+  return [{ dtype: node.input(0).dtype, shape: [n, scaled(c, block * block), divided(h, block), divided(w, block)] }]
+}
+
+const scaled = (dim: Dim, by: number): Dim => (typeof dim === 'number' ? dim * by : undefined)
+const divided = (dim: Dim, by: number): Dim => (typeof dim === 'number' ? size(dim / by) : undefined)
+
+const gridSample: Rule = (node) => {
+  const [x, grid] = [node.shape(0), node.shape(1)]
+  return [{ dtype: node.input(0).dtype, shape: [x[0], x[1], ...grid.slice(1, -1)] }]
+}
+
+const roiAlign: Rule = (node) => {
+  const [x, rois] = [node.shape(0), node.shape(1)]
+  return [{ dtype: node.input(0).dtype, shape: [rois[0], x[1], node.int('output_height', 1), node.int('output_width', 1)] }]
+}
+
+/** What goes over pictures. */
+export const windows: Readonly<Record<string, Rule>> = {
+  Conv: convolution(1, (node) => node.input(0).dtype ?? node.input(1).dtype),
+  ConvInteger: convolution(1, () => 'int32'),
+  QLinearConv: convolution(3, (node) => node.input(7).dtype),
+  ConvTranspose: convTranspose,
+  MaxPool: pool,
+  AveragePool: pool,
+  LpPool: pool,
+  GlobalAveragePool: globalPool,
+  GlobalMaxPool: globalPool,
+  GlobalLpPool: globalPool,
+  DepthToSpace: depthToSpace,
+  SpaceToDepth: spaceToDepth,
+  GridSample: gridSample,
+  RoiAlign: roiAlign,
+}

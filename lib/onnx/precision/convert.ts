@@ -1,0 +1,76 @@
+import { TensorRTError } from '../../errors.js'
+import { GraphEditor, isOnnx } from '../editor.js'
+import type { ModelProto, NodeProto } from '../onnx_pb.js'
+import { classify } from './classify.js'
+import { dtypesOf } from './dtypes.js'
+import { FloatGraph, nameOf } from './float-graph.js'
+import { takesSince } from './operators.js'
+import { highestOpset, raiseOpset, whyNotRaised } from '../opset.js'
+import { checkedPrecisionOptions, type HalfPrecision, type PrecisionOptions, type PrecisionSettings } from './options.js'
+import type { PrecisionReport } from './report.js'
+import { Rewriting } from './rewrite.js'
+
+/**
+ * Makes a float32 model compute in float16 or bfloat16, by types in its graph: what TensorRT 11 and TensorRT-RTX, which have no flags for it, and strongly typed networks
+ * of TensorRT 10 need; the rules are those of NVIDIA's AutoCast. Nodes take the new type with their weights, unless something of them speaks against it
+ * ({@link KeptReason}); casts stand only where values go from one type to the other; graphs inside of nodes (If, Loop, Scan) stay as they are. Inputs and outputs of the
+ * model keep their types, unless `keepIO` is false.
+ *
+ * It works on the calling thread, for about a second for 100 million weights; {@link Builder} does it on another one.
+ * @param model it is edited in place, so that a large one is not there twice; weights of other files have to be loaded ({@link loadExternalData})
+ * @returns the same model, and what became of it
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_PRECISION for bf16 where the model's opset is too low and cannot be raised
+ * @see https://nvidia.github.io/TensorRT-Model-Optimizer/guides/8_autocast.html
+ */
+export function convertPrecision(
+  model: ModelProto,
+  precision: HalfPrecision,
+  options?: PrecisionOptions,
+): { readonly model: ModelProto; readonly report: PrecisionReport } {
+  const settings = checkedPrecisionOptions(precision, options)
+  const editor = new GraphEditor(model)
+  const opset = raised(editor, settings)
+  const graph = new FloatGraph(editor, precision)
+  const verdicts = classify(graph, settings)
+  const done = new Rewriting(graph, verdicts, settings.keepIO).run()
+  const kept = Array.from(verdicts.kept, ([node, { reason, detail }]) => ({ node: nameOf(node), operator: node.opType, reason, detail }))
+  const report = { precision, converted: verdicts.converted.size, kept, ...done, ...(opset !== undefined && { opset }) }
+  return { model: editor.finish(), report }
+}
+
+/** Raises the opset to what the model's operators need for the type: bfloat16 came to Conv in 22. float16 was nearly always there: what lacks it may stay in float32. */
+function raised(editor: GraphEditor, settings: PrecisionSettings): PrecisionReport['opset'] {
+  const from = editor.opset
+  const { precision } = settings
+  const wanted = neededOpset(editor, settings)
+  if (wanted === undefined || wanted.opset <= from) return undefined
+  const { opset, node } = wanted
+  const reason = whyNotRaised(editor, opset)
+  if (reason === undefined) {
+    raiseOpset(editor, opset)
+    editor.finish() // what was added is among what the graph declares
+    return { from, to: opset }
+  }
+  if (precision === 'fp16') return undefined
+  throw new TensorRTError(
+    'ERR_TRT_PRECISION',
+    `The model cannot be converted to bfloat16: ${nameOf(node)} (${node.opType}) takes it from opset ${opset} on, the model has ${from}, and cannot be raised: ${reason}. Export it with opset ${opset}`,
+    { details: { precision, opset: from, needed: opset } },
+  )
+}
+
+/** The highest that any node with float32 needs, of those that models can be raised to, and that node. */
+function neededOpset(
+  editor: GraphEditor,
+  { precision, keepOperators }: PrecisionSettings,
+): { readonly opset: number; readonly node: NodeProto } | undefined {
+  const dtypes = dtypesOf(editor)
+  const isFloat = (value: string): boolean => dtypes.get(value) === 'float32'
+  let most: { opset: number; node: NodeProto } | undefined
+  for (const node of editor.nodes()) {
+    if (!isOnnx(node) || keepOperators.has(node.opType) || ![...node.input, ...node.output].some(isFloat)) continue
+    const opset = takesSince(node.opType, precision) ?? 0
+    if (opset <= highestOpset && opset > (most?.opset ?? 0)) most = { opset, node }
+  }
+  return most
+}

@@ -1,0 +1,69 @@
+import { type GraphEditor, isOnnx, type Use } from '../editor.js'
+import type { NodeProto } from '../onnx_pb.js'
+import { tensorFromProto } from '../tensors.js'
+import type { Tensor } from '../../tensor.js'
+import { dtypesOf, type ValueDTypes } from './dtypes.js'
+import { readsAny } from './operators.js'
+import type { HalfPrecision } from './options.js'
+import { type Numbers, numbersOf } from './weights.js'
+
+/** A model's graph, and what is asked of its float32 values again and again. */
+export class FloatGraph {
+  readonly editor: GraphEditor
+  readonly precision: HalfPrecision
+  /** As they were before anything was converted. */
+  readonly dtypes: ValueDTypes
+  readonly #numbers = new Map<string, Numbers>()
+
+  constructor(editor: GraphEditor, precision: HalfPrecision) {
+    this.editor = editor
+    this.precision = precision
+    this.dtypes = dtypesOf(editor)
+  }
+
+  isFloat(value: string): boolean {
+    return this.dtypes.get(value) === 'float32'
+  }
+
+  /** Whether it is stored in the model: an initializer, or what a Constant node gives. */
+  isStored(value: string): boolean {
+    return this.editor.initializer(value) !== undefined || isConstantNode(this.editor.producer(value))
+  }
+
+  /** The elements of a stored float32 value, copied. @throws TensorRTError as tensorFromProto */
+  stored(value: string): Tensor<'float32'> {
+    const initializer = this.editor.initializer(value)
+    // the editor would keep its copy of all weights
+    return (initializer === undefined ? this.editor.constant(value) : tensorFromProto(initializer)) as Tensor<'float32'>
+  }
+
+  numbers(value: string): Numbers {
+    let known = this.#numbers.get(value)
+    if (known === undefined) this.#numbers.set(value, (known = numbersOf(this.stored(value).data, this.precision)))
+    return known
+  }
+
+  /** The shape of a stored value. */
+  storedShape(value: string): readonly number[] {
+    return this.editor.initializer(value)?.dims.map(Number) ?? this.stored(value).shape
+  }
+
+  /** The nodes that read a value themselves; a graph inside of one counts as reading. */
+  readers(value: string): readonly Use[] {
+    return this.editor.uses(value)
+  }
+}
+
+export function isConstantNode(node: NodeProto | undefined): boolean {
+  return node?.opType === 'Constant' && isOnnx(node)
+}
+
+/** Whether it reads what there is, without a cast: it gives no float32, or (a Cast to float32) whoever wants 16 bits casts what it reads. */
+export function isTransparent(node: NodeProto): boolean {
+  return isOnnx(node) && readsAny(node.opType)
+}
+
+/** What messages call a node. */
+export function nameOf({ name, output }: NodeProto): string {
+  return name || (output.find((value) => value !== '') ?? '')
+}

@@ -1,0 +1,88 @@
+import { checkedBoolean, checkedList, checkedNumber, checkedObject, checkedWhole, isText, quoted } from '../../base/checks.js'
+import { readOptions } from '../../base/options.js'
+import { expected } from '../../errors.js'
+
+/** fp16: float16, 5 bits of exponent and 10 of mantissa; bf16: bfloat16, 8 and 7. */
+export type HalfPrecision = 'fp16' | 'bf16'
+
+/** The data type of a precision. */
+export const halfTypes = { fp16: 'float16', bf16: 'bfloat16' } as const satisfies Record<HalfPrecision, string>
+
+/** The smallest and the largest number that a value was seen to have. */
+export interface ValueRange {
+  readonly min: number
+  readonly max: number
+}
+
+export interface PrecisionOptions {
+  /** Nodes that stay in float32: by their names (a text is the whole name, an expression may match anywhere in it; of a node without a name that of its first output), and by operators. */
+  readonly keep?:
+    { readonly names?: readonly (string | RegExp)[] | undefined; readonly operators?: readonly string[] | undefined } | undefined
+  /**
+   * Whether the model's inputs and outputs keep their types, so that what feeds it stays as it is; true unless given (AutoCast's default is false). With false,
+   * float32 ones that converted nodes read or give take the new type.
+   */
+  readonly keepIO?: boolean | undefined
+  /** A node with a stored number beyond it, either way, stays in float32; 65504 (fp16) or 3.38e38 (bf16) unless given. */
+  readonly initMax?: number | undefined
+  /** A node that reads or gives a value whose range goes beyond it stays in float32; 512 unless given. Only values in `ranges` are looked at. */
+  readonly dataMax?: number | undefined
+  /** What values were seen to be, by name, measured elsewhere on data that is typical. */
+  readonly ranges?: Readonly<Record<string, ValueRange>> | undefined
+  /** A node that adds up more products or numbers than this for one element stays in float32, as far as shapes are known; no limit unless given. */
+  readonly maxReductionDepth?: number | undefined
+}
+
+/** Options that were checked, complete. */
+export interface PrecisionSettings {
+  readonly precision: HalfPrecision
+  readonly keepNames: readonly (string | RegExp)[]
+  readonly keepOperators: ReadonlySet<string>
+  readonly keepIO: boolean
+  readonly initMax: number
+  readonly dataMax: number
+  readonly ranges: ReadonlyMap<string, ValueRange>
+  readonly maxReductionDepth: number
+}
+
+const known = ['keep', 'keepIO', 'initMax', 'dataMax', 'ranges', 'maxReductionDepth'] as const
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedPrecisionOptions(precision: unknown, options: unknown): PrecisionSettings {
+  if (precision !== 'fp16' && precision !== 'bf16') throw expected(quoted(['fp16', 'bf16'], ' or '), 'precision', precision)
+  const given = readOptions(options, known, 'convertPrecision')
+  const { names = [], operators = [] } = readOptions(given.keep, ['names', 'operators'], 'keep')
+  const { keepIO = true, initMax = precision === 'fp16' ? 65504 : 3.38e38, dataMax = 512, maxReductionDepth } = given
+  return {
+    precision,
+    keepNames: checkedList(names, 'keep.names', 'an array of texts and regular expressions', isName),
+    keepOperators: new Set(checkedList(operators, 'keep.operators', 'an array of texts', isText)),
+    keepIO: checkedBoolean(keepIO, 'keepIO'),
+    initMax: checkedNumber(initMax, 'initMax', 0),
+    dataMax: checkedNumber(dataMax, 'dataMax', 0),
+    ranges: checkedRanges(given.ranges),
+    maxReductionDepth: maxReductionDepth === undefined ? Infinity : checkedWhole(maxReductionDepth, 'maxReductionDepth', 1),
+  }
+}
+
+function isName(value: unknown): value is string | RegExp {
+  return isText(value) || value instanceof RegExp
+}
+
+function checkedRanges(value: unknown): ReadonlyMap<string, ValueRange> {
+  if (value === undefined) return new Map()
+  const entries = Object.entries(checkedObject(value, 'ranges', 'an object of ranges by value'))
+  return new Map(entries.map(([name, range]) => [name, checkedRange(range, `the range of '${name}'`)]))
+}
+
+function checkedRange(value: unknown, name: string): ValueRange {
+  const range = checkedObject(value, name, '{ min, max }') as Partial<Record<'min' | 'max', unknown>>
+  const { min, max } = range
+  return { min: checkedBound(min, `min in ${name}`), max: checkedBound(max, `max in ${name}`) }
+}
+
+/** Infinite ones are beyond any limit; what is no number says nothing. */
+function checkedBound(value: unknown, name: string): number {
+  if (typeof value === 'number' && !Number.isNaN(value)) return value
+  throw expected('a number', name, value)
+}

@@ -1,0 +1,133 @@
+import { expected, TensorRTError } from '../errors.js'
+import { checkedChoice } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { cacheVersion, formatTensorRTCache, parseTensorRTCache } from './tensorrt-cache.js'
+import type { Histogram } from './histogram.js'
+import { type Algorithm, algorithms } from './thresholds.js'
+
+/** What was measured of a value of a model. */
+export interface TensorRange {
+  /** The largest magnitude that INT8 is to hold: a step of INT8 is a 127th of it. */
+  readonly amax: number
+  /** Of the finite elements that were seen; nothing where a cache of TensorRT's has only the range. */
+  readonly min?: number | undefined
+  readonly max?: number | undefined
+  /** How many elements were finite, and how many were not. */
+  readonly count?: number | undefined
+  readonly nonFinite?: number | undefined
+  /** How often each magnitude was seen; nothing where it comes from a cache. */
+  readonly histogram?: Histogram | undefined
+}
+
+/** What a calibration is bound to: for another model, other data or another algorithm it is none. */
+export interface CalibrationKey {
+  /** The hash of the model. */
+  readonly model: string
+  /** The hash of the data, or the name that the user gave it: `sha256:…`, `id:…`. */
+  readonly data: string
+  readonly algorithm: Algorithm
+  /** Of algorithm `percentile`. */
+  readonly percentile?: number | undefined
+}
+
+/** The ranges of a model's values, measured or read. */
+export class Calibration {
+  /** What it is bound to; nothing where it comes from TensorRT. */
+  readonly key: CalibrationKey | undefined
+  /** How many batches were seen. */
+  readonly batches: number
+  /** The shapes of the inputs in the first of them. */
+  readonly shapes: Readonly<Record<string, readonly number[]>>
+  readonly ranges: ReadonlyMap<string, TensorRange>
+
+  constructor(key: CalibrationKey | undefined, batches: number, shapes: Calibration['shapes'], ranges: ReadonlyMap<string, TensorRange>) {
+    this.key = key
+    this.batches = batches
+    this.shapes = shapes
+    this.ranges = ranges
+    Object.freeze(this)
+  }
+
+  /**
+   * A calibration from the text of TensorRT's own cache: ranges and nothing else.
+   * @throws TensorRTError ERR_TRT_CALIBRATION where it is none
+   */
+  static fromTensorRT(text: string): Calibration {
+    if (typeof text !== 'string') throw expected('the text of a calibration cache', 'text', text)
+    const { scales } = parseTensorRTCache(text)
+    return new Calibration(undefined, 0, {}, new Map(Array.from(scales, ([name, scale]) => [name, { amax: scale * 127 }])))
+  }
+
+  /**
+   * The text of a calibration cache that TensorRT 10 reads. It takes one only of its own version and of the calibrator that is set.
+   * @param options `version`: of TensorRT, such as `10.6.0`; `algorithm`: the calibrator's, `EntropyCalibration2` unless given.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+   */
+  toTensorRT(options: { readonly version: string; readonly algorithm?: 'EntropyCalibration2' | 'MinMaxCalibration' }): string {
+    const { version, algorithm = 'EntropyCalibration2' } = readOptions(options, ['version', 'algorithm'], 'toTensorRT')
+    if (typeof version !== 'string') throw expected('a version such as 10.6.0', 'version', version)
+    const scales = Array.from(this.ranges).flatMap(([name, { amax }]): [string, number][] => (amax > 0 ? [[name, amax / 127]] : []))
+    return formatTensorRTCache({
+      version: cacheVersion(version),
+      algorithm: checkedChoice(algorithm, 'algorithm', ['EntropyCalibration2', 'MinMaxCalibration']),
+      scales: new Map(scales),
+    })
+  }
+}
+
+const format = 'node-tensorrt calibration'
+const formatVersion = 1
+
+/** The text of a file that {@link parseCalibration} reads. */
+export function formatCalibration({ key, batches, shapes, ranges }: Calibration): string {
+  const tensors = Object.fromEntries(Array.from(ranges, ([name, { histogram: _, ...range }]) => [name, range]))
+  return `${JSON.stringify({ format, version: formatVersion, ...key, batches, shapes, tensors }, null, 1)}\n`
+}
+
+interface Stored extends CalibrationKey {
+  readonly format: string
+  readonly version: number
+  readonly batches: number
+  readonly shapes: Calibration['shapes']
+  readonly tensors: Readonly<Record<string, TensorRange>>
+}
+
+/** @throws TensorRTError ERR_TRT_CALIBRATION for text that is none of ours, or damaged */
+export function parseCalibration(text: string): Calibration {
+  const stored = parseStored(text)
+  const { model, data, algorithm, percentile, batches, shapes, tensors } = stored
+  const ranges = new Map(Object.entries(tensors))
+  for (const [name, range] of ranges) {
+    if (!(range.amax >= 0 && range.amax < Infinity)) throw damaged(`the range of ${JSON.stringify(name)} is ${String(range.amax)}`)
+  }
+  return new Calibration({ model, data, algorithm, ...(percentile !== undefined && { percentile }) }, batches, shapes, ranges)
+}
+
+function parseStored(text: string): Stored {
+  let stored: Partial<Stored> | null
+  try {
+    stored = JSON.parse(text) as Partial<Stored> | null
+  } catch (cause) {
+    throw damaged((cause as Error).message)
+  }
+  if (stored?.format !== format) throw damaged('it is no calibration of this package')
+  if (stored.version !== formatVersion) throw damaged(`it is of version ${String(stored.version)}, this is ${formatVersion}`)
+  const isWhole =
+    typeof stored.model === 'string' &&
+    typeof stored.data === 'string' &&
+    algorithms.includes(stored.algorithm as Algorithm) &&
+    typeof stored.batches === 'number' &&
+    isRecord(stored.shapes) &&
+    isRecord(stored.tensors) &&
+    Object.values(stored.tensors as object).every(isRecord)
+  if (!isWhole) throw damaged('something of it is missing')
+  return stored as Stored
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function damaged(why: string): TensorRTError {
+  return new TensorRTError('ERR_TRT_CALIBRATION', `The calibration cannot be read: ${why}`)
+}

@@ -1,0 +1,172 @@
+import { readFile } from 'node:fs/promises'
+import { checkedChoice, checkedListener, checkedNumber, checkedText, checkedWhole } from '../base/checks.js'
+import { checkedPath, isMissing, onFile, replaceFile, writeTarget } from '../base/files.js'
+import { readOptions, unaborted } from '../base/options.js'
+import type { CpuOptions } from '../backend/cpu-options.js'
+import { checkedCpuOptions, type CpuEngineOptions } from '../engine/cpu-options.js'
+import { isTensor } from '../engine/arguments.js'
+import { TensorRTError } from '../errors.js'
+import type { ModelProto } from '../onnx/index.js'
+import type { Tensor } from '../tensor.js'
+import { Calibration, type CalibrationKey, formatCalibration, parseCalibration } from './calibration.js'
+import { BatchHash, BatchSource, type CalibrationData, type InputBatch } from './data.js'
+import { type CalibrationProgress, measure, rangesOf } from './measure.js'
+import { hashOfModel, loadModel, type OnnxModel } from './source.js'
+import { type Algorithm, algorithms } from './thresholds.js'
+
+export interface CalibratorOptions {
+  /** How ranges are found. Unless given, `mse`; where TensorRT 10 calibrates itself (`builder.build(model, { calibrator })`), which has `entropy` and `minmax`, `entropy`. */
+  readonly algorithm?: Algorithm | undefined
+  /** Of `percentile`: what share of the magnitudes INT8 holds, from 0 to 100; 99.99 unless given. */
+  readonly percentile?: number | undefined
+  /** The most batches that are taken of the data; all unless given. */
+  readonly maxBatches?: number | undefined
+  /**
+   * A file that keeps what was measured. It is used again where model, data and algorithm are those of before, and else replaced. Whether the data is, its hash tells: for that it
+   * is read once more, unless `id` names it.
+   */
+  readonly cache?: string | URL | undefined
+  /** What to call the data: as long as this is the same, so is the data. For a stream, which can be read only once, and for data that takes long to read. */
+  readonly id?: string | undefined
+}
+
+export interface CalibrateOptions extends CpuEngineOptions {
+  /** Called on this thread after each batch. What it throws ends the calibration and rejects it. */
+  readonly onProgress?: ((progress: CalibrationProgress) => void) | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Data to calibrate models with, and how:
+ * ```ts
+ * const calibrator = new Calibrator(pictures, { algorithm: 'percentile', cache: 'photos.calibration' })
+ * const { model, report } = await quantize('detector.onnx', calibrator)
+ * ```
+ */
+export class Calibrator {
+  /** What was asked for; nothing where none was. */
+  readonly algorithm: Algorithm | undefined
+  readonly percentile: number | undefined
+  readonly #source: BatchSource
+  readonly #cache: string | undefined
+  readonly #id: string | undefined
+  readonly #algorithm: Algorithm
+
+  /**
+   * @param data Batches as the model takes them, preprocessed: each a Tensor, or a record of Tensors by input.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+   */
+  constructor(data: CalibrationData, options?: CalibratorOptions) {
+    const given = readOptions(options, ['algorithm', 'percentile', 'maxBatches', 'cache', 'id'], 'Calibrator')
+    const { algorithm, percentile, maxBatches, cache, id } = given
+    this.algorithm = algorithm === undefined ? undefined : checkedChoice(algorithm, 'algorithm', algorithms)
+    this.#algorithm = this.algorithm ?? 'mse'
+    if (percentile !== undefined && this.algorithm !== 'percentile')
+      throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', "Option percentile needs algorithm 'percentile'")
+    this.percentile = this.algorithm === 'percentile' ? checkedNumber(percentile ?? 99.99, 'percentile', 0, 100) : undefined
+    this.#source = new BatchSource(data, maxBatches === undefined ? Infinity : checkedWhole(maxBatches, 'maxBatches', 1))
+    this.#cache = cache === undefined ? undefined : checkedPath(cache, 'cache')
+    this.#id = id === undefined ? undefined : checkedText(id, 'id')
+    if (this.#cache !== undefined && this.#id === undefined && !this.#source.isRepeatable) {
+      throw new TensorRTError(
+        'ERR_TRT_INVALID_ARGUMENT',
+        'Option cache needs to tell data from other data, and this can be iterated only once: name it with the option id, or give a function that returns it',
+      )
+    }
+  }
+
+  /**
+   * Runs a model on the data, on the CPU, and finds the range of each of its float32 values. The same data gives the same ranges, however many threads there are.
+   * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION without any data; ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE for a
+   * batch that does not fit the model; ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_NO_ADDON
+   */
+  async calibrate(model: OnnxModel, options?: CalibrateOptions): Promise<Calibration> {
+    const given = readOptions(options, ['onProgress', 'signal', 'threads', 'onnxruntime'], 'calibrate')
+    const signal = unaborted(given.signal)
+    const onProgress = checkedListener<NonNullable<CalibrateOptions['onProgress']>>(given.onProgress, 'onProgress')
+    const cpu = checkedCpuOptions(given)
+    const loaded = await loadModel(model)
+    if (this.#cache === undefined) return this.#measured(loaded, cpu, onProgress, signal)
+    return (
+      (await this.#cached(this.#cache, loaded, signal)) ?? this.#kept(this.#cache, await this.#measured(loaded, cpu, onProgress, signal))
+    )
+  }
+
+  /**
+   * All batches from the beginning, as the user's data has them: `builder.build(model, { calibrator })` has TensorRT 10 calibrate itself with them, where the algorithm is
+   * `entropy` or `minmax`. A cache is then TensorRT's own: see {@link Calibration.toTensorRT}.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+   */
+  async *batches(): AsyncGenerator<InputBatch, void, undefined> {
+    for await (const given of this.#source.open())
+      yield isTensor(given) ? (given as Tensor) : (Object.fromEntries(given) as Record<string, Tensor>)
+  }
+
+  /** The same data for other ends, so many batches of it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where it can be iterated only once */
+  source(maxBatches: number): BatchSource {
+    if (this.#source.isRepeatable) return this.#source.first(maxBatches)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      'The data can be iterated only once, and is needed again: give a function that returns it',
+    )
+  }
+
+  async #measured(
+    model: ModelProto,
+    cpu: CpuOptions,
+    onProgress: ((progress: CalibrationProgress) => void) | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<Calibration> {
+    const found = await measure(model, this.#source.open(), { cpu, onProgress, signal })
+    const ranges = await rangesOf(found.observed, this.#algorithm, this.percentile, signal)
+    return new Calibration(await this.#key(model, `sha256:${found.data}`, signal), found.batches, found.shapes, ranges)
+  }
+
+  async #key(model: ModelProto, data: string, signal: AbortSignal | undefined): Promise<CalibrationKey> {
+    const { percentile } = this
+    const named = this.#id === undefined ? data : `id:${this.#id}`
+    return {
+      model: await hashOfModel(model, signal),
+      data: named,
+      algorithm: this.#algorithm,
+      ...(percentile !== undefined && { percentile }),
+    }
+  }
+
+  /** What the file has, where it is of this model, data and algorithm. @throws TensorRTError ERR_TRT_CALIBRATION where it is no calibration at all: it might be somebody's only copy of something else */
+  async #cached(path: string, model: ModelProto, signal: AbortSignal | undefined): Promise<Calibration | undefined> {
+    const text = await onFile('read', path, async () => readFile(path, 'utf8').catch(ifMissing))
+    if (text === undefined) return undefined
+    const stored = parseCalibration(text)
+    const quick = await this.#key(model, stored.key?.data ?? '', signal)
+    if (!isSame(stored.key, quick)) return undefined
+    if (this.#id !== undefined) return stored
+    return stored.key?.data === `sha256:${await this.#hashOfData(stored, signal)}` ? stored : undefined
+  }
+
+  async #hashOfData({ shapes }: Calibration, signal: AbortSignal | undefined): Promise<string> {
+    const names = Object.keys(shapes)
+    const hash = new BatchHash()
+    for await (const batch of this.#source.open()) {
+      signal?.throwIfAborted()
+      hash.add(names, isTensor(batch) ? [batch] : names.flatMap((name) => batch.get(name) ?? []))
+    }
+    return hash.digest()
+  }
+
+  async #kept(path: string, calibration: Calibration): Promise<Calibration> {
+    await onFile('write', path, async () => {
+      const target = await writeTarget(path)
+      await replaceFile(target, `${target}.${process.pid}.tmp`, [Buffer.from(formatCalibration(calibration))])
+    })
+    return calibration
+  }
+}
+
+function ifMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error
+}
+
+function isSame(a: CalibrationKey | undefined, b: CalibrationKey): boolean {
+  return a?.model === b.model && a.data === b.data && a.algorithm === b.algorithm && a.percentile === b.percentile
+}

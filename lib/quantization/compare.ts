@@ -1,0 +1,123 @@
+import { checkedWhole } from '../base/checks.js'
+import { readOptions, unaborted } from '../base/options.js'
+import { Engine } from '../engine.js'
+import { type CpuEngineOptions } from '../engine/cpu-options.js'
+import { type GivenInput, isTensor } from '../engine/arguments.js'
+import { inOrder } from '../engine/stream.js'
+import { TensorRTError } from '../errors.js'
+import { copyModel, GraphEditor, type ModelProto } from '../onnx/index.js'
+import type { Tensor } from '../tensor.js'
+import { BatchSource, type CalibrationData } from './data.js'
+import { type Difference, DifferenceSum } from './difference.js'
+import { computedFloats, withOutputs } from './outputs.js'
+import { openEngine } from './running.js'
+import { loadModel, type OnnxModel } from './source.js'
+
+/** What is compared: an engine, which stays open, or an ONNX model, which is run on the CPU for this. */
+export type Comparable = Engine | OnnxModel
+
+export interface CompareOptions extends CpuEngineOptions {
+  /** The most batches that are taken of the data; all unless given. */
+  readonly maxBatches?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface Comparison {
+  readonly batches: number
+  /** By output. */
+  readonly outputs: Readonly<Record<string, Difference>>
+}
+
+/**
+ * Runs two models (or one model on two backends, or in two precisions) on the same inputs, and says how far the second is from the first, for each output. The data is what
+ * {@link Calibrator} takes. ONNX models that have Q/DQ are run with it as it stands in the graph, and not with INT8 kernels of the CPU, whose sums may saturate.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT where there is no data, or the outputs are not the same; ERR_TRT_SHAPE where an output has another shape; those of
+ * {@link Engine.load} and {@link Engine.infer}
+ */
+export async function compare(
+  reference: Comparable,
+  other: Comparable,
+  data: CalibrationData,
+  options?: CompareOptions,
+): Promise<Comparison> {
+  const { signal, source, cpu } = checkedCompare(data, options, 'compare')
+  await using a = await opened(reference, cpu, signal)
+  await using b = await opened(other, cpu, signal)
+  return await compareEngines(a.engine, b.engine, source, signal)
+}
+
+/**
+ * The same for each layer: for every float32 value that both models compute under one name, in the order of the first. What a model that was quantized or converted computes
+ * under a name is what the one that it was made from does.
+ * @throws TensorRTError (as a rejection) as {@link compare}
+ */
+export async function compareLayers(
+  reference: OnnxModel,
+  other: OnnxModel,
+  data: CalibrationData,
+  options?: CompareOptions,
+): Promise<Comparison> {
+  const { signal, source, cpu } = checkedCompare(data, options, 'compareLayers')
+  const [a, b] = [await loadModel(reference), await loadModel(other)]
+  const common = commonValues(a, b)
+  await using first = await openEngine(withOutputs(new GraphEditor(a), common), cpu, signal)
+  await using second = await openEngine(withOutputs(new GraphEditor(b), common), cpu, signal)
+  return await compareEngines(first, second, source, signal)
+}
+
+function checkedCompare(data: unknown, options: unknown, owner: string) {
+  const given = readOptions(options, ['maxBatches', 'signal', 'threads', 'onnxruntime'], owner)
+  const most = given.maxBatches === undefined ? Infinity : checkedWhole(given.maxBatches, 'maxBatches', 1)
+  return { signal: unaborted(given.signal), source: new BatchSource(data, most), cpu: given as CpuEngineOptions }
+}
+
+interface Opened extends AsyncDisposable {
+  readonly engine: Engine
+}
+
+async function opened(model: Comparable, cpu: CpuEngineOptions, signal: AbortSignal | undefined): Promise<Opened> {
+  if (model instanceof Engine) {
+    await model.ready
+    return { engine: model, [Symbol.asyncDispose]: async () => {} }
+  }
+  const engine = await openEngine(await loadModel(model), cpu, signal)
+  return { engine, [Symbol.asyncDispose]: () => engine.close() }
+}
+
+/** Both run each batch; what they gave is added up before the next. */
+async function compareEngines(a: Engine, b: Engine, source: BatchSource, signal: AbortSignal | undefined): Promise<Comparison> {
+  const names = Object.keys(a.outputs)
+  checkOutputs(names, Object.keys(b.outputs))
+  const sums = names.map(() => new DifferenceSum())
+  const run = async (given: GivenInput, cut: AbortSignal): Promise<[Results, Results]> =>
+    Promise.all([a.infer(namedInputs(a, given), { signal: cut }), b.infer(namedInputs(b, given), { signal: cut })])
+  let batches = 0
+  for await (const [x, y] of inOrder(source.open(), { most: 1, signal, run })) {
+    for (const [i, name] of names.entries()) await sums[i]?.add(name, x[name] as Tensor, y[name] as Tensor)
+    batches++
+  }
+  if (batches === 0) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'There is no data: the iterable for the comparison has no batch')
+  return { batches, outputs: Object.fromEntries(names.map((name, i) => [name, (sums[i] as DifferenceSum).result])) }
+}
+
+export type Results = Readonly<Record<string, Tensor>>
+
+/** By name also where there is one, so that all outputs come, however many there are. */
+export function namedInputs(engine: Engine, given: GivenInput): Results {
+  const inputs = isTensor(given) ? { [Object.keys(engine.inputs)[0] as string]: given } : Object.fromEntries(given)
+  return inputs as Results
+}
+
+function checkOutputs(a: readonly string[], b: readonly string[]): void {
+  const missing = a.find((name) => !b.includes(name)) ?? b.find((name) => !a.includes(name))
+  if (missing === undefined) return
+  throw new TensorRTError(
+    'ERR_TRT_INVALID_ARGUMENT',
+    `Expected the same outputs of both models but the first has ${a.join(', ')} and the second ${b.join(', ')}`,
+  )
+}
+
+function commonValues(a: ModelProto, b: ModelProto): string[] {
+  const ofB = new Set(computedFloats(new GraphEditor(copyModel(b))))
+  return computedFloats(new GraphEditor(copyModel(a))).filter((value) => ofB.has(value))
+}

@@ -1,0 +1,114 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { TensorRTError } from '../errors.js'
+import { shapeText } from '../base/dims.js'
+import type { Tensor } from '../tensor.js'
+
+/** How far one output of a model is from the same output of another, over all that was run. The first model is the reference. */
+export interface Difference {
+  /** The cosine of the angle between both, all elements together: 1 where they are the same but for a factor; 1 too where both are zero. */
+  readonly cosine: number
+  /** Peak signal-to-noise ratio in dB: the reference's largest magnitude against the root of the mean squared difference; infinite where they are equal. */
+  readonly psnr: number
+  readonly maxAbsolute: number
+  readonly meanAbsolute: number
+  /** The largest difference by the reference's magnitude there, which counts as 2^-52 where it is less. */
+  readonly maxRelative: number
+  /** The share of rows (along the last dimension) whose largest element is at the same place; nothing where no row has two. */
+  readonly top1?: number | undefined
+  /** How many elements were compared, and how many pairs were not, since one or both are not finite and they are not the same. */
+  readonly count: number
+  readonly nonFinite: number
+}
+
+/** How many elements are looked at before others get their turn: about a millisecond's work. */
+const stretch = 2 ** 18
+
+/** What is summed up of one output. */
+export class DifferenceSum {
+  #count = 0
+  #nonFinite = 0
+  #dot = 0
+  #aa = 0
+  #bb = 0
+  #squares = 0
+  #absolute = 0
+  #maxAbsolute = 0
+  #maxRelative = 0
+  #peak = 0
+  #rows = 0
+  #agreeing = 0
+
+  /** Adds one result of each. @throws TensorRTError ERR_TRT_SHAPE where they are not of one shape */
+  async add(name: string, reference: Tensor, other: Tensor): Promise<void> {
+    if (shapeText(reference.shape) !== shapeText(other.shape)) {
+      const message = `Expected ${shapeText(reference.shape)} for output ${JSON.stringify(name)}, as the first model gives it, but the second gives ${shapeText(other.shape)}`
+      throw new TensorRTError('ERR_TRT_SHAPE', message)
+    }
+    const [a, b] = [reference.toFloat32().data, other.toFloat32().data]
+    for (let from = 0; from < a.length; from += stretch) {
+      this.#addStretch(a, b, from, Math.min(a.length, from + stretch))
+      if (from + stretch < a.length) await turn()
+    }
+    const row = reference.shape.at(-1) ?? 0
+    if (reference.shape.length > 0 && row > 1) this.#compareRows(a, b, row)
+  }
+
+  get result(): Difference {
+    const mse = this.#squares / this.#count
+    const norms = Math.sqrt(this.#aa) * Math.sqrt(this.#bb)
+    return {
+      cosine: this.#squares === 0 ? 1 : norms > 0 ? Math.min(1, this.#dot / norms) : 0,
+      psnr: this.#squares === 0 ? Infinity : 10 * Math.log10(this.#peak ** 2 / mse),
+      maxAbsolute: this.#maxAbsolute,
+      meanAbsolute: this.#count === 0 ? 0 : this.#absolute / this.#count,
+      maxRelative: this.#maxRelative,
+      ...(this.#rows > 0 && { top1: this.#agreeing / this.#rows }),
+      count: this.#count,
+      nonFinite: this.#nonFinite,
+    }
+  }
+
+  #addStretch(a: Float32Array, b: Float32Array, from: number, to: number): void {
+    let [dot, aa, bb, squares, absolute] = [0, 0, 0, 0, 0]
+    for (let i = from; i < to; i++) {
+      const [x, y] = [a[i]!, b[i]!]
+      const apart = Math.abs(x - y)
+      if (!(apart < Infinity)) {
+        this.#addOdd(x, y)
+        continue
+      }
+      this.#count++
+      dot += x * y
+      aa += x * x
+      bb += y * y
+      squares += apart * apart
+      absolute += apart
+      if (apart > this.#maxAbsolute) this.#maxAbsolute = apart
+      if (apart > 0) this.#maxRelative = Math.max(this.#maxRelative, apart / Math.max(Math.abs(x), Number.EPSILON))
+      this.#peak = Math.max(this.#peak, Math.abs(x))
+    }
+    this.#dot += dot
+    this.#aa += aa
+    this.#bb += bb
+    this.#squares += squares
+    this.#absolute += absolute
+  }
+
+  /** Infinities that are the same are no difference, and have no place in a cosine. */
+  #addOdd(x: number, y: number): void {
+    if (!Object.is(x, y)) this.#nonFinite++
+  }
+
+  #compareRows(a: Float32Array, b: Float32Array, row: number): void {
+    for (let at = 0; at + row <= a.length; at += row) {
+      this.#rows++
+      if (largest(a, at, row) === largest(b, at, row)) this.#agreeing++
+    }
+  }
+}
+
+function largest(values: Float32Array, from: number, count: number): number {
+  let best = from
+  for (let i = from + 1; i < from + count; i++) if (values[i]! > values[best]!) best = i
+  return best
+}

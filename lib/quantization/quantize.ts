@@ -1,0 +1,191 @@
+import { checkedArray, checkedChoice, checkedListener, checkedNumber, checkedWhole, isText } from '../base/checks.js'
+import { readOptions, unaborted } from '../base/options.js'
+import { expected, TensorRTError } from '../errors.js'
+import {
+  copyModel,
+  GraphEditor,
+  inferTypes,
+  isOnnx,
+  type ModelProto,
+  raiseOpset,
+  saveModel,
+  whyNotRaised,
+  writeModel,
+} from '../onnx/index.js'
+import { bytesOfModel, checkFits, mostBytes } from '../onnx/save.js'
+import { Calibration } from './calibration.js'
+import { type CalibrateOptions, Calibrator } from './calibrator.js'
+import type { Graph } from './graph.js'
+import type { CalibrationProgress } from './measure.js'
+import { insert, type WeightForm } from './insert.js'
+import { type Excluded, place, rangesByValue, whyUnranged } from './placement.js'
+import { type QuantizationReport, reportOf } from './report.js'
+import type { Judge } from './ranking.js'
+import { type KeepOptions, layersToKeep } from './sensitivity.js'
+import { loadModel, type OnnxModel } from './source.js'
+
+/** Where {@link quantize} is. */
+export interface QuantizationProgress extends CalibrationProgress {
+  /** `calibrating`: the model runs on the data; with `keep` then `ranking`: it runs with each layer quantized alone; `choosing`: with some of them kept. */
+  readonly stage: 'calibrating' | 'ranking' | 'choosing'
+  /** Batches that were run in this stage. */
+  readonly batches: number
+}
+
+export interface QuantizeOptions extends Omit<CalibrateOptions, 'onProgress'> {
+  /** Called on this thread after each batch. What it throws ends the work and rejects it. */
+  readonly onProgress?: ((progress: QuantizationProgress) => void) | undefined
+
+  /** What stays in floating point: nodes by their names (text, or expressions that match), and operators such as `MatMul`. */
+  readonly exclude?: { readonly names?: readonly (string | RegExp)[]; readonly operators?: readonly string[] } | undefined
+  /** How weights are stored: `int8` unless given, a quarter of the bytes; `float32`, with a Q/DQ pair, so that they can be refitted or trained on. */
+  readonly weights?: WeightForm | undefined
+  /**
+   * Leaves as few layers in floating point as it takes for this; the report says which. It is judged by the calibrator's data, which has to be iterable more than once.
+   */
+  readonly keep?: KeepOptions | undefined
+}
+
+/** A model with Q/DQ in it. */
+export class QuantizedModel {
+  readonly model: ModelProto
+  readonly report: QuantizationReport
+  /** The ranges that it was made with. */
+  readonly calibration: Calibration
+
+  constructor(model: ModelProto, report: QuantizationReport, calibration: Calibration) {
+    this.model = model
+    this.report = report
+    this.calibration = calibration
+    Object.freeze(this)
+  }
+
+  /** The bytes of an ONNX file. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where they were 2 GiB or more: {@link save} takes any size */
+  toBytes(): Uint8Array<ArrayBuffer> {
+    checkFits(bytesOfModel(this.model), mostBytes)
+    return writeModel(this.model)
+  }
+
+  /** Writes an ONNX file, with its weights in a file beside it where they are too many for one. @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_INVALID_ARGUMENT */
+  async save(path: string, options?: { readonly signal?: AbortSignal }): Promise<void> {
+    await saveModel(this.model, path, options)
+  }
+}
+
+/**
+ * Makes an INT8 model for every TensorRT: measures the ranges of its values on the CPU and puts Q/DQ in, by NVIDIA's rules for where. Weights are quantized for each channel, values
+ * as a whole, both symmetric. What runs on no GPU here runs on onnxruntime all the same.
+ * @param calibration A {@link Calibrator}, or the ranges that one has measured (or TensorRT, {@link Calibration.fromTensorRT}).
+ * @throws TensorRTError (as a rejection) ERR_TRT_PRECISION for a model that has Q/DQ already, or nothing that could be quantized; ERR_TRT_UNSUPPORTED for operators before version 7;
+ * those of {@link Calibrator.calibrate}; ERR_TRT_INVALID_ARGUMENT
+ * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/work-quantized-types.html
+ */
+export async function quantize(
+  model: OnnxModel,
+  calibration: Calibrator | Calibration,
+  options?: QuantizeOptions,
+): Promise<QuantizedModel> {
+  const given = readOptions(options, ['exclude', 'weights', 'keep', 'onProgress', 'signal', 'threads', 'onnxruntime'], 'quantize')
+  const { exclude, weights = 'int8', keep, onProgress, ...rest } = given
+  const signal = unaborted(given.signal)
+  const excluded = checkedExclude(exclude)
+  const form = checkedChoice(weights, 'weights', ['int8', 'float32'])
+  const wanted = keep === undefined ? undefined : checkedKeep(keep, calibration)
+  const tell = teller(checkedListener<NonNullable<QuantizeOptions['onProgress']>>(onProgress, 'onProgress'))
+  const prepared = prepare(await loadModel(model))
+  const cpu = rest as CalibrateOptions
+  const ranges = await calibrationFor(prepared, calibration, { ...cpu, onProgress: () => tell('calibrating') })
+  const how = { excluded, form, signal }
+  if (wanted === undefined) return quantized(prepared, ranges, how)
+  const make = (kept: readonly string[]): Promise<QuantizedModel> => quantized(copyModel(prepared), ranges, how, kept)
+  const judge = { ...wanted, options: cpu, signal, onBatch: tell }
+  return make(await layersToKeep(prepared, ranges, excluded, async (kept) => (await make(kept)).model, judge))
+}
+
+/** Counts the batches of each stage. */
+function teller(onProgress: QuantizeOptions['onProgress']): (stage: QuantizationProgress['stage']) => void {
+  const batches = { calibrating: 0, ranking: 0, choosing: 0 }
+  return (stage) => onProgress?.({ stage, batches: ++batches[stage] })
+}
+
+function checkedKeep(keep: unknown, calibration: unknown): Pick<Judge, 'cosine' | 'source'> {
+  const { cosine, maxBatches = 8 } = readOptions(keep, ['cosine', 'maxBatches'], 'keep')
+  if (!(calibration instanceof Calibrator))
+    throw expected('a Calibrator, whose data it is judged by,', 'calibration beside keep', calibration)
+  return {
+    cosine: checkedNumber(cosine, 'keep.cosine', 0, 1),
+    source: calibration.source(checkedWhole(maxBatches, 'keep.maxBatches', 1)),
+  }
+}
+
+async function calibrationFor(model: ModelProto, given: unknown, options: CalibrateOptions): Promise<Calibration> {
+  if (given instanceof Calibration) return given
+  if (given instanceof Calibrator) return given.calibrate(model, options)
+  throw expected('a Calibrator or a Calibration', 'calibration', given)
+}
+
+function checkedExclude(exclude: unknown): Excluded {
+  const { names = [], operators = [] } = readOptions(exclude, ['names', 'operators'], 'exclude')
+  const isName = (value: unknown): value is string | RegExp => isText(value) || value instanceof RegExp
+  const list = <T>(value: unknown, name: string, what: string, isElement: (element: unknown) => element is T): T[] => {
+    const elements = checkedArray(value, name, `an array of ${what}`)
+    const wrong = elements.find((element) => !isElement(element))
+    if (wrong !== undefined) throw expected(what, name, wrong)
+    return elements as T[]
+  }
+  return {
+    names: list(names, 'exclude.names', 'names and regular expressions', isName),
+    operators: list(operators, 'exclude.operators', 'names of operators', isText),
+  }
+}
+
+/** The model in a version of the operators that has scales for each channel. @throws TensorRTError ERR_TRT_PRECISION, ERR_TRT_UNSUPPORTED */
+function prepare(model: ModelProto): ModelProto {
+  const editor = new GraphEditor(model)
+  const pair = editor.nodes().find((node) => isOnnx(node) && ['QuantizeLinear', 'DequantizeLinear'].includes(node.opType))
+  if (pair !== undefined)
+    throw new TensorRTError('ERR_TRT_PRECISION', `The model is quantized already: it has ${pair.opType} node ${JSON.stringify(pair.name)}`)
+  raise(editor)
+  return editor.finish()
+}
+
+/** The first version of the operators that has scales for each channel. */
+const perChannelOpset = 13
+
+function raise(editor: GraphEditor): void {
+  if (editor.opset >= perChannelOpset) return
+  const obstacle = whyNotRaised(editor, perChannelOpset)
+  if (obstacle !== undefined) {
+    throw new TensorRTError(
+      'ERR_TRT_UNSUPPORTED',
+      `Q/DQ for each channel needs opset ${perChannelOpset} and the model has ${editor.opset}, which cannot be raised: ${obstacle}. Export it with a newer opset`,
+    )
+  }
+  raiseOpset(editor, perChannelOpset)
+}
+
+interface How {
+  readonly excluded: Excluded
+  readonly form: WeightForm
+  readonly signal: AbortSignal | undefined
+}
+
+/** Puts Q/DQ into a prepared model, in place. @throws TensorRTError ERR_TRT_PRECISION where nothing can be quantized */
+async function quantized(
+  model: ModelProto,
+  calibration: Calibration,
+  { excluded, form, signal }: How,
+  kept: readonly string[] = [],
+): Promise<QuantizedModel> {
+  const graph: Graph = { editor: new GraphEditor(model), types: inferTypes(model, { shapes: calibration.shapes }) }
+  const placement = place(graph, { ...excluded, kept }, (value) => whyUnranged(calibration, value, graph))
+  if (placement.decisions.every(({ reason }) => reason !== undefined)) throw nothingToQuantize(placement.decisions[0]?.reason)
+  const inserted = await insert(graph, placement, rangesByValue(calibration, placement.shared), form, signal)
+  const report = reportOf(placement, inserted, calibration, kept)
+  return new QuantizedModel(graph.editor.finish(), report, calibration)
+}
+
+function nothingToQuantize(reason: string | undefined): TensorRTError {
+  const why = reason === undefined ? 'it has no Conv, ConvTranspose, Gemm or MatMul' : `each stays as it is, the first since ${reason}`
+  return new TensorRTError('ERR_TRT_PRECISION', `Nothing of the model can be quantized: ${why}`)
+}

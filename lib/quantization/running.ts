@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onFile } from '../base/files.js'
+import { Engine } from '../engine.js'
+import type { CpuEngineOptions } from '../engine/cpu-options.js'
+import { type ModelProto, saveModel, writeModel } from '../onnx/index.js'
+import { bytesOfModel, mostBytes } from '../onnx/save.js'
+
+/** For Q/DQ as it stands in the graph. ClipQuantRewrite takes out a Clip before Q/DQ whose whole range lies within 2^-23 of a bound of it, and so lets negative values through. */
+const asItStands = { 'session.disable_quant_qdq': '1', 'optimization.disable_specified_optimizers': 'ClipQuantRewrite' }
+
+/** Options of an engine that runs a model for a comparison. */
+function cpuOptions({ threads, onnxruntime }: CpuEngineOptions): CpuEngineOptions & { readonly backend: 'cpu' } {
+  return {
+    backend: 'cpu',
+    ...(threads !== undefined && { threads }),
+    onnxruntime: { ...onnxruntime, config: { ...asItStands, ...onnxruntime?.config } },
+  }
+}
+
+/** Runs a model on the CPU, Q/DQ as it stands. @throws what {@link Engine.load} throws; TensorRTError ERR_TRT_FILE */
+export async function openEngine(model: ModelProto, options: CpuEngineOptions, signal: AbortSignal | undefined): Promise<Engine> {
+  return withSource(model, signal, (source) => Engine.load(source, { ...cpuOptions(options), signal }))
+}
+
+/**
+ * Has a model opened: its bytes, or, where they are more than protobuf takes, files in a temporary folder. That is gone when this is settled; what onnxruntime has mapped of it stays.
+ * @param limit The most bytes; tests have no 2 GiB.
+ * @throws TensorRTError ERR_TRT_FILE; what `open` throws
+ */
+export async function withSource<T>(
+  model: ModelProto,
+  signal: AbortSignal | undefined,
+  open: (source: Uint8Array | string) => Promise<T>,
+  limit = mostBytes,
+): Promise<T> {
+  if (bytesOfModel(model) <= limit) return open(writeModel(model))
+  const folder = await onFile('make a folder in', tmpdir(), () => mkdtemp(join(tmpdir(), 'node-tensorrt-model-')))
+  try {
+    const path = join(folder, 'model.onnx')
+    await saveModel(model, path, { externalData: true, ...(signal && { signal }) })
+    return await open(path)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

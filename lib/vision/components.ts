@@ -1,0 +1,57 @@
+import { within } from '../base/cancellation.js'
+import { type Abortable, readOptions, unaborted } from '../base/options.js'
+import { jobOf, labelled, labelledSync } from './mask-labels.js'
+import type { Mask } from './mask-data.js'
+import type { Box, Size } from './types.js'
+
+export interface PartOptions {
+  /** 8 (default): pixels that touch at a corner are connected, too; 4: only those that share a side. */
+  readonly connectivity?: 8 | 4 | undefined
+  /** Only pixels of this value count; default: all but 0. */
+  readonly classIndex?: number | undefined
+}
+
+export interface ConnectedComponentsOptions extends PartOptions, Abortable {}
+
+export interface Component {
+  /** Pixels. */
+  readonly area: number
+  readonly box: Box
+  /** Of its pixels, whose centres lie at halves: a single pixel at (0, 0) has [0.5, 0.5]. */
+  readonly centroid: readonly [x: number, y: number]
+}
+
+export interface Components extends Size {
+  /** Of each pixel its part: i + 1 for `parts[i]`, 0 for the background. */
+  readonly labels: Int32Array
+  /** By their first pixels, row by row. */
+  readonly parts: readonly Component[]
+}
+
+/**
+ * The connected parts of a mask. Off the event loop; where there is no addon, in JavaScript. The mask is to be left alone until the promise settles.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+ */
+export async function connectedComponents(mask: Mask, options?: ConnectedComponentsOptions): Promise<Components> {
+  const given = readOptions(options, ['connectivity', 'classIndex', 'signal'], 'connectedComponents')
+  const signal = unaborted(given.signal)
+  const job = jobOf(mask, given)
+  return within({ signal }, async (cut) => told(job, await labelled(job, cut)))
+}
+
+/** {@link connectedComponents} at once, on the calling thread, for scripts. */
+export function connectedComponentsSync(mask: Mask, options?: PartOptions): Components {
+  const job = jobOf(mask, readOptions(options, ['connectivity', 'classIndex'], 'connectedComponentsSync'))
+  return told(job, labelledSync(job))
+}
+
+/** Of seven numbers for each part. */
+function told({ width, height, labels }: Omit<Components, 'parts'>, numbers: Float64Array): Components {
+  const parts = Array.from({ length: numbers.length / 7 }, (_, part): Component => {
+    const at = part * 7
+    const area = numbers[at]!
+    const box: Box = [numbers[at + 1]!, numbers[at + 2]!, numbers[at + 3]!, numbers[at + 4]!]
+    return { area, box, centroid: [numbers[at + 5]! / area + 0.5, numbers[at + 6]! / area + 0.5] }
+  })
+  return { width, height, labels, parts }
+}

@@ -1,0 +1,27 @@
+import { checkedWhole } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { expected } from '../errors.js'
+import { checkedMask, type Mask } from './mask-data.js'
+
+export interface MaskIoUOptions {
+  /** Only pixels of this value count; default: all but 0. */
+  readonly classIndex?: number | undefined
+}
+
+/** The pixels that two masks of one size share over those that they cover together, 0 to 1; 0 when both are empty. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function maskIoU(a: Mask, b: Mask, options?: MaskIoUOptions): number {
+  const { width, height, data } = checkedMask(a, 'a')
+  const other = checkedMask(b, 'b')
+  if (other.width !== width || other.height !== height)
+    throw expected(`a mask of ${width} x ${height}, as a is,`, 'b', `${other.width} x ${other.height}`)
+  const { classIndex } = readOptions(options, ['classIndex'], 'maskIoU')
+  const only = classIndex === undefined ? -1 : checkedWhole(classIndex, 'classIndex', 0, 255)
+  let [shared, all] = [0, 0]
+  for (let i = 0; i < data.length; i++) {
+    const inA = only < 0 ? data[i] !== 0 : data[i] === only
+    const inB = only < 0 ? other.data[i] !== 0 : other.data[i] === only
+    if (inA && inB) shared++
+    if (inA || inB) all++
+  }
+  return all === 0 ? 0 : shared / all
+}

@@ -1,0 +1,91 @@
+import { type Cut, within } from '../base/cancellation.js'
+import { checkedArray, checkedListener } from '../base/checks.js'
+import { expected } from '../errors.js'
+import { stretch } from './framing.js'
+import { readImage } from './image.js'
+import type { PictureSource } from './info.js'
+import { checkedPixels, type Pixels } from './raw.js'
+import { resampled } from './resample.js'
+import { checkedNormalization } from './tensor-options.js'
+import type { Image, RawImage } from './types.js'
+
+/** A picture: pixels, or what {@link readImage} takes, which is read as that does by default. */
+export type Picture = Image | RawImage | PictureSource
+
+export interface ManyProgress {
+  /** Pictures that are done. */
+  readonly done: number
+  readonly total: number
+}
+
+/** What work on many pictures takes. */
+export interface ManyOptions {
+  /** Called after each picture; what it throws rejects the call. */
+  readonly onProgress?: ((progress: ManyProgress) => void) | undefined
+}
+
+/** Decoded where it is to be. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_FILE, ERR_TRT_IMAGE */
+export async function pixelsOf(picture: Picture, name: string, cut: Cut | undefined): Promise<Pixels> {
+  const isSource = typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array
+  const image = isSource ? await readImage(picture) : picture
+  cut?.throwIfHappened()
+  return checkedPixels(image, name)
+}
+
+const asItIs = checkedNormalization({ dtype: 'uint8', layout: 'NHWC' })
+
+/** As RGB without gaps: what is that already is not copied. */
+async function imageOf(picture: Picture, name: string, cut: Cut | undefined): Promise<Image> {
+  const pixels = await pixelsOf(picture, name, cut)
+  const { format, width, height, stride, data } = pixels
+  const bytes = width * height * 3
+  if (format === 'rgb' && stride === width * 3)
+    return { width, height, channels: 3, data: data.length === bytes ? data : data.subarray(0, bytes) }
+  const out = new Uint8Array(bytes)
+  await resampled({ pixels, frame: stretch(pixels, pixels), normalization: asItIs, out }, cut)
+  return { width, height, channels: 3, data: out }
+}
+
+/** One picture and what belongs to it, or as many of one as of the other. */
+export interface Each<A> {
+  readonly pictures: unknown
+  readonly others: unknown
+  /** What messages call them. */
+  readonly what: string
+  readonly signal: AbortSignal | undefined
+  readonly onProgress: unknown
+  readonly work: (image: Image, other: A) => Promise<unknown>
+}
+
+/** Work on one picture, or on each of many. @returns what the work gives; of many an array */
+export async function onEach<A>({ pictures, others, what, signal, onProgress, work }: Each<A>): Promise<unknown> {
+  const tell = checkedListener<NonNullable<ManyOptions['onProgress']>>(onProgress, 'onProgress')
+  return within({ signal }, async (cut) => {
+    const one = async (picture: unknown, other: unknown, name: string): Promise<unknown> =>
+      work(await imageOf(picture as Picture, name, cut), other as A)
+    if (!Array.isArray(pictures)) return one(pictures, others, 'image')
+    const list = checkedArray(others, what)
+    if (list.length !== pictures.length) throw expected(`${pictures.length} (one for each picture)`, `the number of ${what}`, list.length)
+    return inAll(pictures.length, (index) => one(pictures[index], list[index], `images[${index}]`), tell)
+  })
+}
+
+/** All of them at once, as far as each kind of work allows. Where one fails, this rejects when all have ended. */
+export async function inAll<R>(total: number, work: (index: number) => Promise<R>, tell: ManyOptions['onProgress']): Promise<R[]> {
+  let done = 0
+  let failed = false
+  const one = async (index: number): Promise<R> => {
+    try {
+      const result = await work(index)
+      if (!failed) tell?.({ done: ++done, total })
+      return result
+    } catch (error) {
+      failed = true
+      throw error
+    }
+  }
+  const results = await Promise.allSettled(Array.from({ length: total }, (_, index) => one(index)))
+  const failure = results.find((result) => result.status === 'rejected')
+  if (failure !== undefined) throw failure.reason
+  return results.map((result) => (result as PromiseFulfilledResult<R>).value)
+}

@@ -1,0 +1,87 @@
+import { readdir } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { checkedListener } from '../base/checks.js'
+import { checkedPath, onFile } from '../base/files.js'
+import { isIterable, isRepeatable, Repeatable } from '../base/iterables.js'
+import { readOptions } from '../base/options.js'
+import { expected, TensorRTError } from '../errors.js'
+import { checkedReading, readChecked, type ReadImage, type ReadImageOptions, type Reading, readingNames } from './image.js'
+import type { PictureSource } from './info.js'
+
+export interface PicturesProgress {
+  /** Pictures that are done with: given, and the next one was asked for. */
+  readonly done: number
+  /** Of a folder, an array and a Set: as many as there were when it was begun. */
+  readonly total?: number
+}
+
+/** How each picture is read; `signal` ends the iteration: the next picture rejects with the signal's reason. */
+export interface PicturesOptions extends ReadImageOptions {
+  /** Called after each picture; what it throws ends the iteration. */
+  readonly onProgress?: ((progress: PicturesProgress) => void) | undefined
+}
+
+/** What sharp reads as it is installed. */
+const extensions = ['.avif', '.gif', '.jpeg', '.jpg', '.png', '.svg', '.tif', '.tiff', '.webp']
+
+/**
+ * Pictures, one after the other, each decoded when it is asked for:
+ * ```ts
+ * for await (const picture of pictures('photographs')) console.log(picture.width, picture.height)
+ * ```
+ * Of a folder those files that end in .jpg, .jpeg, .png, .webp, .avif, .gif, .tif, .tiff or .svg and begin with no dot, in the order of their names by code point; not those in folders inside of it. Each iteration of a folder
+ * (and of an array, a Set) begins anew, with the files that are there by then; of a generator or a stream there is only one.
+ * @param source The path or `file:` URL of a folder, or an iterable of what {@link readImage} takes
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; while it is iterated ERR_TRT_FILE where the folder cannot be read or has no pictures, and as {@link readImage} for the picture that cannot be read
+ */
+export function pictures(
+  source: string | URL | Iterable<PictureSource> | AsyncIterable<PictureSource>,
+  options?: PicturesOptions,
+): AsyncIterable<ReadImage> {
+  const given = readOptions(options, [...readingNames, 'onProgress'], 'pictures')
+  const reading = checkedReading(given)
+  const onProgress = checkedListener<NonNullable<PicturesOptions['onProgress']>>(given.onProgress, 'onProgress')
+  if (typeof source === 'string' || source instanceof URL) {
+    const folder = checkedPath(source, 'source')
+    return new Repeatable(() => decoded(() => filesOf(folder), reading, onProgress))
+  }
+  // the bytes of one picture could be iterated, too
+  if (!isIterable(source) || ArrayBuffer.isView(source) || source instanceof Uint8Array)
+    throw expected('the path or file: URL of a folder, or an iterable of pictures,', 'source', source)
+  const begin = (): AsyncGenerator<ReadImage, void, undefined> => decoded(() => source, reading, onProgress)
+  return isRepeatable(source) ? new Repeatable(begin) : begin()
+}
+
+async function* decoded(
+  begin: () => Iterable<PictureSource> | AsyncIterable<PictureSource> | Promise<string[]>,
+  reading: Reading,
+  onProgress: PicturesOptions['onProgress'],
+): AsyncGenerator<ReadImage, void, undefined> {
+  const sources = await begin()
+  const total = Array.isArray(sources) ? sources.length : sources instanceof Set ? sources.size : undefined
+  let done = 0
+  for await (const source of sources) {
+    yield await readChecked(source, reading)
+    onProgress?.({ done: ++done, ...(total !== undefined && { total }) })
+  }
+}
+
+/** @throws TensorRTError ERR_TRT_FILE */
+async function filesOf(folder: string): Promise<string[]> {
+  const entries = await onFile('read', folder, () => readdir(folder, { withFileTypes: true }))
+  const names = entries
+    .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && isPicture(entry.name))
+    .map(({ name }) => Buffer.from(name))
+    // the order of UTF-8 is that of code points
+    .sort((a, b) => a.compare(b))
+  if (names.length === 0) {
+    const message = `Cannot read the pictures of ${folder}: it has none (files that end in ${extensions.join(', ')})`
+    throw new TensorRTError('ERR_TRT_FILE', message, { details: { path: folder } })
+  }
+  return names.map((name) => join(folder, name.toString()))
+}
+
+/** By its name; some systems put files of their own beside pictures, called as those with a dot before it. */
+function isPicture(name: string): boolean {
+  return !name.startsWith('.') && extensions.includes(extname(name).toLowerCase())
+}

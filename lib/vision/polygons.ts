@@ -1,0 +1,77 @@
+import { nativeSync } from '../backend/native.js'
+import type { NativeOutlines } from '../backend/native-vision.js'
+import { within } from '../base/cancellation.js'
+import { checkedNumber } from '../base/checks.js'
+import { type Abortable, readOptions, unaborted } from '../base/options.js'
+import type { PartOptions } from './components.js'
+import { jobOf, labelled, labelledSync } from './mask-labels.js'
+import type { Mask } from './mask-data.js'
+import { traceRings } from './outlines.js'
+import { simplified } from './simplify.js'
+import { onThread, pixelAddon } from './threads.js'
+
+/** Points [x, y] around an area, the last one joined to the first. */
+export type Ring = readonly (readonly [x: number, y: number])[]
+
+/** The outline of one connected part of a mask. */
+export interface Polygon {
+  /** Clockwise, as one sees it. */
+  readonly outer: Ring
+  /** The other way round. */
+  readonly holes: readonly Ring[]
+}
+
+export interface OutlineOptions extends PartOptions {
+  /** How far, in pixels, a point that is left out may be from the line that takes its place (Douglas and Peucker); default 0: the exact outline. */
+  readonly tolerance?: number | undefined
+}
+
+export interface PolygonsOptions extends OutlineOptions, Abortable {}
+
+const optionNames = ['connectivity', 'classIndex', 'tolerance'] as const
+
+/**
+ * The outlines of a mask's connected parts, in their order ({@link connectedComponents}). They go along the edges of pixels, in whole numbers: pixel (0, 0) alone is
+ * [0, 0], [1, 0], [1, 1], [0, 1]. With a tolerance of 0, filling them where pixel centres lie within gives the mask again, exactly. A hole that a tolerance leaves with
+ * fewer than three points is left out, an outer ring stays as it was then. With a connectivity of 8 a ring may touch itself at a corner, with 4 it does not.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+ */
+export async function polygons(mask: Mask, options?: PolygonsOptions): Promise<Polygon[]> {
+  const given = readOptions(options, [...optionNames, 'signal'], 'polygons')
+  const signal = unaborted(given.signal)
+  const tolerance = checkedNumber(given.tolerance ?? 0, 'tolerance', 0)
+  const job = jobOf(mask, given)
+  return within({ signal }, async (cut) => {
+    const parts = (await labelled(job, cut)).length / 7
+    const addon = pixelAddon()
+    const outlines = addon === undefined ? traceRings(job) : await onThread(async () => addon.traceOutlines(job, false), cut)
+    return polygonsOf(parts, outlines, tolerance)
+  })
+}
+
+/** {@link polygons} at once, on the calling thread, for scripts. */
+export function polygonsSync(mask: Mask, options?: OutlineOptions): Polygon[] {
+  const given = readOptions(options, optionNames, 'polygonsSync')
+  const tolerance = checkedNumber(given.tolerance ?? 0, 'tolerance', 0)
+  const job = jobOf(mask, given)
+  const parts = labelledSync(job).length / 7
+  const addon = pixelAddon()
+  const outlines = addon === undefined ? traceRings(job) : nativeSync(() => addon.traceOutlines(job, true) as NativeOutlines)
+  return polygonsOf(parts, outlines, tolerance)
+}
+
+function polygonsOf(count: number, { rings, points }: NativeOutlines, tolerance: number): Polygon[] {
+  const polygons = Array.from({ length: count }, () => ({ outer: [] as Ring, holes: [] as Ring[] }))
+  for (let i = 0, at = 0; i < rings.length; i += 2) {
+    const length = rings[i + 1]!
+    const first = at
+    const ring = Array.from({ length }, (_, point) => [points[first + point * 2]!, points[first + point * 2 + 1]!] as const)
+    at += length * 2
+    const polygon = polygons[rings[i]! - 1]!
+    const simple = simplified(ring, tolerance)
+    // the first ring of a part is the outer one: it begins at its first pixel
+    if (polygon.outer.length === 0) polygon.outer = simple.length >= 3 ? simple : ring
+    else if (simple.length >= 3) polygon.holes.push(simple)
+  }
+  return polygons
+}

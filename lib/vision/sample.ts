@@ -1,0 +1,131 @@
+import type { Taps } from './taps.js'
+import { type Affine, applied } from './affine.js'
+import type { Color, Size } from './types.js'
+
+/** An output, and what is made of its values. */
+interface Writing extends Size {
+  readonly fill: Color
+  readonly layout: 'NCHW' | 'NHWC'
+  readonly order: 'RGB' | 'BGR' | 'GRAY'
+  readonly round: boolean
+  readonly scale: Color
+  readonly mean: Color
+}
+
+/** Its rows and columns. */
+interface Sampling extends Writing {
+  readonly columns: Taps
+  readonly rows: Taps
+  /** Whether what comes of the columns is rounded to whole values of 0 to 255 before rows are added up. */
+  readonly roundsBetween: boolean
+}
+
+/**
+ * What native/vision/resample.cc does, in JavaScript: the way where there is no addon, and the second opinion of tests.
+ * @param data RGB, `width` pixels a row
+ * @param out an array that rounds by itself (uint8), or floats
+ */
+export function sample(data: Uint8Array, width: number, plan: Sampling, out: Float32Array | Uint8ClampedArray): void {
+  const outputs = plan.columns.outputs
+  const narrow = plan.roundsBetween ? narrowed(data, width, plan) : undefined
+  const row = new Float32Array((narrow === undefined ? width : outputs) * 3)
+  const planes = [new Float32Array(outputs), new Float32Array(outputs), new Float32Array(outputs)] as const
+  for (let y = 0; y < plan.rows.outputs; y++) {
+    if (y >= plan.rows.begin && y < plan.rows.end) combineRows(narrow ?? data, plan, y, row)
+    planes.forEach((plane, channel) => {
+      if (narrow === undefined) sampleColumns(row, plan.columns, channel, plane)
+      else plane.forEach((_, x) => (plane[x] = row[x * 3 + channel]!))
+      addFill(plan, y, plan.fill[channel as 0 | 1 | 2], plane)
+    })
+    writeRow(planes, plan, y, out)
+  }
+}
+
+/** All rows of the picture, as narrow as the output. */
+function narrowed(data: Uint8Array, width: number, { columns }: Sampling): Uint8ClampedArray {
+  const rows = data.length / (width * 3)
+  const out = new Uint8ClampedArray(rows * columns.outputs * 3)
+  const plane = new Float32Array(columns.outputs)
+  for (let y = 0; y < rows; y++) {
+    const row = data.subarray(y * width * 3, (y + 1) * width * 3)
+    for (let channel = 0; channel < 3; channel++) {
+      sampleColumns(row, columns, channel, plane)
+      for (let x = 0; x < columns.outputs; x++) out[(y * columns.outputs + x) * 3 + channel] = plane[x]!
+    }
+  }
+  return out
+}
+
+function combineRows(data: Uint8Array | Uint8ClampedArray, { rows }: Sampling, y: number, row: Float32Array): void {
+  row.fill(0)
+  for (let k = 0; k < rows.taps; k++) {
+    const weight = rows.weights[y * rows.taps + k]!
+    if (weight === 0) continue
+    const from = (rows.first[y]! + k) * row.length
+    for (let i = 0; i < row.length; i++) row[i] = row[i]! + weight * data[from + i]!
+  }
+}
+
+/** One channel of a row; 0 where it does not see the picture. */
+function sampleColumns(row: Float32Array | Uint8Array, columns: Taps, channel: number, plane: Float32Array): void {
+  const { begin, end, taps, first, weights } = columns
+  for (let x = begin; x < end; x++) {
+    let sum = 0
+    for (let k = 0; k < taps; k++) sum += weights[x * taps + k]! * row[(first[x]! + k) * 3 + channel]!
+    plane[x] = sum
+  }
+}
+
+/** What lies outside of the picture weighs as much as a row or a column of it does there, not twice at a corner. */
+function addFill({ columns, rows }: Sampling, y: number, fill: number, plane: Float32Array): void {
+  const outsideRow = rows.outside[y]!
+  if (y < rows.begin || y >= rows.end) plane.fill(fill)
+  else {
+    plane.fill(fill, 0, columns.begin)
+    plane.fill(fill, columns.end)
+    for (let x = columns.begin; x < columns.end; x++) {
+      const outsideColumn = columns.outside[x]!
+      plane[x] = plane[x]! + (outsideRow + outsideColumn - outsideRow * outsideColumn) * fill
+    }
+  }
+}
+
+type Planes = readonly [Float32Array, Float32Array, Float32Array]
+
+function writeRow(planes: Planes, plan: Writing, y: number, out: Float32Array | Uint8ClampedArray): void {
+  const { layout, order, round, scale, mean } = plan
+  const { width, height } = plan
+  const [red, green, blue] = planes
+  if (order === 'GRAY') red.forEach((value, x) => (red[x] = 0.299 * value + 0.587 * green[x]! + 0.114 * blue[x]!))
+  const channels = order === 'GRAY' ? 1 : 3
+  for (let place = 0; place < channels; place++) {
+    const channel = (order === 'BGR' ? 2 - place : place) as 0 | 1 | 2
+    const values = round ? Uint8ClampedArray.from(planes[channel]) : planes[channel]
+    const planar = layout === 'NCHW'
+    let to = planar ? (place * height + y) * width : y * width * channels + place
+    for (let x = 0; x < width; x++, to += planar ? 1 : channels) out[to] = (values[x]! - mean[channel]) * scale[channel]
+  }
+}
+
+/** What native/vision/warp.cc does: each output pixel is what lies between the four pixels around its place in the picture. */
+export function sampleTurned(data: Uint8Array, image: Size, plan: Writing, transform: Affine, out: Float32Array | Uint8ClampedArray): void {
+  const planes = [new Float32Array(plan.width), new Float32Array(plan.width), new Float32Array(plan.width)] as const
+  for (let row = 0; row < plan.height; row++) {
+    for (let column = 0; column < plan.width; column++) {
+      const [x, y] = applied(transform, [column + 0.5, row + 0.5])
+      for (const channel of [0, 1, 2] as const)
+        planes[channel][column] = between(data, image, plan.fill[channel], channel, x - 0.5, y - 0.5)
+    }
+    writeRow(planes, plan, row, out)
+  }
+}
+
+/** Outside of the picture it is the fill. */
+function between(data: Uint8Array, { width, height }: Size, fill: number, channel: number, x: number, y: number): number {
+  const [left, top] = [Math.floor(x), Math.floor(y)]
+  const at = (px: number, py: number): number =>
+    px >= 0 && py >= 0 && px < width && py < height ? data[(py * width + px) * 3 + channel]! : fill
+  const [right, below] = [x - left, y - top]
+  const above = (1 - right) * at(left, top) + right * at(left + 1, top)
+  return (1 - below) * above + below * ((1 - right) * at(left, top + 1) + right * at(left + 1, top + 1))
+}

@@ -1,0 +1,26 @@
+import type { Cut } from '../base/cancellation.js'
+
+/** Work of which only so much is done at once, the rest in the order in which it came. */
+export class Turns {
+  readonly #most: number
+  #running = 0
+  readonly #waiting: (() => void)[] = []
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** What was cut while it waited is not begun. @throws what the work throws; the cut's reason */
+  async take<T>(work: () => Promise<T>, cut: Cut | undefined): Promise<T> {
+    if (this.#running >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    else this.#running++
+    try {
+      cut?.throwIfHappened()
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next === undefined) this.#running--
+      else next()
+    }
+  }
+}

@@ -1,0 +1,40 @@
+#include "account.h"
+
+#include <string>
+#include <utility>
+
+#include "../base/error.h"
+
+namespace nt::cuda {
+namespace {
+
+// A pointer without a destructor: the last threads of a process may end after all else did.
+thread_local const std::shared_ptr<Account>* innermost = nullptr;
+
+}  // namespace
+
+bool Account::tryCharge(std::size_t bytes) noexcept {
+  std::size_t used = this->used();
+  do {
+    if (limit_ > 0 && (used > limit_ || bytes > limit_ - used)) return false;
+  } while (!used_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+  return true;
+}
+
+void Account::charge(std::size_t bytes) {
+  if (tryCharge(bytes)) return;
+  const std::size_t used = this->used();
+  throw Error("ERR_TRT_OUT_OF_MEMORY",
+              "The engine may hold " + std::to_string(limit_) + " bytes of device memory (memoryLimit), holds " +
+                  std::to_string(used) + " and would need " + std::to_string(used + bytes),
+              {{"bytes", std::to_string(bytes)}, {"needed", std::to_string(used + bytes)}});
+}
+
+AccountScope::AccountScope(std::shared_ptr<Account> account) noexcept
+    : own_(std::move(account)), before_(std::exchange(innermost, &own_)) {}
+
+AccountScope::~AccountScope() { innermost = before_; }
+
+std::shared_ptr<Account> AccountScope::current() noexcept { return innermost == nullptr ? nullptr : *innermost; }
+
+}  // namespace nt::cuda

@@ -1,0 +1,241 @@
+// Who takes which batch: the queue as lanes see it.
+//
+// A batch goes to a lane that has nothing to do. A lane that has takes another one early only where all such lanes have
+// theirs, and where the batch would not grow by waiting: so batches do not shrink.
+#include <algorithm>
+
+#include "pace.h"
+#include "queue.h"
+
+namespace nt::execution {
+
+Seat& Queue::addSeat(int lane) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return seats_.add(lane);
+}
+
+bool Queue::due(const Batch& batch, TimePoint now) const {
+  const Clock::duration delay = batching_.maxDelay;
+  return batch.writers == 0 && (sealed(batch) || delay == Clock::duration(0) || now >= batch.oldest() + delay);
+}
+
+// Whether it leaves as it is, whatever comes.
+bool Queue::sealed(const Batch& batch) const {
+  return batch.full || closed_ || std::ranges::binary_search(batching_.preferred, batch.rows);
+}
+
+// Whether a batch that is due may go to a lane that is busy. Without a delay one that can still grow goes on to do so
+// until a lane has nothing to do.
+bool Queue::early(const Batch& batch) const { return batching_.maxDelay > Clock::duration(0) || sealed(batch); }
+
+std::shared_ptr<Batch> Queue::takeFor(Seat& seat, TimePoint now) {
+  if (seat.owner != Seat::Owner::nobody) return nullptr;
+  const bool busy = seats_.busy(seat.lane) > 0;
+  if (busy && seats_.occupied(seat.lane, now)) return nullptr;
+  int forOthers = busy ? seats_.idle(seat.lane) : 0;
+  for (auto each = batches_.begin(); each != batches_.end(); ++each) {
+    if (!due(**each, now)) continue;
+    if (busy && (forOthers-- > 0 || !early(**each))) continue;
+    std::shared_ptr<Batch> batch = std::move(*each);
+    batches_.erase(each);
+    forget(*batch);
+    seats_.take(seat, Seat::Owner::thread, now);
+    return batch;
+  }
+  return nullptr;
+}
+
+// Whose thread is to be woken for a batch that waits, or so that somebody knows when the next one is due; or null.
+Seat* Queue::call(TimePoint now) {
+  if (batches_.empty() || seats_.parked() == 0) return nullptr;
+  Seat* seat = seats_.toCall(now);
+  if (seat == nullptr) return nullptr;
+  const bool busy = seats_.busy(seat->lane) > 0;
+  int expected = seats_.coming();  // who is on his way takes one
+  bool pending = false;
+  bool wanted = false;
+  for (const auto& batch : batches_) {
+    if (!due(*batch, now)) {
+      pending = pending || batch->writers == 0;  // else commit() calls
+      continue;
+    }
+    wanted = expected-- <= 0 && (!busy || early(*batch));
+    if (wanted) break;
+  }
+  if (!wanted && !(pending && watcher_ == nullptr && seats_.coming() == 0)) return nullptr;
+  seats_.move(*seat, Seat::Place::coming);
+  return seat;
+}
+
+// All whom what waits has work for; the last of them is woken by whoever called this, after the lock.
+Seat* Queue::callAllFor(TimePoint now) {
+  Seat* last = nullptr;
+  while (Seat* seat = call(now)) {
+    if (last != nullptr) last->called.notify_one();
+    last = seat;
+  }
+  countForgotten(now);
+  return last;
+}
+
+void Queue::countForgotten(TimePoint now) {
+  if (batches_.empty() || !seats_.anyForgotten()) return;
+  const auto dueNow = std::ranges::count_if(batches_, [&](const auto& batch) { return due(*batch, now); });
+  if (dueNow > seats_.coming()) ++waitedWhileIdle_;
+}
+
+// The seat's batch is over: the seat is free, or a caller's who waits for one.
+void Queue::leave(Seat& seat) {
+  if (seat.owner == Seat::Owner::nobody) return;
+  seats_.giveBack(seat);
+  if (borrowers_.empty() || closed_) return;
+  Borrower& first = *borrowers_.front();
+  borrowers_.pop_front();
+  seats_.take(seat, Seat::Owner::caller, Clock::now());
+  first.seat = &seat;
+  first.given.notify_one();
+}
+
+std::shared_ptr<Batch> Queue::take(Seat& seat, TimePoint now, std::shared_ptr<Batch> spent) {
+  Seat* next = nullptr;
+  std::shared_ptr<Batch> batch;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    keep(std::move(spent));
+    if (seat.owner == Seat::Owner::thread) leave(seat);
+    batch = takeFor(seat, now);
+    if (batch) next = taken(now);
+  }
+  if (next != nullptr) next->called.notify_one();
+  return batch;
+}
+
+void Queue::begun(Seat& seat) {
+  --*seat.beginning;
+  // of what comes from here on commit() and push() know that the lane can take it
+  if (seat.brief || waiting_ == 0) return;
+  Seat* next = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    next = callAllFor(Clock::now());
+  }
+  if (next != nullptr) next->called.notify_one();
+}
+
+// After a batch was taken: who is to be woken now.
+Seat* Queue::taken(TimePoint now) {
+  if (closed_ && batches_.empty()) callAll();  // all may go
+  return callAllFor(now);
+}
+
+void Queue::callAll() {
+  for (const auto& seat : seats_.all()) {
+    if (seat->place != Seat::Place::parked) continue;
+    seats_.move(*seat, Seat::Place::coming);
+    seat->called.notify_one();
+  }
+}
+
+std::optional<TimePoint> Queue::nextDueLocked() const {
+  std::optional<TimePoint> next;
+  for (const auto& batch : batches_) {
+    if (batch->writers > 0) continue;  // commit() wakes
+    const TimePoint due = batch->oldest() + batching_.maxDelay;
+    if (!next || due < *next) next = due;
+  }
+  return next;
+}
+
+std::optional<TimePoint> Queue::nextDue() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return nextDueLocked();
+}
+
+// Until something happens, but no longer than it takes to be woken: to wake a thread costs a caller more than the rest
+// of his call.
+void Queue::look(uint32_t seen, std::optional<TimePoint> due) const {
+  constexpr std::chrono::microseconds kPatience{20};
+  if (cores() == 1) return;
+  TimePoint end = Clock::now() + kPatience;
+  if (due) end = std::min(end, *due);
+  while (news_ == seen && Clock::now() < end) relax();
+}
+
+// Until the thread is called, or, where nobody else watches the clock, until the next batch is due.
+void Queue::park(std::unique_lock<std::mutex>& lock, Seat& seat, TimePoint now) {
+  const auto called = [&] { return seat.place != Seat::Place::parked; };
+  const TimePoint due = watcher_ == nullptr ? nextDueLocked().value_or(now) : now;
+  const bool watches = due > now;
+  if (watches) watcher_ = &seat;
+  seats_.move(seat, Seat::Place::parked);
+  if (Seat* other = callAllFor(now)) other->called.notify_one();
+  if (watches) {
+    seat.called.wait_until(lock, due, called);
+    watcher_ = nullptr;
+  } else {
+    seat.called.wait(lock, called);
+  }
+  if (!called()) seats_.move(seat, Seat::Place::coming);
+}
+
+std::shared_ptr<Batch> Queue::waitAndTake(Seat& seat, std::shared_ptr<Batch> spent, bool alert) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  keep(std::move(spent));
+  if (seat.owner == Seat::Owner::thread) leave(seat);
+  for (;;) {
+    const TimePoint now = Clock::now();
+    if (std::shared_ptr<Batch> batch = takeFor(seat, now)) {
+      Seat* next = taken(now);
+      lock.unlock();
+      if (next != nullptr) next->called.notify_one();
+      return batch;
+    }
+    if (closed_ && batches_.empty()) {
+      seats_.move(seat, Seat::Place::away);
+      return nullptr;
+    }
+    if (std::exchange(alert, false)) {
+      const uint32_t seen = news_;
+      const std::optional<TimePoint> due = nextDueLocked();
+      lock.unlock();
+      look(seen, due);
+      lock.lock();
+    } else {
+      park(lock, seat, now);
+    }
+  }
+}
+
+Seat* Queue::borrow(TimePoint now) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (closed_) return nullptr;
+  if (Seat* seat = seats_.toLend()) {
+    seats_.take(*seat, Seat::Owner::caller, now);
+    return seat;
+  }
+  Borrower borrower;
+  borrowers_.push_back(&borrower);
+  borrower.given.wait(lock, [&] { return borrower.seat != nullptr || closed_; });
+  if (borrower.seat == nullptr) std::erase(borrowers_, &borrower);
+  return borrower.seat;
+}
+
+void Queue::giveBack(Seat& seat) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  leave(seat);
+  if (closed_) returned_.notify_all();
+  if (batches_.empty()) return;
+  if (Seat* next = callAllFor(Clock::now())) next->called.notify_one();
+}
+
+void Queue::awaitReturn(int lane) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  returned_.wait(lock, [&] { return seats_.busy(lane) == 0; });
+}
+
+uint64_t Queue::waitedWhileIdle() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return waitedWhileIdle_;
+}
+
+}  // namespace nt::execution

@@ -1,0 +1,55 @@
+// How long a lane's threads ask whether a batch has ended before they sleep until it has.
+#pragma once
+
+#include <atomic>
+
+#include "lane.h"
+
+namespace nt::execution {
+
+// How many cores this process may use.
+int cores();
+
+// For a loop that asks again and again.
+inline void relax() noexcept {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+enum class WaitMode : uint8_t { spin, block, adaptive };
+
+// Of one lane. To be woken takes as long as a short batch does; a thread that asks takes a core from those who have
+// work.
+class Pace {
+ public:
+  explicit Pace(WaitMode mode) : mode_(mode) {}
+
+  // One wait; in its time the thread counts among those of this process that ask.
+  class Turn {
+   public:
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn();
+    Wait wait() const noexcept { return wait_; }
+
+   private:
+    friend class Pace;
+    Turn(Wait wait, bool counted) : wait_(wait), counted_(counted) {}
+    Wait wait_;
+    bool counted_;
+  };
+  Turn beginLane();
+  // For a caller of Session::run, whose core nobody else wants meanwhile.
+  Turn beginCaller();
+  // A batch took so long.
+  void note(Clock::duration took) noexcept;
+
+ private:
+  Clock::duration patience() const noexcept;
+
+  const WaitMode mode_;
+  std::atomic<Clock::rep> average_{0};  // of the last batches
+};
+
+}  // namespace nt::execution

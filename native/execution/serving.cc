@@ -1,0 +1,259 @@
+// A session's threads: one for each slot of a lane, which takes a batch, begins it, waits for it, tells, and takes the
+// next one. So nothing that is to be begun waits for what is to end.
+#include <algorithm>
+#include <iterator>
+
+#include "../base/error.h"
+#include "session.h"
+
+namespace nt::execution {
+
+// What the constructor waits for.
+struct Session::Start {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t ready = 0;  // lanes that are made, or have failed to be
+  std::exception_ptr failure;
+};
+
+// What the thread of a seat works with.
+struct Session::Hand {
+  Seat& seat;
+  Brief brief{};
+  // JavaScript is at work on results, and so will ask for more at once; where it sleeps, a thread that stays awake
+  // would only keep it from this core
+  bool alert = false;
+  std::vector<Completion> held{};     // results that nobody has heard of yet
+  TimePoint ended{};                  // the last batch
+  std::shared_ptr<Batch> spent = {};  // goes back to the queue when the thread asks for the next one
+};
+
+bool isAbandonment(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.code() == "ABORTED";
+  } catch (...) {
+    return false;
+  }
+}
+
+void Session::startLanes() {
+  const auto start = std::make_shared<Start>();
+  // on the CPU a thread computes, and waits for nobody
+  const WaitMode wait = engine_->deviceIndex() < 0 ? WaitMode::block : options_.wait;
+  for (int i = 0; i < options_.lanes; ++i) workers_.push_back(std::make_unique<Worker>(i, wait));
+  for (const auto& worker : workers_) {
+    worker->thread = std::thread([this, &worker = *worker, start] { main(worker, start); });
+  }
+  std::unique_lock lock(start->mutex);
+  start->changed.wait(lock, [&] { return start->ready == workers_.size(); });
+  // taken out: the threads may be the last to let go of `start`
+  if (const std::exception_ptr failure = std::exchange(start->failure, nullptr)) std::rethrow_exception(failure);
+}
+
+// The thread of a lane's first slot makes the lane, and frees it once nobody uses it any more.
+void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
+  std::exception_ptr failure;
+  try {
+    open(worker);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const bool failed = failure != nullptr;
+  {
+    const std::lock_guard lock(start->mutex);
+    if (failed) start->failure = std::move(failure);
+    ++start->ready;
+    start->changed.notify_all();
+  }
+  if (!failed) serve(worker, *worker.seats.front());
+  for (std::thread& other : worker.others) other.join();
+  if (!worker.seats.empty()) queue_.awaitReturn(worker.number);
+  rest();
+  std::unique_ptr<Lane> lane;
+  {
+    const std::lock_guard laneLock(worker.laneMutex);
+    lane = std::move(worker.lane);
+  }
+  lane.reset();
+}
+
+void Session::open(Worker& worker) {
+  engine_->enter();
+  auto lane = engine_->createLane(options_.lane);
+  const int slots = lane->slots();
+  {
+    const std::lock_guard laneLock(worker.laneMutex);
+    worker.lane = std::move(lane);
+  }
+  for (int slot = 0; slot < slots; ++slot) worker.seats.push_back(&queue_.addSeat(worker.number));
+  for (int slot = 1; slot < slots; ++slot) {
+    std::promise<void> entered;
+    std::future<void> enters = entered.get_future();
+    worker.others.emplace_back([this, &worker, &seat = *worker.seats[static_cast<std::size_t>(slot)],
+                                entered = std::move(entered)]() mutable { other(worker, seat, std::move(entered)); });
+    enters.get();
+  }
+}
+
+// The thread of another slot.
+void Session::other(Worker& worker, Seat& seat, std::promise<void> entered) {
+  try {
+    engine_->enter();
+  } catch (...) {
+    return entered.set_exception(std::current_exception());
+  }
+  entered.set_value();
+  serve(worker, seat);
+}
+
+void Session::serve(Worker& worker, Seat& seat) {
+  Hand hand{seat};
+  while (std::shared_ptr<Batch> batch = next(hand)) {
+    if (enqueue(worker, hand, batch)) finish(worker, hand, std::move(batch));
+  }
+  tell(hand);
+}
+
+// The next batch; none: the queue is closed and empty. The seat is free before anybody hears of the results: who asks
+// for more then finds a lane with nothing to do. Results are held only while the next batch is expected to be as brief.
+std::shared_ptr<Batch> Session::next(Hand& hand) {
+  std::shared_ptr<Batch> batch;
+  if (!hand.held.empty()) {
+    batch = queue_.take(hand.seat, hand.ended, std::move(hand.spent));
+    const bool hold = batch && hand.held.size() < Brief::kMostHeld && hand.brief.isAlike(batch->shapes);
+    if (!hold) tell(hand);
+    hand.brief.begin(hand.ended);
+    if (batch) return batch;
+  }
+  batch = queue_.waitAndTake(hand.seat, std::move(hand.spent), hand.alert);
+  hand.brief.begin(Clock::now());
+  return batch;
+}
+
+// Whether it is under way.
+bool Session::enqueue(Worker& worker, Hand& hand, std::shared_ptr<Batch>& batch) {
+  running_ += batch->parts.size();
+  std::exception_ptr failure;
+  try {
+    begin(worker, hand.seat, batch);
+    return true;
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  tell(hand);
+  fail(std::move(batch), std::move(failure));
+  return false;
+}
+
+void Session::begin(Worker& worker, Seat& seat, const std::shared_ptr<Batch>& batch) {
+  stats_.enqueued();
+  {
+    std::unique_lock lock(worker.enqueueing);
+    const struct Begun {
+      Queue& queue;
+      Seat& seat;
+      std::unique_lock<std::mutex>& lock;
+      ~Begun() {
+        lock.unlock();
+        queue.begun(seat);
+      }
+    } begun{queue_, seat, lock};
+    worker.lane->enqueue(seat.slot, batch);
+  }
+  catchUp(*worker.lane, *batch);
+}
+
+// Tells the lane what was cancelled or dropped before it had the batch.
+void Session::catchUp(Lane& lane, const Batch& batch) {
+  for (const Part* part : late_.take(batch)) lane.abandon(*part->front, part->request);
+  if (dropped_) lane.abandonAll();
+  if (!anyGone_) return;
+  for (const Part& part : batch.parts) {
+    if (part.front->gone) lane.abandonAll(*part.front);
+  }
+}
+
+void Session::finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch) {
+  std::vector<Completion> completions;
+  std::exception_ptr failure;
+  try {
+    const Pace::Turn turn = worker.pace.beginLane();
+    completions = worker.lane->finish(hand.seat.slot, turn.wait());
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure) {
+    tell(hand);
+    return fail(std::move(batch), std::move(failure));
+  }
+  hand.ended = Clock::now();
+  worker.pace.note(hand.ended - hand.brief.begun());
+  hand.brief.end(hand.ended, worker.ended.exchange(hand.ended), batch->shapes);
+  hand.seat.brief = static_cast<bool>(hand.brief);
+  running_ -= batch->parts.size();
+  stats_.copied(batch->copied);
+  batch->clear();  // leases end before anybody hears of the results
+  hand.spent = std::move(batch);
+  stats_.finished(completions);
+  std::ranges::move(completions, std::back_inserter(hand.held));
+}
+
+void Session::tell(Hand& hand) {
+  if (!hand.held.empty()) hand.alert = tell(std::exchange(hand.held, {}));
+}
+
+// To each front-end what is its own; whether one of them is at work on results.
+bool Session::tell(std::vector<Completion> completions) {
+  bool alert = false;
+  while (!completions.empty()) {
+    Front& front = *completions.front().front;
+    const auto others = std::ranges::stable_partition(
+        completions, [&](const Completion& completion) { return completion.front == &front; });
+    std::vector<Completion> left(std::move_iterator(others.begin()), std::move_iterator(others.end()));
+    completions.resize(completions.size() - left.size());
+    alert = tell(front, std::exchange(completions, std::move(left))) || alert;
+  }
+  return alert;
+}
+
+bool Session::tell(Front& front, std::vector<Completion> completions) {
+  const std::size_t count = completions.size();
+  bool alert = false;
+  if (front.gone) {
+    completions.clear();
+  } else {
+    alert = front.sink(std::move(completions));
+  }
+  front.told += count;
+  tellLeaving();
+  return alert;
+}
+
+void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
+  std::vector<Completion> completions(batch->parts.size());
+  const bool abandoned = isAbandonment(failure);
+  for (std::size_t i = 0; i < completions.size(); ++i) {
+    completions[i].request = batch->parts[i].request;
+    completions[i].front = batch->parts[i].front;
+    completions[i].failure = failure;
+    completions[i].abandoned = abandoned;
+  }
+  running_ -= completions.size();
+  // neither the leases nor the exception is touched once others have heard of it
+  batch.reset();
+  failure = nullptr;
+  stats_.finished(completions);
+  tell(std::move(completions));
+}
+
+// Where a lane's thread ends up: it goes on to free its lane, or stays for ever when the process ends.
+void Session::rest() {
+  std::unique_lock lock(haltMutex_);
+  ++halted_;
+  haltChanged_.notify_all();
+  while (halting_) haltChanged_.wait(lock);
+}
+
+}  // namespace nt::execution

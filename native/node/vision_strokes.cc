@@ -1,0 +1,233 @@
+// What is changed in a copy of a picture: hidden regions, lines and labels, masks. The copy is made on the thread, too.
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "../base/error.h"
+#include "../vision/blend.h"
+#include "../vision/draw.h"
+#include "../vision/overlay.h"
+#include "errors.h"
+#include "exports.h"
+#include "pixels.h"
+#include "values.h"
+
+namespace nt::node {
+namespace {
+
+using vision::Canvas;
+
+[[noreturn]] void throwExpected(const char* what, const char* name) {
+  throw Error("ERR_TRT_INVALID_ARGUMENT", std::string("Expected ") + what + " for " + name);
+}
+
+double numberAt(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  if (info.Length() <= index || !info[index].IsNumber()) throwExpected("a number", name);
+  return info[index].As<Napi::Number>().DoubleValue();
+}
+
+// A copy of the numbers: few, and JavaScript's may change meanwhile.
+std::vector<double> numbersAt(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+  const Bytes bytes = viewOf(info[index], name);
+  std::vector<double> numbers(bytes.size / sizeof(double));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data, numbers.size() * sizeof(double));
+  return numbers;
+}
+
+// All of these functions begin with (sync, data, width, height), and give the bytes of a picture.
+class Job {
+ public:
+  explicit Job(const Napi::CallbackInfo& info) : work_(info.Env()) {
+    sync_ = info[0].ToBoolean();
+    width = side(info, 2, "width");
+    height = side(info, 3, "height");
+    pixels = sized(info[1], "data", 3);
+  }
+
+  PixelWork::View view(const Napi::Value& value, const char* name) { return work_.view(value, name); }
+
+  // A view of so many bytes for each pixel.
+  const uint8_t* sized(const Napi::Value& value, const char* name, int64_t bytes) {
+    const PixelWork::View view = work_.view(value, name);
+    if (view.size != static_cast<std::size_t>(width * height * bytes))
+      throwExpected("as many bytes as the size wants", name);
+    return view.data;
+  }
+
+  template <class Draw>
+  Napi::Value run(const Draw& draw, int channels = 3) {
+    const auto canvas = std::make_shared<Canvas>(width, height, channels);
+    return work_.run(
+        sync_, [canvas, draw] { draw(*canvas); },
+        [canvas](Napi::Env env) { return externalBuffer(env, canvas->data(), canvas->size(), canvas); });
+  }
+
+  const uint8_t* pixels;
+  int64_t width, height;
+
+ private:
+  static int64_t side(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
+    const double value = numberAt(info, index, name);
+    if (!(value >= 1 && value <= 1e9)) throwExpected("a size", name);
+    return static_cast<int64_t>(value);
+  }
+
+  PixelWork work_;
+  bool sync_;
+};
+
+uint8_t byteOf(double value) { return static_cast<uint8_t>(value >= 0 && value <= 255 ? value : 0); }
+
+// [method, ellipse, strength, feather, red, green, blue]
+vision::HideStyle hideStyleAt(const Napi::CallbackInfo& info, std::size_t index) {
+  const std::vector<double> numbers = numbersAt(info, index, "style");
+  if (numbers.size() != 7) throwExpected("seven numbers", "style");
+  vision::HideStyle style;
+  style.method = static_cast<vision::Method>(byteOf(numbers[0]) % 3);
+  style.ellipse = numbers[1] != 0;
+  style.strength = numbers[2];
+  style.feather = numbers[3];
+  style.color = {byteOf(numbers[4]), byteOf(numbers[5]), byteOf(numbers[6])};
+  return style;
+}
+
+// hideRegions(sync, data, width, height, regions, style): regions of [left, top, right, bottom], one after the other
+Napi::Value hideRegions(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    Job job(info);
+    const std::vector<double> regions = numbersAt(info, 4, "regions");
+    return job.run([regions, style = hideStyleAt(info, 5), pixels = job.pixels](Canvas& canvas) {
+      canvas.copyFrom(pixels);
+      for (std::size_t i = 0; i + 4 <= regions.size(); i += 4)
+        vision::hideRegion(canvas, {regions[i], regions[i + 1], regions[i + 2], regions[i + 3]}, style);
+    });
+  });
+}
+
+// [left, top, right, bottom] within the picture, and a mask with a T for each of its pixels.
+template <class T>
+vision::Placed<T> placedAt(Job& job, const Napi::CallbackInfo& info, std::size_t mask, std::size_t area) {
+  const std::vector<double> numbers = numbersAt(info, area, "area");
+  const auto [width, height] = std::array{static_cast<double>(job.width), static_cast<double>(job.height)};
+  const bool isWithin = numbers.size() == 4 && numbers[0] >= 0 && numbers[1] >= 0 && numbers[0] < numbers[2] &&
+                        numbers[1] < numbers[3] && numbers[2] <= width && numbers[3] <= height;
+  if (!isWithin) throwExpected("[left, top, right, bottom] within the picture", "area");
+  const auto whole = [&](std::size_t i) { return static_cast<int64_t>(numbers[i]); };
+  const vision::Area placed{whole(0), whole(1), whole(2), whole(3)};
+  const PixelWork::View view = job.view(info[mask], "mask");
+  if (view.size != static_cast<std::size_t>(placed.width() * placed.height()) * sizeof(T))
+    throwExpected("as many values as the area has pixels", "mask");
+  return {reinterpret_cast<const T*>(view.data), placed};
+}
+
+// hideMask(sync, data, width, height, mask, area, style)
+Napi::Value hideMask(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    Job job(info);
+    const auto mask = placedAt<uint8_t>(job, info, 4, 5);
+    return job.run([mask, style = hideStyleAt(info, 6), pixels = job.pixels](Canvas& canvas) {
+      canvas.copyFrom(pixels);
+      vision::hideMask(canvas, mask, style);
+    });
+  });
+}
+
+// overlayMask(sync, data, width, height, mask, area, palette, opacity)
+Napi::Value overlayMask(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    Job job(info);
+    const auto mask = placedAt<uint8_t>(job, info, 4, 5);
+    const Bytes colors = viewOf(info[6], "palette");
+    vision::Palette palette;
+    if (colors.size != palette.size()) throwExpected("256 colours", "palette");
+    std::memcpy(palette.data(), colors.data, colors.size);
+    const double opacity = numberAt(info, 7, "opacity");
+    if (!(opacity >= 0 && opacity <= 1)) throwExpected("a number from 0 to 1", "opacity");
+    return job.run([mask, palette, opacity, pixels = job.pixels](Canvas& canvas) {
+      canvas.copyFrom(pixels);
+      vision::overlayClasses(canvas, mask, palette, opacity);
+    });
+  });
+}
+
+// cutOut(sync, data, width, height, mask, area, background): no bytes, those of a colour, or those of a picture
+template <class T>
+Napi::Value cutOutBy(const Napi::CallbackInfo& info) {
+  Job job(info);
+  const auto mask = placedAt<T>(job, info, 4, 5);
+  const PixelWork::View behind = job.view(info[6], "background");
+  vision::Background background;
+  if (behind.size == 3) {
+    std::memcpy(background.color.data(), behind.data, 3);
+  } else if (behind.size != 0) {
+    background.picture = job.sized(info[6], "background", 3);
+  }
+  return job.run(
+      [mask, background, pixels = job.pixels](Canvas& canvas) { vision::cutOut(canvas, pixels, mask, background); },
+      behind.size == 0 ? 4 : 3);
+}
+Napi::Value cutOut(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    const bool isFloat =
+        info[4].IsTypedArray() && info[4].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
+    return isFloat ? cutOutBy<float>(info) : cutOutBy<uint8_t>(info);
+  });
+}
+
+struct Tiles {
+  const uint8_t* data;
+  std::size_t size;
+};
+
+// One of drawStrokes(): see lib/backend/native-vision.ts. Tiles that do not lie within the bytes that were given are
+// passed over.
+void drawStroke(Canvas& canvas, const double* stroke, const Tiles& tiles) {
+  enum Kind : uint8_t { frame, rectangle, line, tile };
+  const auto [a, b, c, d, e] = std::array{stroke[1], stroke[2], stroke[3], stroke[4], stroke[5]};
+  const vision::Color color{byteOf(stroke[6]), byteOf(stroke[7]), byteOf(stroke[8])};
+  switch (byteOf(stroke[0])) {
+    case frame:
+      return vision::drawFrame(canvas, {a, b, c, d}, e, color);
+    case rectangle:
+      return vision::fillRectangle(canvas, {a, b, c, d}, color);
+    case line:
+      return vision::drawLine(canvas, {a, b, c, d}, e, color);
+    case tile: {
+      const auto [width, height, offset] =
+          std::array{static_cast<int64_t>(c), static_cast<int64_t>(d), static_cast<int64_t>(e)};
+      if (width < 1 || height < 1 || offset < 0 || offset + width * height * 4 > static_cast<int64_t>(tiles.size))
+        return;
+      return vision::drawTile(canvas, static_cast<int64_t>(a), static_cast<int64_t>(b),
+                              {tiles.data + offset, width, height});
+    }
+    default:
+      return;
+  }
+}
+
+// drawStrokes(sync, data, width, height, strokes, tiles)
+Napi::Value drawStrokes(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&] {
+    Job job(info);
+    const std::vector<double> strokes = numbersAt(info, 4, "strokes");
+    for (const double number : strokes)
+      if (!(std::abs(number) <= 4e9)) throwExpected("numbers within four billion", "strokes");
+    const PixelWork::View tiles = job.view(info[5], "tiles");
+    return job.run([strokes, tiles = Tiles{tiles.data, tiles.size}, pixels = job.pixels](Canvas& canvas) {
+      canvas.copyFrom(pixels);
+      for (std::size_t i = 0; i + 9 <= strokes.size(); i += 9) drawStroke(canvas, &strokes[i], tiles);
+    });
+  });
+}
+
+}  // namespace
+
+void exportStrokes(Napi::Env env, Napi::Object exports) {
+  exports.Set("hideRegions", Napi::Function::New(env, hideRegions));
+  exports.Set("cutOut", Napi::Function::New(env, cutOut));
+  exports.Set("drawStrokes", Napi::Function::New(env, drawStrokes));
+  exports.Set("hideMask", Napi::Function::New(env, hideMask));
+  exports.Set("overlayMask", Napi::Function::New(env, overlayMask));
+}
+
+}  // namespace nt::node

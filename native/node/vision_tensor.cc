@@ -1,0 +1,142 @@
+// resample(): a picture as a model's input. What it may be is checked by lib/vision; here nothing may crash.
+#include <algorithm>
+#include <string>
+
+#include "../base/host_pool.h"
+#include "../vision/resample.h"
+#include "../vision/warp.h"
+#include "errors.h"
+#include "exports.h"
+#include "pixels.h"
+#include "values.h"
+
+namespace nt::node {
+namespace {
+
+using vision::Axis;
+
+double numberOf(const Napi::Object& object, const char* key) {
+  const Napi::Value value = object.Get(key);
+  if (!value.IsNumber()) refuse(std::string("a number for ") + key);
+  return value.As<Napi::Number>().DoubleValue();
+}
+
+Axis axisOf(PixelWork& work, const Napi::Object& object, const char* key, int pixels) {
+  const Napi::Object given = object.Get(key).As<Napi::Object>();
+  Axis axis;
+  axis.outputs = static_cast<int>(integerOf(given, "outputs", 0));
+  axis.begin = static_cast<int>(integerOf(given, "begin", 0));
+  axis.end = static_cast<int>(integerOf(given, "end", 0));
+  axis.taps = static_cast<int>(integerOf(given, "taps", 0));
+  if (axis.outputs < 1 || axis.taps < 1 || axis.taps > pixels || axis.begin < 0 || axis.begin > axis.end ||
+      axis.end > axis.outputs) {
+    refuse(std::string("an axis for ") + key);
+  }
+  const auto outputs = static_cast<std::size_t>(axis.outputs);
+  axis.first = work.array<const int32_t>(given, "first", outputs);
+  axis.weights = work.array<const float>(given, "weights", outputs * static_cast<std::size_t>(axis.taps));
+  axis.outside = work.array<const float>(given, "outside", outputs);
+  const bool inside = std::all_of(axis.first, axis.first + outputs,
+                                  [&](int32_t first) { return first >= 0 && first <= pixels - axis.taps; });
+  if (!inside) refuse(std::string("taps within the picture for ") + key);
+  return axis;
+}
+
+void readNumbers(const Napi::Object& object, const char* key, float (&numbers)[3]) {
+  const Napi::Object given = object.Get(key).As<Napi::Object>();
+  for (uint32_t i = 0; i < 3; ++i) numbers[i] = given.Get(i).As<Napi::Number>().FloatValue();
+}
+
+vision::Picture pictureOf(PixelWork& work, const Napi::Object& object) {
+  vision::Picture picture;
+  const int64_t format = integerOf(object, "format", 0), width = integerOf(object, "width", 0),
+                height = integerOf(object, "height", 0), stride = integerOf(object, "stride", 0);
+  if (format < 0 || format >= static_cast<int64_t>(vision::Format::count_)) refuse("a format");
+  if (width < 1 || width > kMostAlong || height < 1 || height > kMostAlong || stride < 1) refuse("a picture");
+  picture.format = static_cast<vision::Format>(format);
+  picture.width = static_cast<int>(width);
+  picture.height = static_cast<int>(height);
+  picture.stride = static_cast<std::size_t>(stride);
+  const PixelWork::View data = work.view(object.Get("data"), "data");
+  picture.data = data.data;
+  if (picture.stride < vision::rowBytes(picture.format, picture.width) ||
+      data.size < vision::pictureBytes(picture.format, picture.width, picture.height, picture.stride)) {
+    refuse("all bytes of a picture");
+  }
+  if (picture.format == vision::Format::i420 || picture.format == vision::Format::nv12) {
+    const Napi::Object yuv = object.Get("yuv").As<Napi::Object>();
+    const auto number = [&](const char* key) { return static_cast<float>(numberOf(yuv, key)); };
+    picture.yuv = {number("black"), number("luma"), number("red"), number("greenU"), number("greenV"), number("blue")};
+  }
+  return picture;
+}
+
+vision::Target targetOf(PixelWork& work, const Napi::Object& object, int width, int height) {
+  vision::Target target;
+  target.number = static_cast<vision::Number>(std::clamp<int64_t>(integerOf(object, "number", 0), 0, 2));
+  target.channels = static_cast<vision::Channels>(std::clamp<int64_t>(integerOf(object, "channels", 0), 0, 2));
+  target.planar = integerOf(object, "planar", 1) != 0;
+  target.rounded = integerOf(object, "rounded", 0) != 0;
+  readNumbers(object, "scale", target.scale);
+  readNumbers(object, "mean", target.mean);
+  const PixelWork::View out = work.view(object.Get("out"), "out");
+  target.data = out.data;
+  if (out.size < vision::targetBytes(target, width, height)) refuse("room for the picture in out");
+  return target;
+}
+
+// resample(job, sync): see NativeResampling in lib/backend/native-vision.ts
+Napi::Value resample(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Napi::Object job = objectArgument(info, 0, "job");
+    PixelWork work(info.Env());
+    const vision::Picture picture = pictureOf(work, objectArgument(info, 1, "picture"));
+    vision::Resize resize;
+    resize.columns = axisOf(work, job, "columns", picture.width);
+    resize.rows = axisOf(work, job, "rows", picture.height);
+    resize.roundedBetween = integerOf(job, "roundedBetween", 0) != 0;
+    readNumbers(job, "fill", resize.fill);
+    const vision::Target target = targetOf(work, job, resize.columns.outputs, resize.rows.outputs);
+    const bool sync = info.Length() > 2 && info[2].ToBoolean();
+    return work.run(sync, [picture, resize, target] { vision::resample(picture, resize, target); });
+  });
+}
+
+// warp(job, picture, sync): see NativeWarp in lib/backend/native-vision.ts
+Napi::Value warp(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Napi::Object job = objectArgument(info, 0, "job");
+    PixelWork work(info.Env());
+    const vision::Picture picture = pictureOf(work, objectArgument(info, 1, "picture"));
+    vision::Warp how;
+    const int64_t width = integerOf(job, "width", 0), height = integerOf(job, "height", 0);
+    if (width < 1 || width > kMostAlong || height < 1 || height > kMostAlong) refuse("a size");
+    how.width = static_cast<int>(width);
+    how.height = static_cast<int>(height);
+    std::copy_n(work.array<const double>(job, "matrix", how.matrix.size()), how.matrix.size(), how.matrix.begin());
+    readNumbers(job, "fill", how.fill);
+    const vision::Target target = targetOf(work, job, how.width, how.height);
+    const bool sync = info.Length() > 2 && info[2].ToBoolean();
+    return work.run(sync, [picture, how, target] { vision::warp(picture, how, target); });
+  });
+}
+
+// pixelMemory(bytes): an ArrayBuffer that whoever gets it fills; what is in it before is nobody's business.
+Napi::Value pixelMemory(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    if (info.Length() < 1 || !info[0].IsNumber()) refuse("a number of bytes");
+    const auto bytes = static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value());
+    const std::shared_ptr<HostBlock> block = HostPool::ordinary().acquire(bytes);
+    return externalBuffer(info.Env(), block->data(), bytes, block);
+  });
+}
+
+}  // namespace
+
+void exportVisionTensor(Napi::Env env, Napi::Object exports) {
+  exports.Set("resample", Napi::Function::New(env, resample, "resample"));
+  exports.Set("warp", Napi::Function::New(env, warp, "warp"));
+  exports.Set("pixelMemory", Napi::Function::New(env, pixelMemory, "pixelMemory"));
+}
+
+}  // namespace nt::node

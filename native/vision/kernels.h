@@ -1,0 +1,37 @@
+// The hot loops over pixels, for each level of the processor; which is used is found out once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace nt::vision {
+
+struct Kernels {
+  const char* level;
+  // out[i] = sum of weights[j] * rows[j][i]
+  void (*combine)(const uint8_t* const* rows, const float* weights, int count, float* out, std::size_t length);
+  // planes[c][i] = sum of weights[i * taps + k] * row[(first[i] + k) * 3 + c]. `row` has one float more than its last
+  // pixel.
+  void (*gather)(const float* row, const int32_t* first, const float* weights, int taps, std::size_t outputs,
+                 float* const* planes);
+  // out[i] = (values[i] - mean) * scale
+  void (*toFloat)(const float* values, float scale, float mean, float* out, std::size_t length);
+  // The same as float16, to the nearest, halves to even.
+  void (*toHalf)(const float* values, float scale, float mean, uint16_t* out, std::size_t length);
+  // To the nearest of 0 to 255, halves to even.
+  void (*toByte)(const float* values, uint8_t* out, std::size_t length);
+};
+
+// NODE_TENSORRT_CPU=baseline in the environment leaves out what is above it: for tests.
+const Kernels& kernels();
+
+namespace baseline {
+extern const Kernels kernels;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const Kernels kernels;
+}
+#endif
+
+}  // namespace nt::vision

@@ -1,0 +1,30 @@
+// A process that ends while front-ends in several threads work with one queue.
+import t from 'tap'
+import { runChild } from './children.js'
+import { families, type Runtime, runtimes } from './rig.js'
+
+for (const runtime of [families[0], runtimes[2] as Runtime]) {
+  await t.test(`${runtime.name}: a process that exits`, async (t) => {
+    const program = `
+    const owner = await load({ batching: { maxBatch: 4, maxDelayMs: 1 } }, { computeMs: 2 })
+    const inner = \`
+      import { workerData } from 'node:worker_threads'
+      const engine = await Engine.attach(workerData, { queue: 'shared' })
+      parentPort.postMessage(0)
+      for (;;) await Promise.all(Array.from({ length: 10 }, () => call(engine)))
+    \`
+    const workers = [0, 1].map(() => new Worker(new URL('data:text/javascript,' + encodeURIComponent(prelude + inner)), { workerData: owner.share() }))
+    await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once('message', resolve))))
+  `
+    for (const end of [
+      'call(owner); process.exit(0)',
+      'process.exit(0)',
+      'for (let i = 0; i < 9; i++) call(owner); await soon(5); process.exit(0)',
+      'owner.close(); process.exit(0)',
+      'await owner.close(); process.exit(0)',
+      'await owner.close(); for (const worker of workers) worker.terminate()',
+      'call(owner); for (const worker of workers) worker.unref()',
+    ])
+      t.same(await runChild(`${program}\n${end}`, runtime, 60_000), { code: 0, signal: null, stdout: '', stderr: '' }, end)
+  })
+}

@@ -1,0 +1,234 @@
+// Which lane gets which batch, and when. The device's clock stands still until a case moves it.
+#include <thread>
+
+#include "rig.h"
+
+using namespace rig;
+using namespace std::chrono_literals;
+
+namespace {
+
+// Whether it comes to hold.
+bool comes(const std::function<bool()>& holds) {
+  for (int i = 0; i < 20000; ++i) {
+    if (holds()) return true;
+    std::this_thread::sleep_for(1ms);
+  }
+  return false;
+}
+
+void standStill() {
+  fakes::reset();
+  fakes::driver("clock", "manual");
+  fakes::driver("computeMs", "5");
+}
+
+bool enqueued(long long count) {
+  return comes([&] { return fakes::driverCounts().at("enqueues") >= count; });
+}
+
+SessionOptions laned(int lanes, SessionOptions options = {}) {
+  options.lanes = lanes;
+  options.lane.captureGraphs = false;
+  return options;
+}
+
+const std::vector<float> x = numbers(1, 3, 1);
+uint64_t ask(Rig& rig) { return rig.submit({input({1, 3}, x)}); }
+
+// A queue of requests of 8 bytes, and the seats of its lanes.
+struct Table {
+  TimePoint now{1000s};
+  Queue queue;
+  uint64_t next = 1;
+  std::vector<Seat*> seats;
+
+  Table(BatchingOptions batching, int lanes, int slots)
+      : queue(std::move(batching), 1000,
+              [](std::size_t bytes) { return nt::cuda::pinnedPool(DeviceContext::get(0)).acquire(bytes); }) {
+    DeviceContext::get(0).makeCurrent();
+    for (int i = 0; i < lanes * slots; ++i) seats.push_back(&queue.addSeat(i / slots));
+  }
+  void add(int64_t rows = 1) {
+    Part part;
+    part.request = next++;
+    part.rows = rows;
+    part.asked = now;
+    queue.commit(queue.reserve({{rows, 8}}, {8}, std::move(part)));
+  }
+  // The first request of what the thread of a seat takes; 0: nothing.
+  uint64_t take(std::size_t seat) {
+    const auto batch = queue.take(*seats[seat], now);
+    if (batch) queue.begun(*seats[seat]);
+    return batch ? batch->parts.front().request : 0;
+  }
+};
+
+}  // namespace
+
+TEST("dispatch: what waits is for a lane that has nothing to do, and only then for a second slot") {
+  Table t({1, 0ms, {}, {}}, 2, 2);
+  for (int i = 0; i < 4; ++i) t.add();
+  CHECK_EQ(t.take(0), 1u);
+  CHECK_EQ(t.take(1), 3u);  // the second one is the other lane's
+  CHECK_EQ(t.take(2), 2u);
+  CHECK_EQ(t.take(3), 4u);
+  t.add();
+  CHECK_EQ(t.take(1), 5u);  // its own is over
+  t.add();
+  CHECK_EQ(t.take(2), 6u);
+  CHECK_EQ(t.take(2), 0u);
+  CHECK_EQ(t.take(3), 0u);
+  t.add();
+  CHECK_EQ(t.take(1), 0u);  // it has just come free, but the other lane has nothing to do
+  CHECK_EQ(t.take(3), 7u);
+  CHECK_EQ(t.queue.waitedWhileIdle(), 0u);
+}
+
+TEST("dispatch: a busy lane leaves a batch that may grow, unless it is full or overdue") {
+  Table t({4, 0ms, {}, {}}, 1, 2);
+  t.add();
+  CHECK_EQ(t.take(0), 1u);
+  for (int i = 0; i < 3; ++i) t.add();
+  CHECK_EQ(t.take(1), 0u);
+  t.add();
+  CHECK_EQ(t.take(1), 2u);
+  t.add();
+  CHECK_EQ(t.take(0), 0u);  // the other slot is still at work
+  CHECK_EQ(t.take(1), 6u);  // and now it is not
+  t.add();
+  t.queue.close();
+  CHECK_EQ(t.take(0), 7u);
+
+  Table delayed({4, 2ms, {3}, {}}, 1, 2);
+  for (int i = 0; i < 3; ++i) delayed.add();  // a preferred size
+  CHECK_EQ(delayed.take(0), 1u);
+  delayed.add();
+  CHECK_EQ(delayed.take(1), 0u);
+  delayed.now += 2ms;
+  CHECK_EQ(delayed.take(1), 4u);
+}
+
+TEST("dispatch: a lane whose batches are over at once is left to one thread, unless one takes longer after all") {
+  Table t({1, 0ms, {}, {}}, 1, 2);
+  t.seats[0]->brief = true;
+  for (int i = 0; i < 4; ++i) t.add();
+  CHECK_EQ(t.take(0), 1u);
+  CHECK_EQ(t.take(0), 2u);
+  t.now += 50us;
+  CHECK_EQ(t.take(1), 0u);
+  t.now += 100us;
+  CHECK_EQ(t.take(1), 3u);
+}
+
+TEST(
+    "dispatch: a caller takes the seat of the lane with the least to do, and one that comes free before what is "
+    "queued") {
+  Table t({1, 0ms, {}, {}}, 2, 1);
+  t.add();
+  CHECK_EQ(t.take(0), 1u);
+  Seat* const borrowed = t.queue.borrow(nt::execution::Clock::now());
+  CHECK(borrowed == t.seats[1]);
+  t.add();
+  CHECK_EQ(t.take(1), 0u);  // it is lent
+  Seat* second = nullptr;
+  std::atomic<bool> waiting{false};
+  std::thread caller([&] {
+    waiting = true;
+    second = t.queue.borrow(nt::execution::Clock::now());
+  });
+  comes([&] { return waiting.load(); });
+  std::this_thread::sleep_for(5ms);
+  t.queue.giveBack(*borrowed);
+  caller.join();
+  CHECK(second == t.seats[1]);
+  CHECK_EQ(t.take(0), 2u);
+  t.queue.giveBack(*second);
+  t.queue.close();
+  CHECK(t.queue.borrow(nt::execution::Clock::now()) == nullptr);
+}
+
+TEST("dispatch: two requests at once run at once where two lanes have nothing to do") {
+  for (int i = 0; i < 30; ++i) {
+    standStill();
+    Rig rig(plans::scale, laned(2));
+    const uint64_t pair[] = {ask(rig), ask(rig)};
+    // of one lane the second would wait for the first
+    CHECK(comes([] { return fakes::driverCounts().at("peakConcurrent") == 2; }));
+    CHECK_EQ(rig.session->waitedWhileIdle(), 0u);
+    fakes::driver("clock", "real");
+    for (const uint64_t request : pair) CHECK(scaledRight(rig.take(request), x));
+  }
+  fakes::reset();
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("dispatch: of 10000 pairs none waits while a lane has nothing to do") {
+  fakes::reset();
+  {
+    Rig rig(plans::scale, laned(2));
+    for (int i = 0; i < 10000; ++i) {
+      const uint64_t pair[] = {ask(rig), ask(rig)};
+      for (const uint64_t request : pair) CHECK(scaledRight(rig.take(request), x));
+    }
+    CHECK_EQ(rig.session->waitedWhileIdle(), 0u);
+    CHECK_EQ(rig.session->stats().counts.batches, 20000u);
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("dispatch: what comes while a lane waits is copied in and enqueued before the batch there ends") {
+  for (const bool merging : {false, true}) {
+    standStill();
+    // where requests merge, a batch of one row is full
+    Rig rig(plans::scale, laned(1, merging ? rig::merging(4) : SessionOptions{}));
+    const uint64_t first = ask(rig);
+    CHECK(enqueued(1));
+    std::vector<uint64_t> others;
+    for (int i = 0; i < (merging ? 4 : 1); ++i) others.push_back(ask(rig));
+    CHECK(enqueued(2));
+    CHECK_EQ(rig.completed(), 0u);
+    fakes::driver("clock", "real");
+    CHECK(scaledRight(rig.take(first), x));
+    for (const uint64_t request : others) CHECK(scaledRight(rig.take(request), x));
+    CHECK_EQ(rig.session->stats().counts.batches, 2u);
+  }
+  fakes::reset();
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("dispatch: run() has a slot of its own while the lane waits for another") {
+  standStill();
+  {
+    Rig rig(plans::scale, laned(1));
+    const uint64_t first = ask(rig);
+    CHECK(enqueued(1));
+    std::thread caller([&] { CHECK(scaledRight(rig.run({input({1, 3}, x)}), x)); });
+    CHECK(enqueued(2));
+    CHECK_EQ(rig.completed(), 0u);
+    fakes::driver("clock", "real");
+    caller.join();
+    CHECK(scaledRight(rig.take(first), x));
+  }
+  fakes::reset();
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("dispatch: how a lane waits: one that spins never sleeps, one that blocks never asks") {
+  using nt::execution::WaitMode;
+  for (const WaitMode wait : {WaitMode::spin, WaitMode::block, WaitMode::adaptive}) {
+    fakes::reset();
+    fakes::driver("computeMs", "1");
+    SessionOptions options = laned(1);
+    options.wait = wait;
+    Rig rig(plans::scale, options);
+    for (int i = 0; i < 8; ++i) CHECK(scaledRight(rig.infer({input({1, 3}, x)}), x));
+    CHECK(scaledRight(rig.run({input({1, 3}, x)}), x));
+    fakes::Counts calls = fakes::driverCalls();
+    if (wait == WaitMode::spin) CHECK(calls["cuEventQuery"] > 9 && calls["cuEventSynchronize"] == 0);
+    if (wait == WaitMode::block) CHECK(calls["cuEventQuery"] == 0 && calls["cuEventSynchronize"] == 9);
+    if (wait == WaitMode::adaptive) CHECK(calls["cuEventSynchronize"] > 0);  // a millisecond is not asked for
+  }
+  fakes::reset();
+  CHECK_NOTHING_LIVE();
+}

@@ -1,0 +1,103 @@
+// Models of old operators, made newer: they compute what they did, bit by bit.
+import * as ort from 'onnxruntime-node'
+import t from 'tap'
+import {
+  float,
+  GraphBuilder,
+  GraphEditor,
+  type ModelProto,
+  modelInfo,
+  raiseOpset,
+  readModel,
+  whyNotRaised,
+  writeModel,
+} from '../../lib/onnx/index.js'
+import { Calibrator, quantize } from '../../lib/quantization/index.js'
+import { realModels } from '../engine/models.js'
+import { failureOf } from '../support/errors.js'
+import { Random } from '../support/random.js'
+
+function upgraded(model: ModelProto): Uint8Array {
+  const editor = new GraphEditor(model)
+  if (editor.opset >= 13) return writeModel(model)
+  t.equal(whyNotRaised(editor, 13), undefined)
+  raiseOpset(editor, 13)
+  return writeModel(editor.finish())
+}
+
+/** Numbers between -2 and 2, the same in each run. */
+function numbers(count: number): Float32Array {
+  const random = new Random(5)
+  return Float32Array.from({ length: count }, () => random.around() * 2)
+}
+
+async function run(model: Uint8Array, shape: readonly number[]): Promise<{ dims: readonly number[]; data: unknown }[]> {
+  const session = await ort.InferenceSession.create(model, {
+    intraOpNumThreads: 1,
+    logSeverityLevel: 4,
+    graphOptimizationLevel: 'disabled',
+  })
+  const x = new ort.Tensor('float32', numbers(shape.reduce((a, b) => a * b, 1)), shape)
+  const outputs = await session.run({ [session.inputNames[0] as string]: x })
+  const results = session.outputNames.map((name) => outputs[name] as ort.Tensor).map(({ dims, data }) => ({ dims, data }))
+  await session.release()
+  return results
+}
+
+const shapes = { detector: [1, 3, 64, 96], reader: [1, 3, 48, 80], classifier: [2, 3, 48, 192] }
+for (const [name, path] of Object.entries(realModels)) {
+  t.test(`PP-OCR ${name}`, async (t) => {
+    const [before, model] = [writeModel(await readModel(path)), await readModel(path)]
+    t.ok(modelInfo(model).opset < 13)
+    const after = upgraded(model)
+    t.equal(modelInfo(model).opset, 13)
+    const shape = shapes[name as keyof typeof shapes]
+    t.same(await run(after, shape), await run(before, shape))
+  })
+}
+
+/** A graph of one operator of an old version, and what it is run on. */
+function small(opset: number, operator: string, attributes: object, outputs = 1): ModelProto {
+  const g = new GraphBuilder({ name: operator, opset, irVersion: 4 })
+  const x = g.input('x', 'float32', [2, 3, 4, 5])
+  const found = g.nodeWithOutputs(operator, [x], outputs, attributes as Record<string, number>)
+  for (const value of found) g.output(value, 'float32', [])
+  const model = g.toModel()
+  for (const { type } of model.graph?.output ?? []) if (type?.value.case === 'tensorType') delete type.value.value.shape
+  return model
+}
+
+const operators: [name: string, opset: number, operator: string, attributes: object, outputs?: number][] = [
+  ['Clip with both limits', 9, 'Clip', { min: -0.5, max: 0.75 }],
+  ['Clip with one', 9, 'Clip', { max: 0.75 }],
+  ['Clip without', 9, 'Clip', {}],
+  ['Dropout', 10, 'Dropout', { ratio: 0.5 }],
+  ['Pad', 10, 'Pad', { pads: [0, 0, 1, 2, 0, 0, 0, 3], value: float(0.25) }],
+  ['Pad that reflects', 10, 'Pad', { pads: [0, 0, 1, 2, 0, 0, 0, 3], mode: 'reflect' }],
+  ['ReduceSum', 12, 'ReduceSum', { axes: [1, -1], keepdims: 0 }],
+  ['ReduceSum of all', 12, 'ReduceSum', {}],
+  ['Slice', 9, 'Slice', { starts: [1, -3], ends: [3, 1000], axes: [1, 3] }],
+  ['Slice without axes', 9, 'Slice', { starts: [0, 1], ends: [1, 3] }],
+  ['Softmax', 11, 'Softmax', {}],
+  ['Softmax over the last', 11, 'Softmax', { axis: 3 }],
+  ['Softmax from the second on', 11, 'Softmax', { axis: 2 }],
+  ['LogSoftmax', 11, 'LogSoftmax', { axis: -2 }],
+  ['Split', 11, 'Split', { axis: 3, split: [2, 3] }, 2],
+  ['Split into equal parts', 11, 'Split', { axis: 2 }, 2],
+  ['Unsqueeze', 11, 'Unsqueeze', { axes: [0, 3] }],
+  ['Upsample', 7, 'Upsample', { mode: 'nearest', scales: [1, 1, 2, 3] }],
+  ['Upsample, linear', 7, 'Upsample', { mode: 'linear', scales: [1, 1, 2, 2] }],
+]
+for (const [name, opset, operator, attributes, outputs] of operators) {
+  t.test(name, async (t) => {
+    const make = (): ModelProto => small(opset, operator, attributes, outputs)
+    t.same(await run(upgraded(make()), [2, 3, 4, 5]), await run(writeModel(make()), [2, 3, 4, 5]))
+  })
+}
+
+t.test('what cannot be', async (t) => {
+  t.match(whyNotRaised(new GraphEditor(small(6, 'Relu', {})), 13), /from opset 7 on/)
+  t.match(whyNotRaised(new GraphEditor(small(9, 'Relu', {})), 23), /22 at most/)
+  const failure = quantize(small(6, 'Relu', {}), new Calibrator([]))
+  t.match(await failureOf(() => failure), { code: 'ERR_TRT_UNSUPPORTED', message: /needs opset 13 and the model has 6.*Export it/ })
+})

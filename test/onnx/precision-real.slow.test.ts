@@ -1,0 +1,112 @@
+// FP16 and BF16 of real models on real photographs: what is lost against float32 on onnxruntime, how much is halved, and that TensorRT-RTX builds it.
+import { join } from 'node:path'
+import t from 'tap'
+import { faceDetectorModel } from '../../examples/face-detector/model.js'
+import { Builder, type Shapes, type Tensor } from '../../lib/index.js'
+import { convertPrecision, type HalfPrecision, modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
+import { raiseOpset, whyNotRaised } from '../../lib/onnx/opset.js'
+import { GraphEditor } from '../../lib/onnx/editor.js'
+import { type Frame, type Image, letterbox, readImage, stretch, toTensorSync } from '../../lib/vision/index.js'
+import { packageDir } from '../demo/reference.js'
+import { realModels } from '../engine/models.js'
+import { skipWithoutRtx } from '../support/tensorrt.js'
+import { run } from './helpers.js'
+
+const pictures: Image[] = []
+for (let i = 1; i <= 6; i++) pictures.push(await readImage(join(packageDir, 'demo', `sample${i}.jpg`)))
+
+interface Model {
+  readonly name: string
+  readonly source: string | Uint8Array
+  readonly size: { readonly width: number; readonly height: number }
+  readonly frame: (image: Image, size: { width: number; height: number }) => Frame
+}
+
+const models: readonly Model[] = [
+  { name: 'face detector', source: writeModel(await readModel(await faceDetectorModel())), size: { width: 416, height: 416 }, frame: letterbox },
+  { name: 'PP-OCR detection', source: realModels.detector, size: { width: 320, height: 320 }, frame: letterbox },
+  { name: 'PP-OCR recognition', source: realModels.reader, size: { width: 320, height: 48 }, frame: stretch },
+  { name: 'PP-OCR orientation', source: realModels.classifier, size: { width: 192, height: 48 }, frame: stretch },
+] // prettier-ignore
+
+async function outputsOf(model: Uint8Array, inputs: readonly Tensor<'float32'>[]): Promise<Float32Array[]> {
+  const [input] = modelInfo(await readModel(model)).inputs
+  const outputs: Float32Array[] = []
+  for (const { data, shape } of inputs) {
+    const results = await run(model, { [input?.name ?? '']: { data, shape } })
+    outputs.push(Object.values(results)[0]?.data as Float32Array)
+  }
+  return outputs
+}
+
+/** The largest difference, by the largest number. */
+function difference(a: Float32Array, b: Float32Array): number {
+  let [most, scale] = [a.length === b.length ? 0 : Infinity, 0]
+  for (let i = 0; i < b.length; i++) {
+    const apart = Math.abs((a[i] as number) - (b[i] as number))
+    if (!(apart <= most)) most = apart // NaN is no small difference
+    scale = Math.max(scale, Math.abs(b[i] as number))
+  }
+  return most / scale
+}
+
+/** Of all pictures together: one of the six makes nothing that a reader of text could be sure of, and there alone the reader's cosine is 0.9985. */
+function cosine(a: readonly Float32Array[], b: readonly Float32Array[]): number {
+  let [ab, aa, bb] = [0, 0, 0]
+  for (const [i, xs] of a.entries()) {
+    for (let k = 0; k < xs.length; k++) {
+      const [x, y] = [xs[k] as number, b[i]?.[k] ?? NaN]
+      ab += x * y
+      aa += x * x
+      bb += y * y
+    }
+  }
+  return ab / Math.sqrt(aa * bb)
+}
+
+for (const { name, source, size, frame } of models) {
+  await t.test(name, async (t) => {
+    const original = writeModel(await readModel(source))
+    const inputs = pictures.map((image) => toTensorSync([image], [frame(image, size)], { mean: 127.5, std: 127.5 }))
+    const shape = inputs[0]?.shape ?? []
+    const [input] = modelInfo(await readModel(original)).inputs
+    const isDynamic = input?.shape?.some((dim) => typeof dim === 'string' || dim < 0) ?? true
+    const shapes: Shapes = isDynamic ? { [input?.name ?? '']: shape } : {}
+    const wanted = await outputsOf(original, inputs)
+
+    for (const [precision, type] of [
+      ['fp16', 'float16'],
+      ['bf16', 'bfloat16'],
+    ] as [HalfPrecision, 'float16' | 'bfloat16'][]) {
+      // prettier-ignore
+      const { model, report } = convertPrecision(await readModel(original), precision)
+      const bytes = writeModel(model)
+      const { bytesBefore, bytesConverted, bytesAfter } = report.weights
+      const share = bytesConverted / bytesBefore
+      t.comment(
+        `${precision}: ${(100 * share).toFixed(2)} % of ${bytesBefore} bytes of weights halved, ${report.casts} casts, ${report.kept.length} nodes stay`,
+      )
+      t.ok(share >= 0.9 && bytesAfter <= 0.55 * bytesBefore, `${precision}: ${share} of the weights' bytes are halved`)
+      // onnxruntime's CPU has no Conv of bfloat16
+      if (precision === 'fp16') {
+        const alike = cosine(await outputsOf(bytes, inputs), wanted)
+        t.ok(alike >= 0.999, `${precision}: cosine ${alike}`)
+      }
+      if (skipWithoutRtx !== false) continue
+      const { info } = await new Builder().build(bytes, { shapes })
+      const { float32 = 0, [type]: half = 0 } = info.audit.outputTypes
+      t.ok(half > 10 * float32, `${precision}: ${half} layers of ${type}, ${float32} of float32`)
+      t.match(info.settings, { precision: [precision] })
+    }
+
+    const editor = new GraphEditor(await readModel(original))
+    t.equal(whyNotRaised(editor, 22), undefined)
+    raiseOpset(editor, 22)
+    // some kernels of newer opsets add up in another order
+    const raised = await outputsOf(writeModel(editor.finish()), inputs.slice(0, 2))
+    for (const [i, output] of raised.entries()) {
+      const apart = difference(output, wanted[i] as Float32Array)
+      t.ok(apart <= 1e-5, `a raised opset computes the same: ${apart} apart`)
+    }
+  })
+}

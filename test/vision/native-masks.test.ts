@@ -1,0 +1,75 @@
+import t from 'tap'
+import { loadAddon } from '../../lib/backend/native.js'
+import { Random } from '../support/random.js'
+
+const addon = loadAddon()
+const axis = { count: 3, last: 3, first: Int32Array.of(0, 1, 2), weights: new Float64Array(3) }
+const output = { columns: axis, rows: axis, threshold: 0, out: new Uint8Array(9), stride: 3 }
+const jobs = {
+  makeMask: { ...output, values: new Float32Array(16), width: 4, height: 4, channels: 1, planar: 1 },
+  makeInstanceMask: { ...output, prototypes: new Float32Array(32), coefficients: new Float32Array(2), width: 4, height: 4, count: 2, left: 0, top: 0, across: 4, down: 4 },
+  labelComponents: { data: new Uint8Array(6), width: 3, height: 2, only: -1, diagonal: 1, labels: new Int32Array(6) },
+  traceOutlines: { labels: new Int32Array(6), width: 3, height: 2, diagonal: 1 },
+} as const // prettier-ignore
+
+/** What no caller of lib/ gives. */
+const wrong: readonly unknown[] = [
+  ...[undefined, null, 'text', true, {}, [], () => 0],
+  ...[-1, 0, 2, 5, 0.5, NaN, Infinity, 2 ** 24, 2 ** 31, 2 ** 32 + 1, 2 ** 53, -(2 ** 63)],
+  ...[
+    new Float32Array(),
+    new Uint8Array(3),
+    new Float64Array(2),
+    Int32Array.of(0, 3, 9),
+    Int32Array.of(-1, 0, 1),
+    new DataView(new ArrayBuffer(8)),
+  ],
+  { ...axis, count: 4 },
+  { ...axis, last: 9 },
+  { ...axis, first: Int32Array.of(0, 1, 4) },
+  { ...axis, first: Int32Array.of(-1, 0, 1) },
+  { ...axis, weights: new Float64Array(2) },
+  { ...axis, count: 0 },
+]
+
+type Call = (job: unknown, sync: boolean) => unknown
+
+t.test('whatever a job is made of, it is done or refused', async (t) => {
+  for (const [name, job] of Object.entries(jobs)) {
+    const call = addon[name as keyof typeof jobs].bind(addon) as Call
+    t.doesNotThrow(() => call(job, true), name)
+    let refused = 0
+    for (const key of Object.keys(job)) {
+      for (const value of wrong) {
+        const changed = { ...job, [key]: value }
+        for (const sync of [true, false]) {
+          try {
+            await call(changed, sync)
+          } catch (error) {
+            if (!(error instanceof Error)) throw error
+            refused++
+          }
+        }
+      }
+    }
+    t.ok(refused > 50, `${name}: ${refused} refused`)
+    for (const value of wrong.slice(0, 4)) t.throws(() => call(value, true), `${name} of ${String(value)}`)
+  }
+})
+
+t.test('several things wrong at once', async (t) => {
+  const random = new Random(21)
+  let [done, refused] = [0, 0]
+  for (let round = 0; round < 1500; round++) {
+    const [name, job] = random.pick(Object.entries(jobs))
+    const keys = Object.keys(job)
+    const changed = { ...job, [random.pick(keys)]: random.pick(wrong), [random.pick(keys)]: random.pick(wrong) }
+    try {
+      await (addon[name as keyof typeof jobs].bind(addon) as Call)(changed, random.chance(0.5))
+      done++
+    } catch {
+      refused++
+    }
+  }
+  t.ok(done > 0 && refused > 0, `${done} done, ${refused} refused`)
+})

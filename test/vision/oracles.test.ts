@@ -1,0 +1,114 @@
+// Resizes against what PIL, OpenCV and torchvision made of the same noise (oracles/resize.py), both ways: the addon's and JavaScript's.
+import { centerCrop, rotatedCrop, stretch, toTensorSync, type RawImage, type TensorOptions } from '../../lib/vision/index.js'
+import { Random } from '../support/random.js'
+import { bothWays } from './helpers.js'
+import { answersOf } from './oracles/answers.js'
+
+type Samples = Readonly<Record<string, readonly number[]>>
+
+interface Oracle {
+  readonly versions: Readonly<Record<string, string>>
+  readonly cases: readonly Samples[]
+  readonly presets: readonly Samples[]
+  readonly turned: readonly (readonly number[])[]
+  readonly yuv: readonly Samples[]
+}
+
+const oracle = answersOf<Oracle>('resize')
+
+function picture(random: Random, width: number, height: number): RawImage {
+  return { width, height, format: 'rgb', data: random.bytes(width * height * 3) }
+}
+
+/** By its logarithm, so that small ones are as frequent. */
+function side(random: Random, most: number): number {
+  return Math.floor(Math.exp(random.next() * Math.log(most))) || 1
+}
+
+/** How far values are from the samples that the oracle took by this seed, at most. */
+function furthest(seed: number, values: Float32Array | Uint8Array, samples: readonly number[]): number {
+  const random = new Random(seed + 100_000)
+  return samples.reduce((most, sample) => Math.max(most, Math.abs(sample - values[random.below(values.length)]!)), 0)
+}
+
+/** Whose resize, which of ours, and how far apart they may be: for whole numbers 1, since each rounds in its own way. */
+const peers: readonly (readonly [peer: string, TensorOptions, tolerance: number])[] = [
+  ['triangle', { filter: 'triangle', dtype: 'uint8' }, 1],
+  ['torch', { filter: 'triangle', dtype: 'uint8' }, 1],
+  ['torch32', { filter: 'triangle' }, 0.005],
+  ['cubic', { filter: 'cubic', dtype: 'uint8' }, 1],
+  // rounded between its passes, by weights whose amounts add up to more than 1
+  ['lanczos', { filter: 'lanczos', dtype: 'uint8' }, 2],
+  ['nearest', { filter: 'nearest', dtype: 'uint8' }, 0],
+  ['linear', { filter: 'linear', dtype: 'uint8' }, 1],
+  ['linear32', { filter: 'linear' }, 0.03],
+]
+
+bothWays((t) => {
+  const worst = new Map<string, number>()
+  oracle.cases.forEach((samples, index) => {
+    const random = new Random(index + 1)
+    const [width, height, toWidth, toHeight] = [300, 300, 120, 120].map((most) => side(random, most)) as [number, number, number, number]
+    const image = picture(random, width, height)
+    const frame = stretch(image, { width: toWidth, height: toHeight })
+    for (const [peer, options] of peers) {
+      const wanted = samples[peer]
+      if (wanted === undefined) continue
+      const { data } = toTensorSync(image, frame, { ...options, layout: 'NHWC' })
+      worst.set(peer, Math.max(worst.get(peer) ?? 0, furthest(index + 1, data as Float32Array, wanted)))
+    }
+  })
+  t.equal(oracle.cases.length, 1000)
+  for (const [peer, , tolerance] of peers) t.ok(worst.get(peer)! <= tolerance, `${peer}: ${worst.get(peer)} of 255 at most`)
+}, 'resizes are those of PIL, OpenCV and torchvision')
+
+const imagenet = { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225], layout: 'NHWC' } as const
+
+bothWays((t) => {
+  oracle.presets.forEach((samples, index) => {
+    const seed = 2001 + index
+    const random = new Random(seed)
+    const width = 100 + random.below(500)
+    const image = picture(random, width, 100 + random.below(500))
+    for (const [version, resize] of [
+      ['v1', 256],
+      ['v2', 232],
+    ] as const) {
+      const frame = centerCrop(image, 224, { resize })
+      const { data } = toTensorSync(image, frame, { ...imagenet, filter: 'triangle', round: true })
+      // 0.018 is one step of a pixel
+      const difference = furthest(seed, data, samples[version]!)
+      t.ok(difference <= 0.018, `${version} of ${image.width} x ${image.height}: ${difference}`)
+    }
+  })
+}, "a ResNet-50's preset is torchvision's")
+
+bothWays((t) => {
+  oracle.yuv.forEach((samples, index) => {
+    const seed = 3001 + index
+    const random = new Random(seed)
+    const width = 2 * (1 + random.below(30))
+    const height = 2 * (1 + random.below(30))
+    const data = random.bytes((width * height * 3) / 2).map((value, i) => (i < width * height ? Math.max(value, 16) : value))
+    for (const format of ['i420', 'nv12'] as const) {
+      const image: RawImage = { width, height, format, data }
+      const tensor = toTensorSync(image, stretch(image, image), { dtype: 'uint8', layout: 'NHWC' })
+      // OpenCV's coefficients have three digits
+      t.ok(furthest(seed, tensor.data, samples[format]!) <= 2, `${format} of ${width} x ${height}`)
+    }
+  })
+}, "YUV is OpenCV's")
+
+bothWays((t) => {
+  oracle.turned.forEach((samples, index) => {
+    const seed = 4001 + index
+    const random = new Random(seed)
+    const width = 20 + random.below(80)
+    const image = picture(random, width, 20 + random.below(80))
+    const degrees = random.next() * 720 - 360
+    const side = 16 * (0.3 + random.next() * 2)
+    const frame = rotatedCrop(image, [(image.width - side) / 2, (image.height - side) / 2, side, side], degrees, 16)
+    const difference = furthest(seed, toTensorSync(image, frame, { layout: 'NHWC' }).data, samples)
+    t.ok(difference < 0.002, `${side} of ${image.width} x ${image.height} by ${degrees} degrees: ${difference} of 255`)
+  })
+}, "a turned part is torch's grid_sample")

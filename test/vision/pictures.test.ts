@@ -1,0 +1,177 @@
+// Pictures of folders and iterables, and batches of them.
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pathToFileURL } from 'node:url'
+import t from 'tap'
+import { Tensor } from '../../lib/index.js'
+import { GraphBuilder } from '../../lib/onnx/index.js'
+import { Calibrator } from '../../lib/quantization/index.js'
+import { batchesOf, encodeImage, type Image, pictures, stretch, toTensorSync } from '../../lib/vision/index.js'
+import { failure, failureOf } from '../support/errors.js'
+import { noise } from './helpers.js'
+
+const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}
+
+const widths = async (items: AsyncIterable<Image>): Promise<number[]> => (await all(items)).map(({ width }) => width)
+
+/** A picture of noise, told from others by its width. */
+const bytesOf = async (width: number): Promise<Uint8Array> => encodeImage(noise(width, 4, width), 'png')
+
+async function folderOf(folder: string, names: readonly string[]): Promise<string> {
+  for (const [i, name] of names.entries()) await writeFile(join(folder, name), await bytesOf(i + 1))
+  return folder
+}
+
+t.test('a folder: its pictures by name, whenever it is iterated', async (t) => {
+  // U+FF5E comes before U+1F600, though its UTF-16 does not
+  const names = ['\u{1f600}.png', '10.png', '9.PNG', '\u{ff5e}.png', 'Z.jpg', 'a.webp', '.hidden.png', 'notes.txt', 'png']
+  const folder = await folderOf(t.testdir(), names)
+  await mkdir(join(folder, 'folder.png'))
+  await symlink(join(folder, '9.PNG'), join(folder, 'link.png'))
+  const found = pictures(folder)
+  const wanted = [2, 3, 5, 6, 3, 4, 1]
+  t.same(await widths(found), wanted)
+  t.same(await widths(found), wanted, 'once more')
+  t.same(await widths(pictures(pathToFileURL(folder))), wanted)
+  await writeFile(join(folder, '0.png'), await bytesOf(7))
+  t.same(await widths(found), [7, ...wanted], 'with what is there by then')
+  const [first] = await all(found)
+  t.same(first, { ...noise(7, 4, 7), original: { width: 7, height: 4 } })
+})
+
+t.test('iterables of paths, URLs and bytes', async (t) => {
+  const folder = await folderOf(t.testdir(), ['a.png', 'b.png'])
+  const sources = [join(folder, 'b.png'), pathToFileURL(join(folder, 'a.png')), await bytesOf(9)]
+  const listed = pictures(sources)
+  t.same(await widths(listed), [2, 1, 9])
+  t.same(await widths(listed), [2, 1, 9], 'an array can be iterated again')
+  const once = pictures(sources.values())
+  t.same(await widths(once), [2, 1, 9])
+  t.same(await widths(once), [], 'a generator cannot')
+  t.same(await widths(pictures(Readable.from(sources.slice(0, 1)))), [2])
+})
+
+t.test('how they are read, and how far they are', async (t) => {
+  const folder = await folderOf(t.testdir(), ['a.png', 'b.png', 'c.png'])
+  const seen: object[] = []
+  const onProgress = (progress: object): number => seen.push(progress)
+  t.same(await widths(pictures(folder, { onProgress })), [1, 2, 3])
+  const counted = [1, 2, 3].map((done) => ({ done, total: 3 }))
+  t.same(seen.splice(0), counted)
+  const paths = ['a.png', 'b.png', 'c.png'].map((name) => join(folder, name))
+  await all(pictures(new Set(paths), { onProgress }))
+  t.same(seen.splice(0), counted, 'a Set')
+  for await (const { width } of pictures(paths.values(), { onProgress })) {
+    t.equal(seen.length, width - 1, 'once the next one is asked for')
+    if (width === 2) break
+  }
+  t.same(seen.splice(0), [{ done: 1 }], 'nobody knows how many')
+  const mine = new Error('mine')
+  const throwing = (): never => {
+    throw mine
+  }
+  await t.rejects(all(pictures(folder, { onProgress: throwing })), mine)
+  const jpeg = await encodeImage(noise(90, 90), 'jpeg')
+  t.same(await widths(pictures([jpeg, jpeg], { shrink: 30, icc: 'ignore' })), [30, 30])
+  await t.rejects(all(pictures([jpeg], { limitPixels: 8099 })), failure('ERR_TRT_IMAGE', /8100 pixels/))
+  t.throws(() => pictures([], { page: -1 }), invalid(/for page/))
+  t.throws(() => pictures([], { onProgress: 1 as never }), invalid(/a function for onProgress/))
+})
+
+t.test('what cannot be read', async (t) => {
+  const folder = await folderOf(t.testdir({ empty: { 'notes.txt': '' } }), ['a.png', 'c.png'])
+  const noFile = (message: RegExp) => failure('ERR_TRT_FILE', message)
+  await t.rejects(all(pictures(join(folder, 'missing'))), noFile(/^Cannot read .*missing: ENOENT/))
+  await t.rejects(all(pictures(join(folder, 'a.png'))), noFile(/ENOTDIR/))
+  await t.rejects(all(pictures(join(folder, 'empty'))), noFile(/empty: it has none \(files that end in \.avif/))
+  await writeFile(join(folder, 'b.png'), 'none')
+  const seen: number[] = []
+  const reading = async (): Promise<void> => {
+    for await (const { width } of pictures(folder)) seen.push(width)
+  }
+  await t.rejects(reading(), failure('ERR_TRT_IMAGE', /b\.png/))
+  t.same(seen, [1], 'those before it')
+  await t.rejects(all(pictures([7 as never])), invalid(/a path, a file: URL or a Uint8Array for source but received number 7/))
+  for (const wrong of [7, null, new Uint8Array(3), {}])
+    t.throws(() => pictures(wrong as never), invalid(/or an iterable of pictures, for source/))
+  t.throws(() => pictures('https://example.com/folder'), invalid(/a path or a file: URL for source/))
+  t.throws(() => pictures(folder, { signal: 1 as never }), invalid(/an AbortSignal for signal/))
+})
+
+t.test('an iteration ends with its signal', async (t) => {
+  const folder = await folderOf(t.testdir(), ['a.png', 'b.png'])
+  const reason = new Error('enough')
+  await t.rejects(all(pictures(folder, { signal: AbortSignal.abort(reason) })), reason)
+  const controller = new AbortController()
+  const [one, two] = [pictures(folder, { signal: controller.signal })[Symbol.asyncIterator](), pictures(folder)[Symbol.asyncIterator]()]
+  t.match(await one.next(), { value: { width: 1 } })
+  t.match(await two.next(), { value: { width: 1 } })
+  controller.abort(reason)
+  await t.rejects(one.next(), reason)
+  t.match(await two.next(), { value: { width: 2 } })
+})
+
+const input = (image: Image): Tensor<'float32'> => toTensorSync(image, stretch(image, { width: 6, height: 4 }), { std: 255 })
+
+t.test('batches: so many at a time, the last with what is left', async (t) => {
+  const images = [1, 2, 3, 4, 5].map((width) => noise(width, 4, width))
+  const frames = images.map((image) => stretch(image, { width: 6, height: 4 }))
+  const wanted = [0, 2, 4].map((i) => toTensorSync(images.slice(i, i + 2), frames.slice(i, i + 2), { std: 255 }))
+  const batches = batchesOf(images, input, { size: 2 })
+  t.same(await all(batches), wanted)
+  t.same(await all(batches), wanted, 'once more')
+  t.same(await all(batchesOf(images, async (image) => input(image), { size: 2 })), wanted, 'prepared in a while')
+  t.same(await all(batchesOf(images.slice(0, 2), input)), images.slice(0, 2).map(input), 'one at a time')
+  const bytes = (image: Image): Tensor<'uint8'> => toTensorSync(image, stretch(image, { width: 6, height: 4 }), { dtype: 'uint8', layout: 'NHWC' }) // prettier-ignore
+  t.same(await all(batchesOf(images, bytes, { size: 5 })), [toTensorSync(images, frames, { dtype: 'uint8', layout: 'NHWC' })])
+  const twice = (image: Image): Tensor<'float32'> => toTensorSync([image, image], [stretch(image, 6), stretch(image, 6)])
+  t.same(
+    (await all(batchesOf(images, twice, { size: 3 }))).map(({ shape }) => shape[0]),
+    [6, 4],
+  )
+})
+
+t.test('what makes no batch', async (t) => {
+  const images = [noise(2, 4), noise(3, 4)]
+  const own = (image: Image): Tensor<'float32'> => toTensorSync(image, stretch(image, image))
+  t.match(await failureOf(() => all(batchesOf(images, own, { size: 2 }))), {
+    code: 'ERR_TRT_SHAPE',
+    message: /\[1, 3, 4, 2\] and \[1, 3, 4, 3\]/,
+  })
+  t.equal((await all(batchesOf(images, own))).length, 2, 'alone each is one')
+  const mixed = ({ width }: Image): Tensor => Tensor.zeros(width === 2 ? 'int8' : 'uint8', [1, 3])
+  t.match(await failureOf(() => all(batchesOf(images, mixed, { size: 2 }))), { code: 'ERR_TRT_DTYPE', message: /int8 and uint8/ })
+  await t.rejects(all(batchesOf(images, () => 7 as never)), invalid(/a Tensor for what prepare returns/))
+  await t.rejects(all(batchesOf(images, () => Tensor.zeros('int8', []))), invalid(/first dimension/))
+  const mine = new Error('mine')
+  await t.rejects(all(batchesOf(images, () => Promise.reject(mine))), mine)
+  t.throws(() => batchesOf(images, input, { size: 0 }), invalid(/an integer from 1 for size/))
+  t.throws(() => batchesOf(7 as never, input), invalid(/an iterable of pictures for items/))
+  t.throws(() => batchesOf(images, undefined as never), invalid(/a function for prepare/))
+})
+
+t.test('a folder calibrates a model, and is told from others by what it has', async (t) => {
+  const folder = await folderOf(t.testdir(), ['a.png', 'b.png', 'c.png'])
+  const data = batchesOf(pictures(folder), input, { size: 2 })
+  const g = new GraphBuilder({ name: 'scale' })
+  g.output(g.node('Neg', [g.input('x', 'float32', ['N', 3, 4, 6])]), 'float32', ['N', 3, 4, 6])
+  const cache = join(folder, 'ranges.json')
+  const calibrator = new Calibrator(data, { algorithm: 'minmax', cache })
+  let runs = 0
+  const calibrate = async (): Promise<number | undefined> =>
+    (await calibrator.calibrate(g.toModel(), { onProgress: () => runs++ })).ranges.get('x')?.amax
+  const bytes = (await all(pictures(folder))).flatMap((image) => [...input(image).data])
+  t.equal(await calibrate(), Math.max(...bytes))
+  t.equal(await calibrate(), Math.max(...bytes))
+  t.equal(runs, 2, 'the same data: nothing was run again')
+  await writeFile(join(folder, 'd.png'), await readFile(join(folder, 'a.png')))
+  await calibrate()
+  t.equal(runs, 4, 'other data')
+})
