@@ -53,11 +53,12 @@ function run(what, program, args, sanitize, env = {}) {
   say(`${what}, ${sanitize} sanitizer`)
   const suppressions = join(dirname(program), 'suppressions')
   writeFileSync(suppressions, glibcRaces.join('\n'))
+  // GCC's runtimes misread thread-local memory of a library that dlopen brought, once many threads have come and gone: the search for leaks then dies of it ("Tracer caught signal 11").
+  const tls = 'intercept_tls_get_addr=0'
   const checks = {
-    ASAN_OPTIONS: 'detect_leaks=1:detect_stack_use_after_return=1',
+    ASAN_OPTIONS: `detect_leaks=1:detect_stack_use_after_return=1:${tls}`,
     UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
-    // GCC's runtime misreads thread-local memory of a library that dlopen brought, once many threads have come and gone.
-    TSAN_OPTIONS: `halt_on_error=1:second_deadlock_stack=1:intercept_tls_get_addr=0:suppressions=${suppressions}`,
+    TSAN_OPTIONS: `halt_on_error=1:second_deadlock_stack=1:${tls}:suppressions=${suppressions}`,
   }
   const { status } = spawnSync(program, args, { env: { ...process.env, ...checks, ...env }, stdio: 'inherit' })
   if (status !== 0) throw new Failure(`${what} failed with the ${sanitize} sanitizer`)
