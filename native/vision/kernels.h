@@ -20,6 +20,8 @@ struct Kernels {
   void (*toHalf)(const float* values, float scale, float mean, uint16_t* out, std::size_t length);
   // To the nearest of 0 to 255, halves to even.
   void (*toByte)(const float* values, uint8_t* out, std::size_t length);
+  // out[3 * i + c] = planes[c][i]
+  void (*interleave)(const uint8_t* const* planes, uint8_t* out, std::size_t length);
 };
 
 // NODE_TENSORRT_CPU=baseline in the environment leaves out what is above it: for tests.

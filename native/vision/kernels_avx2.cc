@@ -8,16 +8,16 @@
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
 #else
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "no-trapping-math")
 #pragma GCC target("avx2,fma,f16c")
 #endif
-#define NT_HALF_CONVERSION
+#define NT_AVX2
 
 namespace nt::vision::avx2 {
 
 #include "kernels.inc"
 
-const Kernels kernels{"avx2", combine, gather, toFloat, toHalf, toByte};
+const Kernels kernels{"avx2", combine, gather, toFloat, toHalf, toByte, interleave};
 
 }  // namespace nt::vision::avx2
 

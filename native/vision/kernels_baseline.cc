@@ -1,14 +1,15 @@
 #include "kernels.h"
 
-// The compiler turns loops into vectors from this level of optimization on.
+// The compiler turns loops into vectors from this level of optimization on, and comparisons only where nobody asks
+// whether they trapped.
 #if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "no-trapping-math")
 #endif
 
 namespace nt::vision::baseline {
 
 #include "kernels.inc"
 
-const Kernels kernels{"baseline", combine, gather, toFloat, toHalf, toByte};
+const Kernels kernels{"baseline", combine, gather, toFloat, toHalf, toByte, interleave};
 
 }  // namespace nt::vision::baseline

@@ -70,8 +70,11 @@ void Writer::interleave(int y, int channels) {
       return interleaveAs<float>(row, channels);
     case Number::float16:
       return interleaveAs<uint16_t>(row, channels);
-    case Number::uint8:
-      return interleaveAs<uint8_t>(row, channels);
+    case Number::uint8: {
+      if (channels == 1) return interleaveAs<uint8_t>(row, channels);
+      const uint8_t* const planes[3] = {bytes_.data(), bytes_.data() + width_ * 4, bytes_.data() + width_ * 8};
+      return kernels().interleave(planes, output() + row, width_);
+    }
   }
 }
 

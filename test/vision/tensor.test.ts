@@ -26,6 +26,21 @@ t.test('layouts, orders and types at the size of the picture', (t) => {
   t.end()
 })
 
+t.test('pixels side by side, and bytes out of range, at every width', (t) => {
+  for (let width = 1; width <= 70; width++) {
+    const wide = noise(width, 2)
+    t.same([...toTensorSync(wide, stretch(wide, wide), { layout: 'NHWC', dtype: 'uint8' }).data], [...wide.data], `width ${width}`)
+    // lanczos goes beyond 0 and 255 at edges; in one direction only, since bytes are also rounded between the two
+    const squares = { ...wide, data: wide.data.map((_, i) => ((i / 12) & 1 ? 255 : 0)) }
+    const larger = stretch(wide, { width: width * 2, height: 2 })
+    const floats = toTensorSync(squares, larger, { layout: 'NHWC', filter: 'lanczos' }).data
+    const bytes = toTensorSync(squares, larger, { layout: 'NHWC', filter: 'lanczos', dtype: 'uint8' }).data
+    const off = bytes.reduce((most, byte, i) => Math.max(most, Math.abs(byte - Math.min(255, Math.max(0, floats[i]!)))), 0)
+    t.ok(off <= 1, `width ${width}: ${off}`)
+  }
+  t.end()
+})
+
 t.test('normalization is (x - mean) * scale, or / std, by channel', (t) => {
   const grey = plain(2, 2, [10, 20, 30])
   const frame = stretch(grey, 1)
