@@ -36,10 +36,10 @@ function noise(width: number, height: number): Image {
 }
 
 /** An engine whose input memory can be had. */
-async function engineOf(size: number): Promise<Engine> {
+async function engineOf(size: number, rows = 1): Promise<Engine> {
   const graph = new GraphBuilder({ name: 'mean' })
-  const x = graph.input('x', 'float32', [1, 3, size, size])
-  graph.output(graph.node('GlobalAveragePool', [x], {}, { output: 'y' }), 'float32', [1, 3, 1, 1])
+  const x = graph.input('x', 'float32', [rows, 3, size, size])
+  graph.output(graph.node('GlobalAveragePool', [x], {}, { output: 'y' }), 'float32', [rows, 3, 1, 1])
   return Engine.load(writeModel(graph.toModel()), { backend: 'cpu' })
 }
 
@@ -123,8 +123,11 @@ async function loopRows(folder: string): Promise<Row[]> {
   writeFileSync(jpeg, await sharp(join(folder, 'photograph.jpg')).resize(640, 480).jpeg({ quality: 85 }).toBuffer())
   const image = noise(640, 480)
   const frame = letterbox(image, 640)
-  const fifty = <T>(work: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 50 }, work))
+  const fifty = <T>(work: (index: number) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 50 }, (_, index) => work(index)))
+  await using engine = await engineOf(640, 50)
+  const into = engine.allocate('x', [50, 3, 640, 640]) as Tensor<'float32'>
   const works: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['50 pictures to rows of a tensor of allocate() at once', () => fifty((at) => toTensor(image, frame, { into, at }))],
     ['50 pictures to tensors at once', () => fifty(() => toTensor(image, frame))],
     ['50 JPEGs decoded and to tensors at once', () => fifty(() => toTensor(jpeg, (size) => letterbox(size, 640)))],
   ]

@@ -2,19 +2,23 @@ import { writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
-import { checkedBoolean, checkedChoice, checkedText, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedBoolean, checkedChoice, checkedListener, checkedText, checkedWhole } from '../base/checks.js'
 import { onFile } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { localPath } from '../base/source.js'
 import { expected } from '../errors.js'
-import { checkedBytes, checkedImage, checkedSize } from './checks.js'
+import { checkedBytes, checkedSize } from './checks.js'
 import type { AlphaImage } from './cut-out.js'
+import { imageOf, inAll, type ManyOptions } from './picture.js'
 import { imageFailure, openImage, turns } from './sharp.js'
-import type { Image } from './types.js'
+import type { Image, RawImage } from './types.js'
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'tiff'
 
-export interface EncodeOptions {
+/** Pixels that can be encoded, those with transparency also. */
+export type EncodableImage = Image | RawImage | AlphaImage
+
+export interface EncodeOptions extends ManyOptions {
   /** Gives up encoding; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /** 1 to 100, for lossy formats (PNG has none); the default is the format's own in sharp, for JPEG 90. */
@@ -42,10 +46,11 @@ interface Encoding {
   readonly quality: number | undefined
   readonly chromaSubsampling: '4:4:4' | '4:2:0' | undefined
   readonly optimize: boolean
+  readonly onProgress: ManyOptions['onProgress']
 }
 
-function checkedEncoding(options: unknown): Encoding {
-  const given = readOptions(options, ['signal', 'quality', 'chromaSubsampling', 'optimize'], 'encodeImage')
+function checkedEncoding(options: unknown, name: string): Encoding {
+  const given = readOptions(options, ['signal', 'quality', 'chromaSubsampling', 'optimize', 'onProgress'], name)
   const { quality, chromaSubsampling, optimize = false } = given
   return {
     signal: unaborted(given.signal),
@@ -53,35 +58,49 @@ function checkedEncoding(options: unknown): Encoding {
     chromaSubsampling:
       chromaSubsampling === undefined ? undefined : checkedChoice(chromaSubsampling, 'chromaSubsampling', ['4:4:4', '4:2:0']),
     optimize: checkedBoolean(optimize, 'optimize'),
+    onProgress: checkedListener<NonNullable<ManyOptions['onProgress']>>(given.onProgress, 'onProgress'),
   }
 }
 
 /**
- * The bytes of a picture file, with transparency where the picture has it and the format is not JPEG. The picture's data is read until the promise settles: leave it as it is until then.
- * @throws TensorRTError ERR_TRT_IMAGE when sharp fails or is not installed; ERR_TRT_INVALID_ARGUMENT
+ * The bytes of a picture file, with transparency where the picture has it and the format is not JPEG; of many, of each. The data is read until the promise settles: leave it as it is until then.
+ * @throws TensorRTError (as a rejection) ERR_TRT_IMAGE when sharp fails or is not installed; ERR_TRT_INVALID_ARGUMENT
  */
-export async function encodeImage(image: Image | AlphaImage, format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array> {
-  const encoding = checkedEncoding(options)
-  checkedFor(image, checkedChoice(format, 'format', formats))
-  return encoded(image, format, encoding)
+export async function encodeImage(image: EncodableImage, format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array>
+export async function encodeImage(images: readonly EncodableImage[], format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array[]>
+export async function encodeImage(
+  images: EncodableImage | readonly EncodableImage[],
+  format: ImageFormat,
+  options?: EncodeOptions,
+): Promise<Uint8Array | Uint8Array[]> {
+  const encoding = checkedEncoding(options, 'encodeImage')
+  const checked = checkedChoice(format, 'format', formats)
+  if (!Array.isArray(images)) return encoded(images as EncodableImage, checked, encoding, 'image')
+  const list = images as readonly EncodableImage[]
+  return inAll(list.length, (index) => encoded(list[index]!, checked, encoding, `images[${index}]`), encoding.onProgress)
 }
 
-/** A picture, with transparency only where the format has it. */
-function checkedFor(image: Image | AlphaImage, format: ImageFormat): void {
-  if ((image as Partial<AlphaImage> | undefined)?.channels !== 4) return void checkedImage(image as Image)
-  if (format === 'jpeg') throw expected('3 (a jpeg has no transparency)', 'image.channels', 4)
-  checkedAlphaImage(image as AlphaImage)
+/** RGB, or RGBA only where the format has transparency. */
+async function pixelsFor(image: EncodableImage, format: ImageFormat, name: string, cut: Cut | undefined): Promise<Image | AlphaImage> {
+  if ((image as Partial<AlphaImage> | undefined)?.channels !== 4) return imageOf(image as Image | RawImage, name, cut)
+  if (format === 'jpeg') throw expected('3 (a jpeg has no transparency)', `${name}.channels`, 4)
+  return checkedAlphaImage(image as AlphaImage, name)
 }
 
-function checkedAlphaImage(image: AlphaImage): void {
-  const { width, height } = checkedSize(image, 'image')
-  if (checkedBytes(image.data, 'image.data').length !== width * height * 4)
-    throw expected(`${width * height * 4} bytes (${width} x ${height} x 4)`, 'image.data', image.data.length)
+function checkedAlphaImage(image: AlphaImage, name: string): AlphaImage {
+  const { width, height } = checkedSize(image, name)
+  const bytes = width * height * 4
+  if (checkedBytes(image.data, `${name}.data`).length !== bytes)
+    throw expected(`${bytes} bytes (${width} x ${height} x 4)`, `${name}.data`, image.data.length)
+  return image
 }
 
 /** sharp cannot be stopped: what was given up ends unheard. */
-function encoded(image: Image | AlphaImage, format: ImageFormat, encoding: Encoding): Promise<Uint8Array> {
-  return within(encoding, (cut) => turns.take(() => encode(image, format, encoding, cut), cut))
+function encoded(image: EncodableImage, format: ImageFormat, encoding: Encoding, name: string): Promise<Uint8Array> {
+  return within(encoding, async (cut) => {
+    const pixels = await pixelsFor(image, format, name, cut)
+    return turns.take(() => encode(pixels, format, encoding, cut), cut)
+  })
 }
 
 async function encode(image: Image | AlphaImage, format: ImageFormat, encoding: Encoding, cut: Cut | undefined): Promise<Uint8Array> {
@@ -111,16 +130,42 @@ function arranged(pipeline: Sharp, format: ImageFormat, { quality, chromaSubsamp
 }
 
 /**
- * Writes a picture file; the path's extension says the format: .jpg, .png, .webp, .avif, .tiff.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for another extension, ERR_TRT_FILE when the file cannot be written; what {@link encodeImage} throws
+ * Writes a picture file, or many; each path's extension says the format: .jpg, .png, .webp, .avif, .tiff.
+ * @param path where it goes; as many as pictures, and no two the same
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT for another extension, ERR_TRT_FILE when a file cannot be written; what {@link encodeImage} throws. Where one of many fails, the others
+ * are written all the same
  */
-export async function writeImage(image: Image | AlphaImage, path: string, options?: EncodeOptions): Promise<void> {
-  const encoding = checkedEncoding(options)
-  const target = localPath(checkedText(path, 'path', 'a path'), 'path')
+export async function writeImage(image: EncodableImage, path: string, options?: EncodeOptions): Promise<void>
+export async function writeImage(images: readonly EncodableImage[], paths: readonly string[], options?: EncodeOptions): Promise<void>
+export async function writeImage(
+  images: EncodableImage | readonly EncodableImage[],
+  paths: string | readonly string[],
+  options?: EncodeOptions,
+): Promise<void> {
+  const encoding = checkedEncoding(options, 'writeImage')
+  if (!Array.isArray(images)) return written(images as EncodableImage, checkedTarget(paths, 'path'), encoding, 'image')
+  const list = images as readonly EncodableImage[]
+  const targets = checkedArray(paths, 'paths').map((path, index) => checkedTarget(path, `paths[${index}]`))
+  if (targets.length !== list.length) throw expected(`${list.length} (one for each picture)`, 'the number of paths', targets.length)
+  const again = targets.findIndex(({ path }, index) => targets.findIndex((other) => other.path === path) < index)
+  if (again >= 0) throw expected('a path of its own', `paths[${again}]`, targets[again]?.path)
+  await inAll(list.length, (index) => written(list[index]!, targets[index]!, encoding, `images[${index}]`), encoding.onProgress)
+}
+
+interface Target {
+  readonly path: string
+  readonly format: ImageFormat
+}
+
+function checkedTarget(path: unknown, name: string): Target {
+  const target = localPath(checkedText(path, name, 'a path'), name)
   const format = formatOfExtension[extname(target).toLowerCase()]
-  if (format === undefined) throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, 'path', path)
-  checkedFor(image, format)
-  const bytes = await encoded(image, format, encoding)
+  if (format === undefined) throw expected(`a path that ends in ${Object.keys(formatOfExtension).join(', ')}`, name, path)
+  return { path: target, format }
+}
+
+async function written(image: EncodableImage, { path, format }: Target, encoding: Encoding, name: string): Promise<void> {
+  const bytes = await encoded(image, format, encoding, name)
   encoding.signal?.throwIfAborted()
-  await onFile('write', target, () => writeFile(target, bytes))
+  await onFile('write', path, () => writeFile(path, bytes))
 }

@@ -29,7 +29,7 @@ export {
   type Rounding,
 } from './framing.js'
 export { alignedCrop, arcfacePoints, rotatedCrop } from './turned.js'
-export { encodeImage, writeImage, type EncodeOptions, type ImageFormat } from './encode.js'
+export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat } from './encode.js'
 export { decodeGrid, type GridOptions } from './grid.js'
 export { readImage, type ReadImage, type ReadImageOptions } from './image.js'
 export { readImageInfo, type ImageInfo, type PictureSource } from './info.js'

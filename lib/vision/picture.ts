@@ -35,7 +35,7 @@ export async function pixelsOf(picture: Picture, name: string, cut: Cut | undefi
 const asItIs = checkedNormalization({ dtype: 'uint8', layout: 'NHWC' })
 
 /** As RGB without gaps: what is that already is not copied. */
-async function imageOf(picture: Picture, name: string, cut: Cut | undefined): Promise<Image> {
+export async function imageOf(picture: Picture, name: string, cut: Cut | undefined): Promise<Image> {
   const pixels = await pixelsOf(picture, name, cut)
   const { format, width, height, stride, data } = pixels
   const bytes = width * height * 3

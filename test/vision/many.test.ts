@@ -16,6 +16,8 @@ import {
   overlay,
   type Picture,
   type RawImage,
+  readImage,
+  readImageInfo,
   toTensor,
   writeImage,
 } from '../../lib/vision/index.js'
@@ -92,3 +94,34 @@ bothWays(async (t) => {
   t.same(seen.at(-1), { done: 5, total: 5 })
   t.equal(seen.length, 5)
 }, 'a tensor of many')
+
+bothWays(async (t) => {
+  const alpha = await cutOut(image, mask)
+  const all = [image, bgra, longer, alpha]
+  const seen: ManyProgress[] = []
+  const files = await encodeImage(all, 'png', { onProgress: (progress) => seen.push(progress) })
+  t.equal(seen.length, 4)
+  for (const file of files.slice(0, 3)) t.same((await readImage(file)).data, image.data, 'the pixels, whatever their layout')
+  t.equal((await readImageInfo(files[3]!)).hasAlpha, true)
+  const paths = ['b.png', 'c.webp', 'd.jpg'].map((name) => join(folder, name))
+  await writeImage(all.slice(0, 3), paths)
+  const formats = await Promise.all(paths.map(async (path) => (await readImageInfo(path)).format))
+  t.same(formats, ['png', 'webp', 'jpeg'])
+  const grey: RawImage = { width: 24, height: 18, format: 'gray', data: mask.data }
+  const [wanted] = mask.data
+  t.equal((await readImage(await encodeImage(grey, 'png'))).data[0], wanted, 'a mask')
+  t.same(await encodeImage([], 'png'), [])
+}, 'files of many')
+
+bothWays(async (t) => {
+  const code = 'ERR_TRT_INVALID_ARGUMENT'
+  const two = [image, image]
+  t.match(await failureOf(() => writeImage(two, ['a.png'])), { code, message: /2 \(one for each picture\) for the number of paths but received number 1/ }) // prettier-ignore
+  t.match(await failureOf(() => writeImage(two, ['a.png', './a.png'].map((name) => join(folder, name)))), { code, message: /a path of its own for paths\[1\]/ }) // prettier-ignore
+  t.match(await failureOf(() => writeImage(two, ['a.png', 'a.bmp'])), { code, message: /for paths\[1\] but received string "a.bmp"/ })
+  t.match(await failureOf(() => writeImage(two, path as never)), { code, message: /for paths/ })
+  t.match(await failureOf(() => encodeImage([image, { ...image, width: 25 }], 'png')), { code, message: /for images\[1\].data/ })
+  const good = join(folder, 'good.png')
+  t.match(await failureOf(() => writeImage(two, [join(folder, 'no/such.png'), good])), { code: 'ERR_TRT_FILE' })
+  t.same((await readImage(good)).data, image.data, 'the others are written')
+}, 'files that fail')

@@ -39,7 +39,7 @@ const calls: [string, string, (options: never) => unknown][] = [
   ['drawPolygons', 'lineWidth', (options) => drawPolygons(image, [], options)],
   ['overlay', 'opacity', (options) => overlay(image, mask, options)],
   ['encodeImage', 'quality', (options) => encodeImage(image, 'png', options)],
-  ['encodeImage', 'quality', (options) => writeImage(image, '/no/such/folder/a.png', options)],
+  ['writeImage', 'quality', (options) => writeImage(image, '/no/such/folder/a.png', options)],
   ['letterbox', 'fill', (options) => letterbox(image, 4, options)],
   ['nonMaxSuppression', 'maximum', (options) => nonMaxSuppression([], options)],
   ['padToSquare', 'fill', (options) => padToSquare(image, 4, options)],
