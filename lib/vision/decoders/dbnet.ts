@@ -40,7 +40,7 @@ export function decodeDbNet(outputs: Outputs, options?: DbNetOptions): TextRegio
   const names = ['threshold', 'scoreThreshold', 'unclipRatio', 'dilate', 'maxCandidates', 'minSide'] as const
   const given = readOptions(options, names, 'decodeDbNet')
   const rules = {
-    threshold: checkedNumber(given.threshold ?? 0.3, 'threshold', 0, 1),
+    threshold: Math.fround(checkedNumber(given.threshold ?? 0.3, 'threshold', 0, 1)),
     scoreThreshold: checkedNumber(given.scoreThreshold ?? 0.5, 'scoreThreshold', 0, 1),
     unclipRatio: checkedNumber(given.unclipRatio ?? 1.6, 'unclipRatio', 0, 100),
     dilate: checkedBoolean(given.dilate ?? false, 'dilate'),

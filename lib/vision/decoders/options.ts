@@ -43,7 +43,8 @@ export function ruleOf(
 ): CandidateRule {
   return {
     sigmoid,
-    threshold: checkedNumber(given.scoreThreshold ?? scoreThreshold, 'scoreThreshold', 0, 1),
+    // as float32, which scores are: 0.2 is not above 0.2
+    threshold: Math.fround(checkedNumber(given.scoreThreshold ?? scoreThreshold, 'scoreThreshold', 0, 1)),
     everyClass: checkedBoolean(given.multiLabel ?? false, 'multiLabel'),
     most: checkedWhole(given.maxCandidates ?? maxCandidates, 'maxCandidates', 1, 1e6),
   }
