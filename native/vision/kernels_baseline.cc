@@ -10,6 +10,6 @@ namespace nt::vision::baseline {
 
 #include "kernels.inc"
 
-const Kernels kernels{"baseline", combine, gather, toFloat, toHalf, toByte, interleave};
+const Kernels kernels{"baseline", combine, gather, toFloat, toHalf, toByte, interleave, greatestDown, greatestAlong};
 
 }  // namespace nt::vision::baseline
