@@ -29,10 +29,6 @@ export {
   type Rounding,
 } from './framing.js'
 export { alignedCrop, arcfacePoints, rotatedCrop } from './turned.js'
-<<<<<<< HEAD
-export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat } from './encode.js'
-=======
-export { encodeImage, writeImage, type EncodeOptions, type ImageFormat } from './encode.js'
 export * from './decoders/index.js'
 export {
   anchorsOfCorners,
@@ -45,7 +41,7 @@ export {
   type RetinaFacePriorOptions,
   type Sides,
 } from '../anchors/index.js'
->>>>>>> h-dec
+export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat } from './encode.js'
 export { decodeGrid, type GridOptions } from './grid.js'
 export { readImage, type ReadImage, type ReadImageOptions } from './image.js'
 export { readImageInfo, type ImageInfo, type PictureSource } from './info.js'
