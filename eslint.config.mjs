@@ -20,6 +20,7 @@ const rooms = [
   ['backend/'],
   ['device-tensor.ts'],
   ['onnx/'],
+  ['pixels/'],
   ['base/'],
   ['tensor.ts'],
   ['tensor/'],
