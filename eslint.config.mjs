@@ -20,7 +20,7 @@ const rooms = [
   ['backend/'],
   ['device-tensor.ts'],
   ['onnx/'],
-  ['pixels/'],
+  ['anchors/', 'pixels/'],
   ['base/'],
   ['tensor.ts'],
   ['tensor/'],
