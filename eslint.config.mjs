@@ -20,7 +20,7 @@ const rooms = [
   ['backend/'],
   ['device-tensor.ts'],
   ['onnx/'],
-  ['anchors/'],
+  ['anchors/', 'pixels/'],
   ['base/'],
   ['tensor.ts'],
   ['tensor/'],

@@ -54,3 +54,14 @@ export { raiseOpset, whyNotRaised } from './opset.js'
 export { convertPrecision } from './precision/convert.js'
 export type { HalfPrecision, PrecisionOptions, ValueRange } from './precision/options.js'
 export type { KeptNode, KeptReason, PrecisionReport } from './precision/report.js'
+export type { PreprocessingSteps, Resizing } from './processing/input.js'
+export type { Decoder, DetectionSteps, SuppressionSteps } from './processing/detections.js'
+export {
+  withPostprocessing,
+  type ArgMaxSteps,
+  type PostprocessingSteps,
+  type SoftmaxSteps,
+  type ThresholdSteps,
+  type TopKSteps,
+} from './processing/postprocess.js'
+export { withPreprocessing, type PreprocessingOptions } from './processing/preprocess.js'

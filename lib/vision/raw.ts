@@ -1,20 +1,11 @@
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
+import { yuvCoefficients, yuvMatrices, yuvRanges, type YuvToRgb } from '../pixels/yuv.js'
 import { checkedBytes, checkedImage, checkedSize } from './checks.js'
 import type { Image, PixelFormat, RawImage } from './types.js'
 
 /** In the order of the addon's numbers. */
 const pixelFormats: readonly PixelFormat[] = ['rgb', 'bgr', 'rgba', 'bgra', 'gray', 'i420', 'nv12']
-
-/** What Y, U and V mean, as native/vision/picture.h says. */
-interface YuvToRgb {
-  readonly black: number
-  readonly luma: number
-  readonly red: number
-  readonly greenU: number
-  readonly greenV: number
-  readonly blue: number
-}
 
 /** Pixels that were checked, whatever their layout. */
 export interface Pixels {
@@ -37,7 +28,7 @@ export function checkedPixels(image: Image | RawImage, name: string): Pixels {
   const { format } = image as Partial<RawImage>
   if (format === undefined) {
     const { data } = checkedImage(image as Image, name)
-    return { format: 'rgb', width, height, stride: width * 3, data, yuv: coefficients('bt601', 'limited') }
+    return { format: 'rgb', width, height, stride: width * 3, data, yuv: yuvCoefficients('bt601', 'limited') }
   }
   const { data, stride, matrix = 'bt601', range = 'limited' } = image as RawImage
   const layout = checkedChoice(format, `${name}.format`, pixelFormats)
@@ -47,10 +38,7 @@ export function checkedPixels(image: Image | RawImage, name: string): Pixels {
   const wanted = pictureBytes(layout, width, height, bytes)
   if (data.length < wanted)
     throw expected(`${wanted} bytes (${layout}, ${width} x ${height}, stride ${bytes})`, `${name}.data`, data.length)
-  const yuv = coefficients(
-    checkedChoice(matrix, `${name}.matrix`, ['bt601', 'bt709']),
-    checkedChoice(range, `${name}.range`, ['limited', 'full']),
-  )
+  const yuv = yuvCoefficients(checkedChoice(matrix, `${name}.matrix`, yuvMatrices), checkedChoice(range, `${name}.range`, yuvRanges))
   return { format: layout, width, height, stride: bytes, data, yuv }
 }
 
@@ -68,24 +56,6 @@ function pictureBytes(format: PixelFormat, width: number, height: number, stride
   if (format === 'i420') return height * stride + 2 * half * Math.ceil(stride / 2)
   if (format === 'nv12') return (height + half) * stride
   return (height - 1) * stride + rowBytes(format, width)
-}
-
-/**
- * From the shares of red and blue in Y.
- * @see https://www.itu.int/rec/R-REC-BT.601, https://www.itu.int/rec/R-REC-BT.709
- */
-function coefficients(matrix: 'bt601' | 'bt709', range: 'limited' | 'full'): YuvToRgb {
-  const [red, blue] = matrix === 'bt601' ? [0.299, 0.114] : [0.2126, 0.0722]
-  const green = 1 - red - blue
-  const [black, luma, chroma] = range === 'limited' ? [16, 255 / 219, 255 / 112] : [0, 1, 255 / 127.5]
-  return {
-    black,
-    luma,
-    red: chroma * (1 - red),
-    blue: chroma * (1 - blue),
-    greenU: (chroma * blue * (1 - blue)) / green,
-    greenV: (chroma * red * (1 - red)) / green,
-  }
 }
 
 /** The same pixels as RGB without gaps, in JavaScript; those that are it already are not copied. */

@@ -11,7 +11,7 @@ export interface Result {
 /** Runs a model on onnxruntime, one thread; what comes back is ours. */
 export async function run(
   model: Uint8Array,
-  feeds: Record<string, { data: Float32Array | BigInt64Array; shape: readonly number[] }>,
+  feeds: Record<string, { data: Float32Array | BigInt64Array | Uint8Array; shape: readonly number[] }>,
 ): Promise<Record<string, Result>> {
   const session = await ort.InferenceSession.create(model, { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 3 })
   try {

@@ -1,0 +1,52 @@
+import type { Filter } from '../../pixels/filters.js'
+import type { StepGraph } from './graph.js'
+
+/**
+ * What each pixel of an axis weighs for each output, where their numbers are known only when the model runs: [outputs, pixels], the rows normalized to 1, as `makeTaps` has them.
+ * Distances are whole numbers over one divisor, so that they are as exact as float32 can be.
+ * @param from the number of pixels, an int64 [1]
+ * @param to the number of outputs, an int64 [1]
+ */
+export function weightsBetween(graph: StepGraph, from: string, to: string, filter: Exclude<Filter, 'linear'>): string {
+  const two = graph.ints([2])
+  const middles = (count: string, per: string): string => {
+    const each = graph.node('Range', [graph.ints([0], []), graph.squeeze(count, 0), graph.ints([1], [])])
+    return graph.mul(graph.add(graph.mul(each, two), graph.ints([1])), per)
+  }
+  const difference = graph.sub(graph.unsqueeze(middles(from, to), 0), graph.unsqueeze(middles(to, from), 1))
+  const divisor = graph.mul(graph.node('Max', [from, to]), two)
+  const distance = graph.node('Abs', [graph.div(graph.cast(difference, 'float32'), graph.cast(divisor, 'float32'))])
+  const weights = kernels[filter as keyof typeof kernels](graph, distance)
+  return graph.div(weights, graph.reduceSum(weights, [1]))
+}
+
+/** The kernels of lib/pixels/filters.ts. */
+const kernels = { triangle, cubic, lanczos }
+
+function triangle(graph: StepGraph, x: string): string {
+  return graph.max(graph.sub(graph.float(1), x), graph.float(0))
+}
+
+/** Keys' cubic convolution with a = -0.5, as one polynomial up to 1 and another up to 2. */
+function cubic(graph: StepGraph, x: string): string {
+  const near = polynomial(graph, graph.min(x, graph.float(1)), [1.5, -2.5, 0, 1])
+  const far = polynomial(graph, graph.min(x, graph.float(2)), [-0.5, 2.5, -4, 2])
+  return graph.node('Where', [graph.node('Less', [x, graph.float(1)]), near, far])
+}
+
+function polynomial(graph: StepGraph, x: string, [first, ...others]: readonly number[]): string {
+  let sum = graph.float(first!)
+  for (const next of others) sum = graph.add(graph.mul(sum, x), graph.float(next))
+  return sum
+}
+
+function lanczos(graph: StepGraph, x: string): string {
+  const sinc = (value: string): string => {
+    const angle = graph.mul(value, graph.float(Math.PI))
+    return graph.div(graph.node('Sin', [angle]), angle)
+  }
+  // 0 is near enough to what is next to it
+  const away = graph.max(x, graph.float(1e-6))
+  const product = graph.mul(sinc(away), sinc(graph.div(away, graph.float(3))))
+  return graph.node('Where', [graph.node('Less', [x, graph.float(3)]), product, graph.float(0)])
+}

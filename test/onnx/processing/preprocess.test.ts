@@ -1,0 +1,182 @@
+// What the steps in a graph make of pictures is what toTensor makes of them with the same words.
+import t, { type Test } from 'tap'
+import { type ModelProto, type PreprocessingOptions, type PreprocessingSteps, withPreprocessing, writeModel } from '../../../lib/onnx/index.js'
+import { type Image, type RawImage, type Size, toTensorSync } from '../../../lib/vision/index.js'
+import { Random } from '../../support/random.js'
+import { noise } from '../../vision/helpers.js'
+import { run } from '../helpers.js'
+import { frameOf, identityModel } from './helpers.js'
+
+const imageNet = { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
+
+type Numbers = ArrayLike<number>
+
+/** The model's numbers of the pictures, which are of one size. */
+async function inGraph(model: ModelProto, images: readonly Image[], planar = false): Promise<{ data: Numbers; shape: readonly number[] }> {
+  const [{ width, height }] = images as readonly [Image]
+  const data = new Uint8Array(images.length * width * height * 3)
+  images.forEach((image, i) => data.set(planar ? planes(image) : image.data, i * image.data.length))
+  const shape = planar ? [images.length, 3, height, width] : [images.length, height, width, 3]
+  const { y } = await run(writeModel(model), { x: { data, shape } })
+  return { data: y?.data as Numbers, shape: y?.shape ?? [] }
+}
+
+function planes({ data }: Image): Uint8Array {
+  const count = data.length / 3
+  return Uint8Array.from({ length: data.length }, (_, i) => data[(i % count) * 3 + Math.floor(i / count)]!)
+}
+
+function onHost(images: readonly (Image | RawImage)[], steps: PreprocessingSteps, input: Size) {
+  const { resize, position, rounding, multipleOf, shortSide, fill, fillAfter, ...rest } = steps
+  void [resize, position, rounding, multipleOf, shortSide, fill, fillAfter]
+  return toTensorSync(images, (size: Size) => frameOf(steps, size, input), rest)
+}
+
+/** Where a value lies so near to the middle of two whole ones that the last bit of a sum decides, either is right. */
+function undecided(images: readonly (Image | RawImage)[], steps: PreprocessingSteps, input: Size): (index: number) => boolean {
+  if (steps.round !== true) return () => false
+  const { range, mean, std, scale, ...rest } = steps
+  void [range, mean, std, scale]
+  const { data } = onHost(images, { ...rest, round: false }, input)
+  return (index) => Math.abs(Math.abs(data[index]! % 1) - 0.5) < 1e-3
+}
+
+function compare(t: Test, found: Numbers, wanted: Numbers, isUndecided: (index: number) => boolean, what: string): void {
+  let [worst, skipped] = [found.length === wanted.length ? 0 : Infinity, 0]
+  for (let i = 0; i < wanted.length; i++) {
+    if (isUndecided(i)) {
+      skipped++
+      continue
+    }
+    const apart = Math.abs(found[i]! - wanted[i]!)
+    if (!(apart <= worst)) worst = apart
+  }
+  t.ok(worst <= 1e-4, `${what}: ${worst} apart`)
+  t.ok(skipped < 0.05 * wanted.length, `${what}: ${skipped} of ${wanted.length} undecided`)
+}
+
+const cases: Readonly<Record<string, PreprocessingSteps>> = {
+  'nothing but the size': {},
+  'ImageNet, as torchvision': { resize: 'centerCrop', shortSide: 36, filter: 'triangle', round: true, ...imageNet },
+  'crop without a resize, in a colour': { resize: 'centerCrop', fill: [10, 200, 30], ...imageNet },
+  'YOLO': { resize: 'letterbox', fill: 114, scale: 1 / 255 },
+  'ultralytics, sides to even': { resize: 'letterbox', rounding: 'even', fill: 114, range: '0-1' },
+  'YOLOX': { resize: 'letterbox', position: 'start', rounding: 'down', fill: 114, order: 'BGR' },
+  'EfficientDet of automl': { resize: 'letterbox', position: 'start', rounding: 'down', fillAfter: true, ...imageNet },
+  'EfficientDet of effdet': { resize: 'letterbox', position: 'start', rounding: 'down', filter: 'triangle', round: true, fill: [124, 116, 104], ...imageNet },
+  'face-api': { resize: 'padToSquare', coordinates: 'asymmetric', mean: 127.5, std: 127.5 },
+  'the middle of a square, in a colour': { resize: 'padToSquare', position: 'center', fill: [122.782, 117.001, 104.298], std: 255 },
+  'cubic': { filter: 'cubic', ...imageNet },
+  'cubic, rounded, as PIL': { filter: 'cubic', round: true },
+  'lanczos': { filter: 'lanczos', std: 255 },
+  'corners': { coordinates: 'align_corners', std: 255 },
+  'grey': { order: 'GRAY', mean: 127.5, scale: 1 / 127.5, round: true },
+  'pixels': { layout: 'NHWC', resize: 'letterbox', std: 255 },
+  'retinaface': { order: 'BGR', mean: [123, 117, 104], layout: 'NCHW' },
+} // prettier-ignore
+
+const sizes: readonly Size[] = [{ width: 61, height: 40 }, { width: 23, height: 52 }, { width: 32, height: 32 }] // prettier-ignore
+
+for (const [name, steps] of Object.entries(cases)) {
+  await t.test(name, async (t) => {
+    const input = steps.resize === 'padToSquare' ? { width: 32, height: 32 } : { width: 32, height: 28 }
+    const channels = steps.order === 'GRAY' ? 1 : 3
+    const shape = steps.layout === 'NHWC' ? ['N', 28, 32, channels] : ['N', channels, input.height, input.width]
+    const ways: readonly { readonly opset: number; readonly dynamic: boolean }[] = [
+      { opset: 17, dynamic: false },
+      { opset: 9, dynamic: false },
+      { opset: 18, dynamic: true },
+      { opset: 12, dynamic: true },
+    ]
+    for (const { opset, dynamic } of ways) {
+      for (const size of sizes) {
+        const images = [noise(size.width, size.height, 1), noise(size.width, size.height, 2)]
+        const model = withPreprocessing(identityModel(shape, 'float32', opset), { steps, picture: dynamic ? 'dynamic' : size })
+        const wanted = onHost(images, steps, input)
+        const found = await inGraph(model, images)
+        const what = `opset ${opset}, ${size.width} x ${size.height}${dynamic ? ' at run time' : ''}`
+        t.same(found.shape, wanted.shape, what)
+        compare(t, found.data, wanted.data, undecided(images, steps, input), what)
+      }
+    }
+  })
+}
+
+t.test('what is filled afterwards is 0 exactly, whatever is rounded', async (t) => {
+  const steps: PreprocessingSteps = { resize: 'letterbox', position: 'start', fillAfter: true, round: true, ...imageNet }
+  for (const filter of ['linear', 'triangle'] as const) {
+    for (const picture of ['dynamic', { width: 20, height: 40 }] as const) {
+      const model = withPreprocessing(identityModel([1, 3, 32, 32]), { steps: { ...steps, filter }, picture })
+      const { data } = await inGraph(model, [noise(20, 40)])
+      const right = Array.from({ length: 3 * 32 * 32 }, (_, i) => i).filter((i) => i % 32 >= 16)
+      t.ok(right.every((i) => data[i] === 0))
+      t.ok(data[0] !== 0)
+    }
+  }
+})
+
+t.test('multiples of a number, where the model takes any size', async (t) => {
+  const steps: PreprocessingSteps = { resize: 'letterbox', multipleOf: 16, rounding: 'even', fill: 114, std: 255 }
+  const model = identityModel(['N', 3, 'height', 'width'])
+  const image = noise(61, 40)
+  const input = { width: 64, height: 64 }
+  const wanted = onHost([image], steps, input)
+  t.same(wanted.shape, [1, 3, 48, 64])
+  for (const picture of ['dynamic', { width: 61, height: 40 }, { width: 61 }] as const) {
+    const found = await inGraph(withPreprocessing(model, { steps, picture, size: 64 }), [image])
+    t.same(found.shape, wanted.shape)
+    compare(t, found.data, wanted.data, () => false, JSON.stringify(picture))
+  }
+})
+
+t.test('planes of bytes', async (t) => {
+  const image = noise(30, 20)
+  const model = withPreprocessing(identityModel(['N', 3, 16, 16]), { steps: {}, picture: 'dynamic', layout: 'NCHW' })
+  const found = await inGraph(model, [image], true)
+  compare(t, found.data, onHost([image], {}, { width: 16, height: 16 }).data, () => false, 'planes')
+})
+
+t.test('NV12', async (t) => {
+  const random = new Random(5)
+  const [width, height] = [36, 22]
+  const data = Uint8Array.from({ length: width * height * 1.5 }, () => random.below(256))
+  const steps: PreprocessingSteps = { resize: 'letterbox', fill: 114, std: 255 }
+  for (const matrix of ['bt601', 'bt709'] as const) {
+    for (const range of ['limited', 'full'] as const) {
+      for (const picture of ['dynamic', { width, height }] as const) {
+        const raw: RawImage = { width, height, format: 'nv12', data, matrix, range }
+        const model = withPreprocessing(identityModel([1, 3, 32, 32], 'float32', 9), { steps, picture, format: 'nv12', matrix, range })
+        const { y } = await run(writeModel(model), { x: { data, shape: [1, height * 1.5, width] } })
+        compare(t, y?.data as Numbers, onHost([raw], steps, { width: 32, height: 32 }).data, () => false, `${matrix} ${range}`)
+      }
+    }
+  }
+})
+
+t.test('a model that takes bytes gets rounded ones', async (t) => {
+  const images = [noise(50, 30)]
+  const model = withPreprocessing(identityModel([1, 16, 16, 3], 'uint8'), { steps: { layout: 'NHWC' }, picture: { width: 50, height: 30 } })
+  const found = await inGraph(model, images)
+  const wanted = toTensorSync(images, frameOf({}, images[0]!, { width: 16, height: 16 }), { dtype: 'uint8', layout: 'NHWC' })
+  t.ok(Array.from(wanted.data).every((value, i) => Math.abs(value - found.data[i]!) <= 1) && found.data instanceof Uint8Array)
+  t.ok(Array.from(wanted.data).filter((value, i) => value !== found.data[i]).length < 5)
+})
+
+t.test('sizes of letterboxed pictures are those of the host, whatever the size', async (t) => {
+  const random = new Random(3)
+  let different = 0
+  for (const rounding of ['nearest', 'even', 'down'] as const) {
+    const steps: PreprocessingSteps = { resize: 'letterbox', rounding, multipleOf: 1 }
+    const bytes = writeModel(withPreprocessing(identityModel(['N', 3, 'h', 'w']), { steps, picture: 'dynamic', size: { width: 32, height: 20 } } satisfies PreprocessingOptions))
+    for (let i = 0; i < 150; i++) {
+      const size = { width: 1 + random.below(90), height: 1 + random.below(90) }
+      const { y } = await run(bytes, { x: { data: new Uint8Array(size.width * size.height * 3), shape: [1, size.height, size.width, 3] } })
+      const frame = frameOf(steps, size, { width: 32, height: 20 })
+      if (y?.shape[3] !== frame.width || y.shape[2] !== frame.height) {
+        different++
+        t.comment(rounding, size, y?.shape, frame.width, frame.height)
+      }
+    }
+  }
+  t.equal(different, 0)
+})
