@@ -5,8 +5,8 @@ import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import { type ClassScore, type Picture, topK } from '../vision/index.js'
 import { checkedLabels, type Labels } from './labels.js'
-import { type LoadOptions, opened, splitOptions, type TaskSource } from './opening.js'
-import type { Answers, Pipeline, PictureStream, TaskOptions } from './pipeline.js'
+import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
+import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import { soleOutput } from './outputs.js'
 import type { ClassifyOutput, ClassifyPreset } from './presets.js'
 
@@ -27,12 +27,10 @@ export interface ClassifierOptions extends LoadOptions<ClassifyPreset> {
  * ```
  */
 export class Classifier implements AsyncDisposable {
-  readonly #pipeline: Pipeline<ClassScore[]>
-  readonly #close: () => Promise<void>
+  readonly #opened: Opened<ClassScore[]>
 
-  private constructor(pipeline: Pipeline<ClassScore[]>, close: () => Promise<void>) {
-    this.#pipeline = pipeline
-    this.#close = close
+  private constructor(opened: Opened<ClassScore[]>) {
+    this.#opened = opened
   }
 
   /**
@@ -44,8 +42,7 @@ export class Classifier implements AsyncDisposable {
     const output = checkedOutput({ ...split.preset?.output, ...defined(split.given.output, 'output') })
     const k = split.given.top === undefined ? 5 : checkedWhole(split.given.top, 'top', 1)
     const labels = await checkedLabels(split.given.labels)
-    const { pipeline, close } = await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output, labels, k))
-    return new Classifier(pipeline, close)
+    return new Classifier(await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output, labels, k)))
   }
 
   /**
@@ -56,13 +53,16 @@ export class Classifier implements AsyncDisposable {
   classify(picture: Picture, options?: TaskOptions): Promise<ClassScore[]>
   classify(pictures: readonly Picture[], options?: TaskOptions): Promise<ClassScore[][]>
   classify(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<ClassScore[], void, undefined>
-  classify(pictures: unknown, options?: TaskOptions): Promise<ClassScore[] | ClassScore[][]> | AsyncGenerator<ClassScore[], void, undefined> {
-    return this.#pipeline.call(pictures, options, 'classify')
+  classify(
+    pictures: unknown,
+    options?: TaskOptions,
+  ): Promise<ClassScore[] | ClassScore[][]> | AsyncGenerator<ClassScore[], void, undefined> {
+    return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'classify')
   }
 
   /** Refuses new calls, lets those that run end, and closes the engine unless it was given. Twice without harm. */
   async close(): Promise<void> {
-    await this.#close()
+    await this.#opened.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -98,9 +98,13 @@ function answersOf(
       const scores = scoresOf(output as Tensor, frames.length, name)
       const classes = scores.shape[1] as number
       if (labels !== undefined && labels.length + labelOffset !== classes)
-        throw new TensorRTError('ERR_TRT_SHAPE', `Expected ${labels.length + labelOffset} classes, as there are labels, but found ${classes}`, {
-          details: { expected: labels.length + labelOffset, found: classes },
-        })
+        throw new TensorRTError(
+          'ERR_TRT_SHAPE',
+          `Expected ${labels.length + labelOffset} classes, as there are labels, but found ${classes}`,
+          {
+            details: { expected: labels.length + labelOffset, found: classes },
+          },
+        )
       return topK(scores, k, { activation, labelOffset, ...(labels !== undefined && { labels }) }).slice(0, frames.length)
     },
   }
@@ -111,8 +115,11 @@ function scoresOf(tensor: Tensor, pictures: number, name: string): Tensor {
   const { shape, dtype } = tensor
   const wanted = `[N, C] of ${JSON.stringify(name)}`
   const [rows = 0, classes = 0, ...rest] = shape
-  if (!(tensor.data instanceof Float32Array)) throw new TensorRTError('ERR_TRT_DTYPE', `Expected scores of float32 or float16, ${wanted}, but found ${dtype}`)
+  if (!(tensor.data instanceof Float32Array))
+    throw new TensorRTError('ERR_TRT_DTYPE', `Expected scores of float32 or float16, ${wanted}, but found ${dtype}`)
   if (shape.length < 2 || rows < pictures || classes < 1 || rest.some((side) => side !== 1))
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted}, N at least ${pictures}, but found ${shapeText(shape)}`, { details: { found: shape } })
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted}, N at least ${pictures}, but found ${shapeText(shape)}`, {
+      details: { found: shape },
+    })
   return new Tensor('float32', tensor.data, [rows, classes])
 }

@@ -66,7 +66,8 @@ const countingClasses: readonly DecoderName[] = ['ultralytics', 'yolo', 'yolo-an
  * @param classes how many labels there are
  */
 export function decoderOf({ decoder, ...options }: Options & { readonly decoder: DecoderName }, classes: number | undefined): BoxDecoder {
-  const counted = classes !== undefined && options['classes'] === undefined && countingClasses.includes(decoder) ? { ...options, classes } : options
+  const counted =
+    classes !== undefined && options['classes'] === undefined && countingClasses.includes(decoder) ? { ...options, classes } : options
   if (decoder === 'ultralytics') return (outputs, size) => ultralytics(outputs, counted, size)
   const name = checkedChoice(decoder, 'output.decoder', Object.keys(decoders) as (keyof typeof decoders)[])
   if (name === 'ssd' && !(options['anchors'] instanceof Float32Array))

@@ -21,9 +21,9 @@ import { defined } from './classifier.js'
 import { type BoxDecoder, type DecoderName, decoderNames, decoderOf } from './decoding.js'
 import type { PictureInput } from './input.js'
 import { checkedLabels, type Labels } from './labels.js'
-import { type LoadOptions, opened, splitOptions, type TaskSource } from './opening.js'
+import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
 import { outputsNamed } from './outputs.js'
-import type { Answers, PictureStream, Pipeline, TaskOptions } from './pipeline.js'
+import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import type { DetectOutput, DetectPreset } from './presets.js'
 
 export interface DetectorOptions extends LoadOptions<DetectPreset> {
@@ -57,12 +57,10 @@ export interface Found extends Detection {
  * ```
  */
 export class Detector implements AsyncDisposable {
-  readonly #pipeline: Pipeline<Found[]>
-  readonly #close: () => Promise<void>
+  readonly #opened: Opened<Found[]>
 
-  private constructor(pipeline: Pipeline<Found[]>, close: () => Promise<void>) {
-    this.#pipeline = pipeline
-    this.#close = close
+  private constructor(opened: Opened<Found[]>) {
+    this.#opened = opened
   }
 
   /**
@@ -71,12 +69,7 @@ export class Detector implements AsyncDisposable {
    * labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
    */
   static async load(model: TaskSource, options?: DetectorOptions): Promise<Detector> {
-    const names = ['output', 'suppress', 'scoreThreshold', 'labels'] as const
-    const split = splitOptions<DetectPreset, (typeof names)[number]>(options, 'detect', names, 'Detector')
-    const labels = await checkedLabels(split.given.labels)
-    const rules = rulesOf(split.preset, split.given)
-    const { pipeline, close } = await opened(model, split, (engine, input) => answersOf(engine, input, { ...rules, labels }))
-    return new Detector(pipeline, close)
+    return new Detector(await openDetector(model, options, 'Detector'))
   }
 
   /**
@@ -88,17 +81,27 @@ export class Detector implements AsyncDisposable {
   detect(pictures: readonly Picture[], options?: TaskOptions): Promise<Found[][]>
   detect(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Found[], void, undefined>
   detect(pictures: unknown, options?: TaskOptions): Promise<Found[] | Found[][]> | AsyncGenerator<Found[], void, undefined> {
-    return this.#pipeline.call(pictures, options, 'detect')
+    return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'detect')
   }
 
   /** Refuses new calls, lets those that run end, and closes the engine unless it was given. Twice without harm. */
   async close(): Promise<void> {
-    await this.#close()
+    await this.#opened.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+}
+
+export const detectorNames = ['output', 'suppress', 'scoreThreshold', 'labels'] as const
+
+/** @param owner whose options messages speak of */
+export async function openDetector(model: TaskSource, options: unknown, owner: string): Promise<Opened<Found[]>> {
+  const split = splitOptions<DetectPreset, (typeof detectorNames)[number]>(options, 'detect', detectorNames, owner)
+  const labels = await checkedLabels(split.given.labels)
+  const rules = rulesOf(split.preset, split.given)
+  return opened(model, split, (engine, input) => answersOf(engine, input, { ...rules, labels }))
 }
 
 interface Rules {
@@ -125,7 +128,11 @@ function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
   return { ...rules, suppress }
 }
 
-function suppressOf(preset: NonMaxSuppressionOptions | false, given: unknown, score: { readonly scoreThreshold?: number }): NonMaxSuppressionOptions | false {
+function suppressOf(
+  preset: NonMaxSuppressionOptions | false,
+  given: unknown,
+  score: { readonly scoreThreshold?: number },
+): NonMaxSuppressionOptions | false {
   if (given === false || (given === undefined && preset === false)) return false
   const rules: NonMaxSuppressionOptions = { ...(preset === false ? {} : preset), ...defined(given, 'suppress') }
   // soft suppression lowers scores, below the threshold as well
@@ -155,7 +162,10 @@ function sizesFor({ inputs, inputNames }: Engine, { name }: PictureInput): Answe
   if (other === undefined) return undefined
   const { dtype, shape } = inputs[other]!
   if (more.length > 0 || dtype !== 'int64' || shape.length !== 2 || (shape[1] !== 2 && shape[1] !== -1))
-    throw new TensorRTError('ERR_TRT_SHAPE', `Expected no input beside the pictures but sizes, int64 [N, 2], but found ${JSON.stringify(other)}, ${dtype} ${shapeText(shape)}`)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected no input beside the pictures but sizes, int64 [N, 2], but found ${JSON.stringify(other)}, ${dtype} ${shapeText(shape)}`,
+    )
   return (pictures, { width, height }) => {
     const sizes = Array.from({ length: pictures }, () => [BigInt(width), BigInt(height)]).flat()
     return { [other]: new Tensor('int64', BigInt64Array.from(sizes), [pictures, 2]) }
@@ -174,29 +184,30 @@ async function boxesOf(
   return Promise.all(
     frames.map(async (frame, index) => {
       const decoded = found[index]!
-      const staying = isFinal || rules.suppress === false ? undefined : suppress(decoded, rules.suppress)
-      const { lowered, indices } = staying === undefined ? allOf(decoded) : stayingOf(decoded, staying, rules.suppress)
+      const { indices, scores } = isFinal || rules.suppress === false ? allOf(decoded) : stayingOf(decoded, rules.suppress)
       const masks = await masksOf(decoded, tensors, index, frame, indices, signal)
-      return Array.from(indices, (at, i): Found => ({ ...detectionOf(decoded, at, frame, rules), score: lowered[at]!, ...(masks && { mask: masks[i]! }) }))
+      return Array.from(indices, (at, i): Found => ({
+        ...detectionOf(decoded, at, frame, rules),
+        score: scores[at]!,
+        ...(masks && { mask: masks[i]! }),
+      }))
     }),
   )
 }
 
 interface Staying {
   readonly indices: Int32Array
-  /** By candidate. */
-  readonly lowered: Float32Array
+  /** By candidate; a soft method lowers them. */
+  readonly scores: Float32Array
 }
 
 function allOf({ scores }: Decoded): Staying {
-  return { indices: Int32Array.from(scores, (_, index) => index), lowered: scores }
+  return { indices: Int32Array.from(scores, (_, index) => index), scores }
 }
 
-/** A soft method lowers scores: it is asked again for them. */
-function stayingOf(decoded: Decoded, indices: Int32Array, rules: NonMaxSuppressionOptions | false): Staying {
-  if (rules === false || rules.method === undefined || rules.method === 'hard') return { indices, lowered: decoded.scores }
-  const lowered = new Float32Array(decoded.scores.length)
-  return { indices: suppress(decoded, { ...rules, loweredScores: lowered }), lowered }
+function stayingOf(decoded: Decoded, rules: NonMaxSuppressionOptions): Staying {
+  const scores = new Float32Array(decoded.scores.length)
+  return { indices: suppress(decoded, { ...rules, loweredScores: scores }), scores }
 }
 
 function detectionOf({ boxes, scores, classes, landmarks }: Decoded, at: number, frame: Frame, { clip, labels }: Rules): Found {
@@ -204,7 +215,13 @@ function detectionOf({ boxes, scores, classes, landmarks }: Decoded, at: number,
   const box = frame.toImage([left, top, Math.max(0, right - left), Math.max(0, bottom - top)])
   const classIndex = classes[at]!
   const points = landmarks === undefined ? undefined : pointsOf(landmarks, at, landmarks.length / scores.length, frame)
-  return { box: clip ? clipBox(box, frame.image) : box, score: scores[at]!, classIndex, ...labelOf(labels, classIndex), ...(points && { landmarks: points }) }
+  return {
+    box: clip ? clipBox(box, frame.image) : box,
+    score: scores[at]!,
+    classIndex,
+    ...labelOf(labels, classIndex),
+    ...(points && { landmarks: points }),
+  }
 }
 
 function labelOf(labels: readonly string[] | undefined, classIndex: number): { readonly label?: string } {
@@ -242,7 +259,10 @@ function rowOf(tensor: Tensor, index: number): Tensor {
 /** @throws TensorRTError ERR_TRT_SHAPE */
 function checkRows(found: number, pictures: number): void {
   if (found >= pictures) return
-  throw new TensorRTError('ERR_TRT_SHAPE', `Expected outputs for ${pictures} ${pictures === 1 ? 'picture' : 'pictures'} but found those of ${found}`)
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected outputs for ${pictures} ${pictures === 1 ? 'picture' : 'pictures'} but found those of ${found}`,
+  )
 }
 
 function regionsOf(tensors: readonly Tensor[], frames: readonly Frame[], options: object, rules: Rules): Found[][] {

@@ -123,7 +123,10 @@ function maximumOf(values: Float32Array): number {
 
 function pixelTypeOf({ name, dtype }: TensorInfo): PixelType {
   if (dtype === 'float32' || dtype === 'float16' || dtype === 'uint8') return dtype
-  throw new TensorRTError('ERR_TRT_DTYPE', `Expected float32, float16 or uint8 for the input ${JSON.stringify(name)} of the model but found ${dtype}`)
+  throw new TensorRTError(
+    'ERR_TRT_DTYPE',
+    `Expected float32, float16 or uint8 for the input ${JSON.stringify(name)} of the model but found ${dtype}`,
+  )
 }
 
 function layoutOf({ name, shape }: TensorInfo, channels: number, wanted: 'NCHW' | 'NHWC' | undefined): 'NCHW' | 'NHWC' {

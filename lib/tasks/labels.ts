@@ -27,9 +27,9 @@ export const coco91: readonly string[] = Object.freeze(['__background__', ...coc
 
 /** Pascal VOC's 20 classes after the background, as torchvision's segmentation models number them. */
 export const voc: readonly string[] = Object.freeze(
-  (
-    '__background__,aeroplane,bicycle,bird,boat,bottle,bus,car,cat,chair,cow,diningtable,dog,horse,motorbike,person,pottedplant,sheep,sofa,train,tvmonitor'
-  ).split(','),
+  '__background__,aeroplane,bicycle,bird,boat,bottle,bus,car,cat,chair,cow,diningtable,dog,horse,motorbike,person,pottedplant,sheep,sofa,train,tvmonitor'.split(
+    ',',
+  ),
 )
 
 /** Lists of classes by name. */

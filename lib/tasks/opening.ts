@@ -39,7 +39,12 @@ export interface Split<P extends Preset, K extends string> {
 const common = ['preset', 'input', 'inFlight'] as const
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function splitOptions<P extends Preset, K extends string>(options: unknown, task: P['task'], names: readonly K[], owner: string): Split<P, K> {
+export function splitOptions<P extends Preset, K extends string>(
+  options: unknown,
+  task: P['task'],
+  names: readonly K[],
+  owner: string,
+): Split<P, K> {
   const all = readOptions(options, [...names, ...common, ...engineOptionNames], owner) as Partial<Record<string, unknown>>
   const given = Object.fromEntries(names.map((name) => [name, all[name]])) as Partial<Record<K, unknown>>
   const preset = all['preset'] === undefined ? undefined : checkedPreset<P>(all['preset'], task, owner)
@@ -68,7 +73,10 @@ function merged(preset: InputSteps | undefined, own: InputSteps | undefined): In
 
 function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner: string): P {
   const names = Object.keys(presets).filter((name) => (presets as Record<string, Preset>)[name]?.task === task)
-  if (typeof given === 'string') return (presets as Record<string, Preset>)[checkedChoice(given, 'preset', names, `one of ${owner}'s presets (${names.join(', ')})`)] as P
+  if (typeof given === 'string')
+    return (presets as Record<string, Preset>)[
+      checkedChoice(given, 'preset', names, `one of ${owner}'s presets (${names.join(', ')})`)
+    ] as P
   const preset = plainCopy(checkedObject(given, 'preset', `a preset, or one of ${names.join(', ')},`)) as P
   if (preset.task !== task) throw expected(`a preset whose task is '${task}'`, 'preset', preset.task)
   checkedObject(preset.input, 'preset.input')
@@ -77,7 +85,10 @@ function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner:
 }
 
 /** The engine: the one that was given, or one that is loaded here. */
-export async function engineOf(source: TaskSource, { engine: options }: { readonly engine: EngineOptions }): Promise<{ readonly engine: Engine; readonly isOurs: boolean }> {
+export async function engineOf(
+  source: TaskSource,
+  { engine: options }: { readonly engine: EngineOptions },
+): Promise<{ readonly engine: Engine; readonly isOurs: boolean }> {
   if (!(source instanceof Engine)) return { engine: await Engine.load(source, options), isOurs: true }
   const [first] = Object.keys(options)
   if (first !== undefined) throw expected('no option of an engine beside an Engine that is given', 'options', first)
@@ -85,21 +96,30 @@ export async function engineOf(source: TaskSource, { engine: options }: { readon
   return { engine: source, isOurs: false }
 }
 
+/** A model that is open, and what is made of what it gives. */
+export interface Opened<R> {
+  readonly pipeline: Pipeline
+  readonly answers: Answers<R>
+  /** Ends what runs, and closes the engine if it was opened here. */
+  readonly close: () => Promise<void>
+}
+
 /** Opens a model, holds it against what the task needs, and closes it again where that fails. */
 export async function opened<R, P extends Preset, K extends string>(
   source: TaskSource,
   split: Split<P, K>,
   answersFor: (engine: Engine, input: PictureInput) => Answers<R>,
-): Promise<{ readonly pipeline: Pipeline<R>; readonly close: () => Promise<void> }> {
+): Promise<Opened<R>> {
   const steps = checkedSteps(split.input)
   const { engine, isOurs } = await engineOf(source, split)
   try {
     const input = new PictureInput(pictureInputOf(engine), steps, split.hasOwnSize)
     const answers = withContext(answersFor(engine, input), split.presetName)
     await rehearse(engine, input, answers)
-    const pipeline = new Pipeline(engine, input, answers, split.inFlight)
+    const pipeline = new Pipeline(engine, input, split.inFlight)
     return {
       pipeline,
+      answers,
       close: async () => {
         await pipeline.close()
         if (isOurs) await engine.close()
@@ -112,12 +132,12 @@ export async function opened<R, P extends Preset, K extends string>(
 }
 
 /** What does not fit is the model: the message says to what. */
-function withContext<R>(answers: Answers<R>, presetName: string): Answers<R> {
+export function withContext<R>(answers: Answers<R>, presetName: string): Answers<R> {
   const told = (error: unknown): never => {
     if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_SHAPE' && error.code !== 'ERR_TRT_DTYPE')) throw error
     throw reworded(error, `The model's outputs are not those of the preset ${presetName}: ${error.message}`)
   }
-  return { ...answers, of: async (outputs, frames, signal) => answers.of(outputs, frames, signal).catch(told) }
+  return { ...answers, of: async (...given) => answers.of(...given).catch(told) }
 }
 
 /** Where all shapes are known, an answer of such shapes in which nothing is found is decoded before the first picture comes: a model of another family is found here. */
@@ -136,7 +156,7 @@ async function rehearse<R>(engine: Engine, input: PictureInput, { outputs, of }:
     return zeros
   })
   const frames: Frame[] = Array.from({ length: rows }, () => input.frame(size))
-  await of(tensors, frames, undefined)
+  await of(tensors, frames, undefined, [])
 }
 
 /** Elements of a tensor. */

@@ -26,49 +26,45 @@ export interface Answers<R> {
   /** What else the model is given beside the pictures. */
   readonly extra?: ((pictures: number, frame: Frame) => Readonly<Record<string, Tensor>>) | undefined
   /** @returns an answer for each frame; the outputs may have more rows than that */
-  readonly of: (outputs: readonly Tensor[], frames: readonly Frame[], signal: AbortSignal | undefined) => Promise<R[]>
+  readonly of: (
+    outputs: readonly Tensor[],
+    frames: readonly Frame[],
+    signal: AbortSignal | undefined,
+    images: readonly (Image | RawImage)[],
+  ) => Promise<R[]>
 }
 
 /** From pictures to answers: prepared, run in batches as the engine takes them, several at once, and decoded. */
-export class Pipeline<R> {
+export class Pipeline {
   readonly engine: Engine
   readonly #input: PictureInput
-  readonly #answers: Answers<R>
   readonly #inFlight: number
   readonly #pool: TensorPool
   readonly #running = new Set<Promise<unknown>>()
   #closed = false
 
-  constructor(engine: Engine, input: PictureInput, answers: Answers<R>, inFlight: number) {
+  constructor(engine: Engine, input: PictureInput, inFlight: number) {
     this.engine = engine
     this.#input = input
-    this.#answers = answers
     this.#inFlight = inFlight
     this.#pool = new TensorPool(engine, input.name, inFlight)
   }
 
-  /** One picture, an array of them, or a stream: an answer, an array of answers, or a stream of them. @param owner what messages call the call */
-  call(pictures: unknown, options: unknown, owner: string): Promise<R> | Promise<R[]> | AsyncGenerator<R, void, undefined> {
-    if (Array.isArray(pictures)) return this.#many(Array.from(pictures as Picture[]), options, owner)
+  /** One picture, an array of them, or a stream: an answer, an array of answers, or a stream of them; `owner` is what messages name the call. */
+  call<R>(answers: Answers<R>, pictures: unknown, options: unknown, owner: string): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
+    const run: Run<R> = (batch, signal) => this.#run(answers, batch, signal)
+    if (Array.isArray(pictures)) return this.#many(run, Array.from(pictures as Picture[]), options, owner)
     // bytes can be iterated, too, and are a picture
-    if (isIterable(pictures) && !ArrayBuffer.isView(pictures)) return this.#stream(pictures as PictureStream, options, owner)
-    return this.#one(pictures as Picture, options, owner)
+    if (isIterable(pictures) && !ArrayBuffer.isView(pictures)) return this.#stream(run, pictures as PictureStream, options, owner)
+    return one(run, pictures as Picture, options, owner)
   }
 
-  async #one(picture: Picture, options: unknown, owner: string): Promise<R> {
-    const { signal, tell } = checkedCall(options, owner)
-    const [answer] = await this.#run([{ picture, name: 'picture' }], signal)
-    tell?.({ done: 1, total: 1 })
-    return answer as R
-  }
-
-  async #many(pictures: readonly Picture[], options: unknown, owner: string): Promise<R[]> {
+  async #many<R>(run: Run<R>, pictures: readonly Picture[], options: unknown, owner: string): Promise<R[]> {
     const { signal, tell } = checkedCall(options, owner)
     const named = pictures.map((picture, index) => ({ picture, name: `pictures[${index}]` }))
     const { mostRows } = this.#input
     const batches = Array.from({ length: Math.ceil(named.length / mostRows) }, (_, i) => named.slice(i * mostRows, (i + 1) * mostRows))
     const answers: R[] = []
-    const run = (batch: Named[], cancelled: AbortSignal): Promise<R[]> => this.#run(batch, cancelled)
     for await (const found of inOrder(batches, { most: this.#inFlight, signal, run }))
       for (const answer of found) {
         answers.push(answer)
@@ -77,24 +73,24 @@ export class Pipeline<R> {
     return answers
   }
 
-  async *#stream(pictures: PictureStream, options: unknown, owner: string): AsyncGenerator<R, void, undefined> {
+  async *#stream<R>(run: Run<R>, pictures: PictureStream, options: unknown, owner: string): AsyncGenerator<R, void, undefined> {
     const { signal, tell } = checkedCall(options, owner)
     let [begun, done] = [0, 0]
-    const run = async (picture: Picture, cancelled: AbortSignal): Promise<R> => {
-      const [answer] = await this.#run([{ picture, name: `pictures[${begun++}]` }], cancelled)
+    const each = async (picture: Picture, cancelled: AbortSignal): Promise<R> => {
+      const [answer] = await run([{ picture, name: `pictures[${begun++}]` }], cancelled)
       return answer as R
     }
-    for await (const answer of inOrder(pictures, { most: this.#inFlight, signal, run })) {
+    for await (const answer of inOrder(pictures, { most: this.#inFlight, signal, run: each })) {
       done++
       tell?.({ done, total: done })
       yield answer
     }
   }
 
-  #run(batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
+  #run<R>(answers: Answers<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is one
     if (this.#closed) return Promise.reject(new TensorRTError('ERR_TRT_CLOSED', 'The task is closed'))
-    const running = this.#batch(batch, signal)
+    const running = this.#batch(answers, batch, signal)
     this.#running.add(running)
     const done = (): void => void this.#running.delete(running)
     running.then(done, done)
@@ -102,7 +98,7 @@ export class Pipeline<R> {
   }
 
   /** Pictures whose inputs are of one size run together. */
-  async #batch(batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
+  async #batch<R>(wanted: Answers<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
     const images = await allOf(batch.map(({ picture, name }) => decoded(picture, name, signal)))
     const framed = images.map((image, index) => {
       const { width, height } = checkedPixels(image, batch[index]!.name)
@@ -113,6 +109,7 @@ export class Pipeline<R> {
     await allOf(
       alike.map(async (group) => {
         const found = await this.#infer(
+          wanted,
           group.map(({ image }) => image),
           group.map(({ frame }) => frame),
           signal,
@@ -123,19 +120,25 @@ export class Pipeline<R> {
     return answers
   }
 
-  async #infer(images: readonly (Image | RawImage)[], frames: readonly Frame[], signal: AbortSignal | undefined): Promise<R[]> {
+  async #infer<R>(
+    wanted: Answers<R>,
+    images: readonly (Image | RawImage)[],
+    frames: readonly Frame[],
+    signal: AbortSignal | undefined,
+  ): Promise<R[]> {
     const { engine } = this
     const [frame] = frames as [Frame]
     const tensor = this.#pool.take(this.#input.shape(images.length, frame))
     await this.#input.write(images, frames, tensor, signal)
-    const { outputs: names, extra } = this.#answers
+    const { outputs: names, extra, of } = wanted
     const inputs = { [this.#input.name]: tensor, ...extra?.(this.#input.fixedRows ?? images.length, frame) }
     const given = await engine.infer(inputs, { signal, outputs: names })
     this.#pool.give(tensor)
-    return this.#answers.of(
+    return of(
       names.map((name) => inFloat32(given[name] as Tensor)),
       frames,
       signal,
+      images,
     )
   }
 
@@ -147,9 +150,18 @@ export class Pipeline<R> {
   }
 }
 
+type Run<R> = (batch: readonly Named[], signal: AbortSignal | undefined) => Promise<R[]>
+
 interface Named {
   readonly picture: Picture
   readonly name: string
+}
+
+async function one<R>(run: Run<R>, picture: Picture, options: unknown, owner: string): Promise<R> {
+  const { signal, tell } = checkedCall(options, owner)
+  const [answer] = await run([{ picture, name: 'picture' }], signal)
+  tell?.({ done: 1, total: 1 })
+  return answer as R
 }
 
 function checkedCall(

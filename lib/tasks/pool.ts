@@ -17,7 +17,9 @@ export class TensorPool {
 
   /** One of this shape; what it holds is not defined. */
   take(shape: readonly number[]): Tensor {
-    const at = this.#free.findIndex((tensor) => tensor.shape.length === shape.length && tensor.shape.every((side, axis) => side === shape[axis]))
+    const at = this.#free.findIndex(
+      (tensor) => tensor.shape.length === shape.length && tensor.shape.every((side, axis) => side === shape[axis]),
+    )
     return at < 0 ? this.#engine.allocate(this.#input, shape) : (this.#free.splice(at, 1)[0] as Tensor)
   }
 

@@ -8,8 +8,9 @@ export type { ClassifyOutput, ClassifyPreset, DetectOutput, DetectPreset, Preset
 type As<T, P> = { readonly [N in keyof T]: P }
 
 /** How well-known families of models are used, by the names that their field has for them. The shape of a model's output decides whether it is of a family, and is checked; its file's name does not. */
-export const presets: Readonly<As<typeof classifyPresets, ClassifyPreset> & As<typeof detectPresets, DetectPreset> & As<typeof segmentPresets, SegmentPreset>> =
-  frozen({ ...classifyPresets, ...detectPresets, ...segmentPresets })
+export const presets: Readonly<
+  As<typeof classifyPresets, ClassifyPreset> & As<typeof detectPresets, DetectPreset> & As<typeof segmentPresets, SegmentPreset>
+> = frozen({ ...classifyPresets, ...detectPresets, ...segmentPresets })
 
 export type PresetName = keyof typeof presets
 

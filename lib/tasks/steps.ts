@@ -111,8 +111,7 @@ export function sizeFor(picture: Size, { shortSide, leastShortSide, mostLongSide
   const long = Math.max(picture.width, picture.height)
   if (shortSide !== undefined) return inUnits(scaled(picture, shortSide, short), multipleOf, rounding)
   if (mostLongSide !== undefined && long > mostLongSide) return inUnits(scaled(picture, mostLongSide, long), multipleOf, rounding)
-  if (leastShortSide !== undefined && short < leastShortSide)
-    return inUnits(scaled(picture, leastShortSide, short), multipleOf, rounding)
+  if (leastShortSide !== undefined && short < leastShortSide) return inUnits(scaled(picture, leastShortSide, short), multipleOf, rounding)
   return inUnits(picture, multipleOf, rounding)
 }
 

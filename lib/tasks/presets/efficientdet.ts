@@ -25,7 +25,8 @@ const lite = (size: number, anchorScale: number): DetectPreset => ({
   input: { resize: 'letterbox', position: 'start', size, rounding: 'down', fillAfter: true, mean: 127, std: 128 },
   output: { decoder: 'efficientdet', scoreThreshold: 0.3, anchorScale },
   suppress: { method: 'soft-gaussian', sigma: 0.5, scoreThreshold: 0.3, maximum: 100 },
-  source: 'google/automl, efficientdet: hparams_config.py, dataloader.py, tf2/postprocess.py; boxes are shown from 0.3 on, labels are coco90',
+  source:
+    'google/automl, efficientdet: hparams_config.py, dataloader.py, tf2/postprocess.py; boxes are shown from 0.3 on, labels are coco90',
 })
 
 /** TensorFlow's Object Detection API, from the heads of the network; what it exports has suppression inside, which is another output. */
