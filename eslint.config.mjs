@@ -7,6 +7,7 @@ import tseslint from 'typescript-eslint'
 const rooms = [
   ['index.ts'],
   ['cli/'],
+  ['tasks/'],
   ['vision/'],
   ['quantization/'],
   ['engine.ts', 'refitter.ts'],
