@@ -20,6 +20,7 @@ const rooms = [
   ['backend/'],
   ['device-tensor.ts'],
   ['onnx/'],
+  ['anchors/'],
   ['base/'],
   ['tensor.ts'],
   ['tensor/'],
