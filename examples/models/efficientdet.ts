@@ -43,7 +43,7 @@ export function modelOf(options: EfficientDetOptions = {}): ModelProto {
   const net = new Network('efficientdet_d1', options)
   let levels = coarser(net, backbone(net, net.input('images', sizeOf(options.size, 640))))
   for (let cell = 0; cell < cells; cell++) levels = bifpn(net, `bifpn${cell}`, levels)
-  const scores = head(net, 'class', levels, anchors * classes, { gain: 1.5, offset: () => -4.5 })
+  const scores = head(net, 'class', levels, anchors * classes, { gain: 4.5, offset: () => -5.5 })
   const boxes = head(net, 'box', levels, anchors * 4, {})
   for (const [i, { value, channels, width, height }] of scores.entries()) net.output(`class${i}`, value, [channels, height, width])
   for (const [i, { value, channels, width, height }] of boxes.entries()) net.output(`box${i}`, value, [channels, height, width])
@@ -72,7 +72,7 @@ function mobileBlock(
   const hidden = input.channels * expansion
   const wide = expansion === 1 ? input : net.convolution(`${name}.expand`, input, hidden, { activation, ...same })
   const deep = net.convolution(`${name}.depthwise`, wide, hidden, { kernel, stride, groups: hidden, activation, ...same })
-  const narrow = net.convolution(`${name}.project`, excited(net, name, deep, Math.floor(input.channels / 4)), channels, { gain: 2, ...same })
+  const narrow = net.convolution(`${name}.project`, excited(net, name, deep, Math.floor(input.channels / 4)), channels, same)
   return stride === 1 && input.channels === channels ? net.add(input, narrow) : narrow
 }
 
@@ -80,7 +80,7 @@ function mobileBlock(
 function excited(net: Network, name: string, input: Feature, squeezed: number): Feature {
   const few = net.convolution(`${name}.se.reduce`, net.globalAverage(input), squeezed, { norm: false, activation })
   const all = net.convolution(`${name}.se.expand`, few, input.channels, { norm: false })
-  return net.scaled(input, { ...all, value: net.graph.node('Sigmoid', [all.value]) })
+  return net.scaled(input, { ...all, moment: 0.25, value: net.graph.node('Sigmoid', [all.value]) })
 }
 
 /** Two levels more: as many channels as the BiFPN has, then half the size twice. */
@@ -123,7 +123,8 @@ function fused(net: Network, name: string, inputs: readonly Feature[]): Feature 
     parts.reduce((a, b) => graph.node('Add', [a, b])),
     activation,
   )
-  return separable(net, name, { ...inputs[0]!, value }, width, { bias: true })
+  const moment = inputs.reduce((all, input) => all + input.moment, 0) / inputs.length ** 2 / 2.8
+  return separable(net, name, { ...inputs[0]!, value, moment }, width, { bias: true })
 }
 
 /** Depthwise 3 × 3, then 1 × 1. */

@@ -29,7 +29,7 @@ export function modelOf(options: ModelOptions = {}): ModelProto {
   x = net.convolution('head', x, 1280, { activation: 'relu6' })
   const pooled = net.graph.node('Flatten', [net.globalAverage(x).value])
   // The mean over a picture varies far less than its pixels do.
-  net.output('logits', net.linear('classifier', pooled, 1280, classes, 12), [classes])
+  net.output('logits', net.linear('classifier', pooled, 1280, classes, 8), [classes])
   return net.toModel()
 }
 

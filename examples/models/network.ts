@@ -22,6 +22,8 @@ export type Activation = 'relu' | 'relu6' | 'leaky' | 'silu' | 'none'
 export interface Feature extends Size {
   readonly value: Value
   readonly channels: number
+  /** About what its numbers' mean square is: weights are scaled by it. */
+  readonly moment: number
 }
 
 export interface ConvolutionOptions {
@@ -50,8 +52,15 @@ export interface ConvolutionOptions {
   readonly shared?: string
 }
 
-/** Second moment of a unit normal variable after each activation, over 1: what He's initialisation makes up for. */
-const gains: Readonly<Record<Activation, number>> = { relu: 2, relu6: 2, leaky: 1.98, silu: 2.8, none: 1 }
+/** The mean square that weights give to what an activation takes, and what it leaves of it: He's initialisation, told for each. */
+const moments: Readonly<Record<Activation, { readonly before: number; readonly after: number }>> = {
+  none: { before: 1, after: 1 },
+  relu: { before: 2, after: 1 },
+  relu6: { before: 2, after: 1 },
+  leaky: { before: 1.98, after: 1 },
+  // SiLU is nearly linear around 0, and a layer's error in scale would grow in the next; further out it is nearly ReLU.
+  silu: { before: 16, after: 7.4 },
+}
 
 const leakySlope = 0.1
 
@@ -82,14 +91,17 @@ export class Network {
     this.#folded = batchNorm === 'folded'
   }
 
-  input(name: string, { width, height }: Size): Feature {
-    return { value: this.graph.input(name, 'float32', [this.batch, 3, height, width]), channels: 3, width, height }
+  /** Three channels, with the mean square of what is fed to them. */
+  input(name: string, { width, height }: Size, moment = 1): Feature {
+    return { value: this.graph.input(name, 'float32', [this.batch, 3, height, width]), channels: 3, width, height, moment }
   }
 
   /** A convolution, its BatchNorm and its activation. */
   convolution(name: string, input: Feature, channels: number, options: ConvolutionOptions = {}): Feature {
     const { kernel = 1, stride = 1, groups = 1, dilation = 1, norm = true, bias = !norm, activation = 'none', shared = name } = options
-    const weight = this.#weightOf(shared, channels, input.channels / groups, kernel, gains[activation] * (options.gain ?? 1) ** 2, groups === 1)
+    const factor = (options.gain ?? 1) ** 2
+    const gain = (moments[activation].before * factor) / input.moment
+    const weight = this.#weightOf(shared, channels, input.channels / groups, kernel, gain, groups === 1)
     const width = padded(input.width, kernel, stride, dilation, options.padding)
     const height = padded(input.height, kernel, stride, dilation, options.padding)
     const own = bias ? this.#biasOf(shared, channels, options.offset) : undefined
@@ -108,7 +120,13 @@ export class Network {
     }
     let value = this.graph.node('Conv', inputs, attributes, { name: `${name}/Conv` })
     if (normal !== undefined && !this.#folded) value = this.#normNode(name, value, normal, epsilon)
-    return { value: this.activated(value, activation), channels, width: width.size, height: height.size }
+    return {
+      value: this.activated(value, activation),
+      channels,
+      width: width.size,
+      height: height.size,
+      moment: moments[activation].after * factor,
+    }
   }
 
   activated(value: Value, activation: Activation): Value {
@@ -127,18 +145,29 @@ export class Network {
   }
 
   add(a: Feature, b: Feature, activation: Activation = 'none'): Feature {
-    return { ...a, value: this.activated(this.graph.node('Add', [a.value, b.value]), activation) }
+    const moment = (a.moment + b.moment) * (activation === 'none' ? 1 : 0.5)
+    return { ...a, moment, value: this.activated(this.graph.node('Add', [a.value, b.value]), activation) }
   }
 
   /** Each channel of `a` times the number that `b`, [batch, channels, 1, 1], has for it. */
   scaled(a: Feature, b: Feature): Feature {
-    return { ...a, value: this.graph.node('Mul', [a.value, b.value]) }
+    return { ...a, moment: a.moment * b.moment, value: this.graph.node('Mul', [a.value, b.value]) }
   }
 
   /** One after the other along the channels. */
   concat(...features: readonly [Feature, ...Feature[]]): Feature {
     const channels = features.reduce((sum, feature) => sum + feature.channels, 0)
-    return { ...features[0], channels, value: this.graph.node('Concat', features.map(({ value }) => value), { axis: 1 }) }
+    const moment = features.reduce((sum, feature) => sum + feature.moment * feature.channels, 0) / channels
+    return {
+      ...features[0],
+      channels,
+      moment,
+      value: this.graph.node(
+        'Concat',
+        features.map(({ value }) => value),
+        { axis: 1 },
+      ),
+    }
   }
 
   maxPool(input: Feature, kernel: number, stride: number, padding: ConvolutionOptions['padding'] = 'half', ceil = false): Feature {
@@ -258,7 +287,12 @@ function centre(filter: Float32Array): void {
 }
 
 /** A convolution's weights and bias with its BatchNorm in them. */
-function folded(weight: Float32Array, bias: Float32Array | undefined, norm: Norm, epsilon: number): { weight: Float32Array; bias: Float32Array } {
+function folded(
+  weight: Float32Array,
+  bias: Float32Array | undefined,
+  norm: Norm,
+  epsilon: number,
+): { weight: Float32Array; bias: Float32Array } {
   const scales = norm.weight.map((value, i) => value / Math.sqrt(norm.variance[i]! + epsilon))
   const each = weight.length / scales.length
   return {

@@ -31,7 +31,7 @@ const width = 64
 const priors = 2
 
 /** What a pixel's deviation from the mean is about, on the scale of 0 to 255 that the network takes. */
-const inputScale = 60
+const deviation = 60
 
 const activation = 'leaky'
 
@@ -43,10 +43,10 @@ const activation = 'leaky'
  */
 export function modelOf(options: ModelOptions = {}): ModelProto {
   const net = new Network('retinaface_mobilenet0.25', options)
-  const input = net.input('input', sizeOf(options.size, 640))
+  const input = net.input('input', sizeOf(options.size, 640), deviation ** 2)
   const levels = pyramid(net, backbone(net, input)).map((level, i) => context(net, `ssh${i + 1}`, level))
   const boxes = heads(net, 'bbox', levels, 4, { gain: 0.7 })
-  const scores = heads(net, 'class', levels, 2, { gain: 1.2, offset: (channel) => (channel % 2 === 1 ? -1.5 : 1.5) })
+  const scores = heads(net, 'class', levels, 2, { gain: 8, offset: (channel) => (channel % 2 === 1 ? -1.5 : 1.5) })
   const landmarks = heads(net, 'landmark', levels, 10, { gain: 0.7 })
   const count = levels.reduce((sum, level) => sum + level.width * level.height * priors, 0)
   net.output('loc', boxes, [count, 4])
@@ -56,7 +56,7 @@ export function modelOf(options: ModelOptions = {}): ModelProto {
 }
 
 function backbone(net: Network, input: Feature): Feature[] {
-  let x = net.convolution('stem', input, 8, { kernel: 3, stride: 2, activation, gain: 1 / inputScale })
+  let x = net.convolution('stem', input, 8, { kernel: 3, stride: 2, activation })
   return stages.map((layers, stage) => {
     for (const [i, [channels, stride]] of layers.entries()) {
       const name = `stage${stage + 1}.${i}`

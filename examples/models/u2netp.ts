@@ -22,11 +22,12 @@ export function modelOf(options: ModelOptions = {}): ModelProto {
   const size = sizeOf(options.size, 320)
   const input = net.input('input', size)
   const sides = decoded(net, encoded(net, input)).map((feature, i) => {
-    const side = net.convolution(`side${i + 1}`, feature, 1, { kernel: 3, norm: false, gain: 2 })
+    const side = net.convolution(`side${i + 1}`, feature, 1, { kernel: 3, norm: false, gain: 5 })
     return i === 0 ? side : net.resize(side, size, 'linear')
   }) as [Feature, ...Feature[]]
-  const fused = net.convolution('outconv', net.concat(...sides), 1, { norm: false, gain: 4 })
-  for (const [i, { value }] of [fused, ...sides].entries()) net.output(`d${i}`, net.graph.node('Sigmoid', [value]), [1, size.height, size.width])
+  const fused = net.convolution('outconv', net.concat(...sides), 1, { norm: false, gain: 12 })
+  for (const [i, { value }] of [fused, ...sides].entries())
+    net.output(`d${i}`, net.graph.node('Sigmoid', [value]), [1, size.height, size.width])
   return net.toModel()
 }
 

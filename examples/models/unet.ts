@@ -35,7 +35,7 @@ export function modelOf(options: UNetOptions = {}): ModelProto {
     x = skip === undefined ? larger : net.concat(larger, skip)
     for (const part of [1, 2]) x = net.convolution(`decoder${step}.conv${part}`, x, channels, { kernel: 3, activation: 'relu' })
   }
-  const logits = net.convolution('head', x, classes, { kernel: 3, norm: false })
+  const logits = net.convolution('head', x, classes, { kernel: 3, norm: false, gain: 3 })
   net.output('logits', logits.value, [classes, size.height, size.width])
   return net.toModel()
 }

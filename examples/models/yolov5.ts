@@ -1,4 +1,5 @@
 import type { ModelProto, Value } from '../../lib/onnx/index.js'
+import { yoloAnchors, yoloStrides } from '../../lib/anchors/index.js'
 import { type Feature, type ModelOptions, Network, sizeOf } from './network.js'
 
 export interface YoloV5Options extends ModelOptions {
@@ -15,16 +16,6 @@ const depth = 0.33
 const activation = 'silu'
 const epsilon = 1e-3
 
-/** Width and height in pixels of each level's three anchors. */
-const anchorSizes = [
-  [10, 13, 16, 30, 33, 23],
-  [30, 61, 62, 45, 59, 119],
-  [116, 90, 156, 198, 373, 326],
-] as const
-
-/** Pixels for each cell of the three levels. */
-const strides = [8, 16, 32] as const
-
 /**
  * Classic YOLOv5 (6.x, with anchors), as ultralytics/yolov5 exports it, with seeded weights.
  *
@@ -36,7 +27,7 @@ export function modelOf(options: YoloV5Options = {}): ModelProto {
   const { variant = 'n', classes = 80 } = options
   const net = new Network(`yolov5${variant}`, options)
   const layers = new Layers(net, widths[variant])
-  const levels = neck(layers, backbone(layers, net.input('images', sizeOf(options.size, 640))))
+  const levels = neck(layers, backbone(layers, net.input('images', sizeOf(options.size, 640), 0.25)))
   const rows = levels.map((level, i) => decoded(net, level, i, classes))
   const count = levels.reduce((sum, { width, height }) => sum + 3 * width * height, 0)
   net.output('output0', net.graph.node('Concat', rows, { axis: 1 }), [count, 5 + classes])
@@ -85,7 +76,13 @@ class Layers {
   }
 
   #layer(name: string, input: Feature, channels: number, kernel: number, stride = 1, padding?: number): Feature {
-    return this.#net.convolution(name, input, channels, { kernel, stride, activation, epsilon, ...(padding === undefined ? {} : { padding }) })
+    return this.#net.convolution(name, input, channels, {
+      kernel,
+      stride,
+      activation,
+      epsilon,
+      ...(padding === undefined ? {} : { padding }),
+    })
   }
 
   #channels(channels: number): number {
@@ -119,20 +116,17 @@ function decoded(net: Network, level: Feature, index: number, classes: number): 
   const values = 5 + classes
   const { width, height } = level
   const offset = (channel: number) => (channel % values < 4 ? 0 : channel % values === 4 ? -2.5 : -1.5)
-  const raw = net.convolution(`model.24.m${index}`, level, 3 * values, { norm: false, gain: 1.5, offset })
+  const raw = net.convolution(`model.24.m${index}`, level, 3 * values, { norm: false, gain: 9, offset })
   const batch = net.batch === 'N' ? -1 : net.batch
   const split = net.reshape(raw.value, [batch, 3, values, height, width])
   const last = net.graph.node('Sigmoid', [net.graph.node('Transpose', [split], { perm: [0, 1, 3, 4, 2] })])
   const parts = net.constant('parts', BigInt64Array.of(2n, 2n, BigInt(values - 4)))
   const [xy, wh, scores] = net.graph.nodeWithOutputs('Split', [last, parts], 3, { axis: -1 }) as [Value, Value, Value]
-  const stride = strides[index]!
+  const stride = yoloStrides[index]!
   const corner = net.constant('cells', cells(width, height), [1, 1, height, width, 2])
-  const centre = net.graph.node('Mul', [
-    net.graph.node('Add', [net.graph.node('Mul', [xy, net.scalar(2)]), corner]),
-    net.scalar(stride),
-  ])
+  const centre = net.graph.node('Mul', [net.graph.node('Add', [net.graph.node('Mul', [xy, net.scalar(2)]), corner]), net.scalar(stride)])
   const doubled = net.graph.node('Mul', [wh, net.scalar(2)])
-  const anchors = net.constant('anchors', Float32Array.from(anchorSizes[index]!), [1, 3, 1, 1, 2])
+  const anchors = net.constant('anchors', Float32Array.from(yoloAnchors.v5[index]!.flat()), [1, 3, 1, 1, 2])
   const size = net.graph.node('Mul', [net.graph.node('Mul', [doubled, doubled]), anchors])
   return net.reshape(net.graph.node('Concat', [centre, size, scores], { axis: -1 }), [batch, 3 * width * height, values])
 }
