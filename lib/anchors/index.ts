@@ -1,3 +1,4 @@
+export { anchorsOfCorners, type CornerOptions } from './corners.js'
 export { efficientDetAnchors, type EfficientDetAnchorOptions } from './efficientdet.js'
 export { retinaFacePriors, type RetinaFacePriorOptions } from './retinaface.js'
 export { cellsOf, yoloAnchors, yoloStrides, type LevelAnchors } from './yolo.js'

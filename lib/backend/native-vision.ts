@@ -75,6 +75,39 @@ export interface NativeVision {
   labelComponents(job: NativeComponents, sync: boolean): Promise<Float64Array> | Float64Array
   /** As {@link makeMask}, of what {@link labelComponents} has written. */
   traceOutlines(job: Omit<NativeComponents, 'data' | 'only'>, sync: boolean): Promise<NativeOutlines> | NativeOutlines
+  /** The boxes whose scores are above a threshold, at once: the best first, of equal scores that of the lower number, then of the lower class. Throws ERR_TRT_INVALID_ARGUMENT. */
+  findCandidates(parts: readonly NativeScores[], rule: NativeCandidateRule): NativeCandidates
+}
+
+/** The scores of `count` boxes, values[i * step + c * classStep], each times objectness[i * objectnessStep] where there is one. Box i is number first + i * firstStep. */
+export interface NativeScores {
+  readonly values: Float32Array
+  readonly count: number
+  readonly classes: number
+  readonly step: number
+  readonly classStep: number
+  readonly objectness?: Float32Array | undefined
+  readonly objectnessStep?: number | undefined
+  readonly first: number
+  readonly firstStep: number
+}
+
+/** See native/vision/candidates.h. */
+export interface NativeCandidateRule {
+  /** Whether what is given are logits, of scores and of objectness. */
+  readonly sigmoid: boolean
+  /** Of probabilities; a score is above it. */
+  readonly threshold: number
+  /** Each class that is above the threshold, not only the best one of a box. */
+  readonly everyClass: boolean
+  /** From 1. */
+  readonly most: number
+}
+
+export interface NativeCandidates {
+  readonly indices: Int32Array
+  readonly classes: Int32Array
+  readonly scores: Float32Array
 }
 
 /** One axis of an output: see `Taps` of lib/vision/taps.ts. */

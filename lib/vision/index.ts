@@ -30,6 +30,18 @@ export {
 } from './framing.js'
 export { alignedCrop, arcfacePoints, rotatedCrop } from './turned.js'
 export { encodeImage, writeImage, type EncodeOptions, type ImageFormat } from './encode.js'
+export * from './decoders/index.js'
+export {
+  anchorsOfCorners,
+  efficientDetAnchors,
+  retinaFacePriors,
+  yoloAnchors,
+  type CornerOptions,
+  type EfficientDetAnchorOptions,
+  type LevelAnchors,
+  type RetinaFacePriorOptions,
+  type Sides,
+} from '../anchors/index.js'
 export { decodeGrid, type GridOptions } from './grid.js'
 export { readImage, type ReadImage, type ReadImageOptions } from './image.js'
 export { readImageInfo, type ImageInfo, type PictureSource } from './info.js'

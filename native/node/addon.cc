@@ -18,6 +18,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   nt::node::exportLog(env, exports);
   nt::node::exportStrokes(env, exports);
   nt::node::exportVisionTensor(env, exports);
+  nt::node::exportVisionCandidates(env, exports);
   nt::node::exportVisionMasks(env, exports);
   return exports;
 }

@@ -18,6 +18,7 @@ void exportModel(Napi::Env env, Napi::Object exports);
 void exportLog(Napi::Env env, Napi::Object exports);
 void exportStrokes(Napi::Env env, Napi::Object exports);
 void exportVisionTensor(Napi::Env env, Napi::Object exports);
+void exportVisionCandidates(Napi::Env env, Napi::Object exports);
 void exportVisionMasks(Napi::Env env, Napi::Object exports);
 
 }  // namespace nt::node

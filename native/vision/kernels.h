@@ -20,6 +20,10 @@ struct Kernels {
   void (*toHalf)(const float* values, float scale, float mean, uint16_t* out, std::size_t length);
   // To the nearest of 0 to 255, halves to even.
   void (*toByte)(const float* values, uint8_t* out, std::size_t length);
+  // out[i] = the greatest of values[c * classStep + i], of numbers: what is NaN is none.
+  void (*greatestDown)(const float* values, std::size_t classes, std::size_t classStep, float* out, std::size_t length);
+  // out[i] = the greatest of values[i * step + c].
+  void (*greatestAlong)(const float* values, std::size_t classes, std::size_t step, float* out, std::size_t length);
 };
 
 // NODE_TENSORRT_CPU=baseline in the environment leaves out what is above it: for tests.

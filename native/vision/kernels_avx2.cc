@@ -17,7 +17,7 @@ namespace nt::vision::avx2 {
 
 #include "kernels.inc"
 
-const Kernels kernels{"avx2", combine, gather, toFloat, toHalf, toByte};
+const Kernels kernels{"avx2", combine, gather, toFloat, toHalf, toByte, greatestDown, greatestAlong};
 
 }  // namespace nt::vision::avx2
 

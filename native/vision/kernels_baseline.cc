@@ -9,6 +9,6 @@ namespace nt::vision::baseline {
 
 #include "kernels.inc"
 
-const Kernels kernels{"baseline", combine, gather, toFloat, toHalf, toByte};
+const Kernels kernels{"baseline", combine, gather, toFloat, toHalf, toByte, greatestDown, greatestAlong};
 
 }  // namespace nt::vision::baseline

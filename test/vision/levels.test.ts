@@ -6,7 +6,7 @@ import t from 'tap'
 
 const run = promisify(execFile)
 
-for (const name of ['oracles', 'into', 'tensor']) {
+for (const name of ['oracles', 'into', 'tensor', 'candidates']) {
   t.test(`${name} at the baseline`, async (t) => {
     const file = fileURLToPath(new URL(`${name}.test.js`, import.meta.url))
     const env = { ...process.env, NODE_TENSORRT_CPU: 'baseline', TAP_CHILD_ID: undefined, TAP: undefined }

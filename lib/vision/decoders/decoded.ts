@@ -1,0 +1,64 @@
+import type { Found } from './candidates.js'
+
+/**
+ * What a detector says of one picture, overlapping boxes too, the best first; of equal scores in the order of the model's output. It is what `suppress` takes, and with
+ * coefficients what `instanceMasks` takes. A candidate whose box is not finite is left out.
+ */
+export interface Decoded {
+  /** Left, top, right, bottom of each, in pixels of the model's input: `frame.toImage` has the way back. They may reach outside of it. */
+  readonly boxes: Float32Array
+  readonly format: 'xyxy'
+  /** 0 to 1. */
+  readonly scores: Float32Array
+  /** The number of its class, from 0. */
+  readonly classes: Int32Array
+  /** x and y of each point of a face, in pixels of the model's input. Only of models of faces. */
+  readonly landmarks?: Float32Array
+  /** What prototypes are multiplied by. Only of models with masks. */
+  readonly coefficients?: Float32Array
+}
+
+/** Writes the four corners of the box with this number at `at`. */
+export type BoxWriter = (number: number, boxes: Float32Array, at: number) => void
+
+/** What else a model says of a box: so many numbers. */
+export interface Extra {
+  readonly length: number
+  readonly write: (number: number, values: Float32Array, at: number, boxes: Float32Array, boxAt: number) => void
+}
+
+/** The candidates with their boxes. */
+export function decodedOf(
+  found: Found,
+  writeBox: BoxWriter,
+  extras: Readonly<Partial<Record<'landmarks' | 'coefficients', Extra>>> = {},
+): Decoded {
+  const boxes = new Float32Array(found.indices.length * 4)
+  const stays: number[] = []
+  for (const [place, number] of found.indices.entries()) {
+    const at = stays.length * 4
+    writeBox(number, boxes, at)
+    if (Number.isFinite(boxes[at]! + boxes[at + 1]! + boxes[at + 2]! + boxes[at + 3]!)) stays.push(place)
+  }
+  const extra = (wanted: Extra): Float32Array => {
+    const values = new Float32Array(stays.length * wanted.length)
+    for (const [i, place] of stays.entries()) wanted.write(found.indices[place]!, values, i * wanted.length, boxes, i * 4)
+    return values
+  }
+  return {
+    boxes: boxes.subarray(0, stays.length * 4),
+    format: 'xyxy',
+    scores: Float32Array.from(stays, (place) => found.scores[place]!),
+    classes: Int32Array.from(stays, (place) => found.classes[place]!),
+    ...(extras.landmarks !== undefined && { landmarks: extra(extras.landmarks) }),
+    ...(extras.coefficients !== undefined && { coefficients: extra(extras.coefficients) }),
+  }
+}
+
+/** A box of a centre and two sides. */
+export function writeCentred(boxes: Float32Array, at: number, x: number, y: number, width: number, height: number): void {
+  boxes[at] = x - width / 2
+  boxes[at + 1] = y - height / 2
+  boxes[at + 2] = x + width / 2
+  boxes[at + 3] = y + height / 2
+}

@@ -1,0 +1,53 @@
+import { findCandidates } from './candidates.js'
+import { type Decoded, decodedOf, type Extra } from './decoded.js'
+import { type CandidateOptions, decoderOptions, ruleOf } from './options.js'
+import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { withPrototypes } from './yolo.js'
+
+export interface YoloEndToEndOptions extends CandidateOptions {
+  /** Default 0.25, as ultralytics predicts. */
+  readonly scoreThreshold?: number | undefined
+  /** Default 300. */
+  readonly maxCandidates?: number | undefined
+}
+
+/**
+ * What YOLO v10 and 26 give (ultralytics, end to end), and exports with suppression inside: [N, K, 6], of each box left, top, right, bottom in pixels of the input, score and class; with
+ * masks [N, K, 6 + M]. Nothing is left to be suppressed.
+ * @param outputs that tensor; of a model with masks its prototypes [N, M, height, width], too
+ * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
+ */
+export function decodeYoloEndToEnd(outputs: Outputs, options?: YoloEndToEndOptions): Decoded[] {
+  const rule = ruleOf(decoderOptions(options, [], 'decodeYoloEndToEnd'), { scoreThreshold: 0.25, maxCandidates: 300 })
+  const all = outputsOf(outputs)
+  const [rows, prototypes] = withPrototypes(all)
+  const width = 6 + (prototypes?.shape[1] ?? 0)
+  const wanted = `[N, boxes, ${width}] (left, top, right, bottom, score, class${width > 6 ? ', coefficients' : ''})`
+  const output = onlyOutput(rows, 3, wanted)
+  const [batch = 0, count = 0, found = 0] = output.shape
+  if (prototypes === undefined ? found < 6 : found !== width) throw wrongShape(wanted, all)
+  return forEachPicture(batch, (index) => {
+    const values = pictureOf(output, index)
+    const scores = { values: values.subarray(4), count, classes: 1, step: found, classStep: 1, first: 0, firstStep: 1 }
+    const best = findCandidates([scores], rule)
+    const classes = best.indices.map((number) => Math.round(values[number * found + 5]!))
+    return decodedOf({ ...best, classes }, cornersAt(values, found), found > 6 ? { coefficients: row(values, found, 6, found - 6) } : {})
+  })
+}
+
+/** Four corners at the beginning of each row. */
+function cornersAt(values: Float32Array, width: number) {
+  return (number: number, boxes: Float32Array, at: number): void => {
+    for (let side = 0; side < 4; side++) boxes[at + side] = values[number * width + side]!
+  }
+}
+
+/** Some numbers of each row. */
+export function row(values: Float32Array, width: number, first: number, length: number): Extra {
+  return {
+    length,
+    write: (number, into, at) => {
+      for (let k = 0; k < length; k++) into[at + k] = values[number * width + first + k]!
+    },
+  }
+}
