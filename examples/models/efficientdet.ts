@@ -43,7 +43,7 @@ export function modelOf(options: EfficientDetOptions = {}): ModelProto {
   const net = new Network('efficientdet_d1', options)
   let levels = coarser(net, backbone(net, net.input('images', sizeOf(options.size, 640))))
   for (let cell = 0; cell < cells; cell++) levels = bifpn(net, `bifpn${cell}`, levels)
-  const scores = head(net, 'class', levels, anchors * classes, { gain: 4.5, offset: () => -5.5 })
+  const scores = head(net, 'class', levels, anchors * classes, { gain: 4.5, offset: () => -6.5 })
   const boxes = head(net, 'box', levels, anchors * 4, {})
   for (const [i, { value, channels, width, height }] of scores.entries()) net.output(`class${i}`, value, [channels, height, width])
   for (const [i, { value, channels, width, height }] of boxes.entries()) net.output(`box${i}`, value, [channels, height, width])
