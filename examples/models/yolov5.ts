@@ -115,7 +115,7 @@ function neck(layers: Layers, [fine, middle, coarse]: [Feature, Feature, Feature
 function decoded(net: Network, level: Feature, index: number, classes: number): Value {
   const values = 5 + classes
   const { width, height } = level
-  const offset = (channel: number) => (channel % values < 4 ? 0 : channel % values === 4 ? -1.2 : -0.8)
+  const offset = (channel: number) => (channel % values < 4 ? 0 : channel % values === 4 ? -0.7 : -0.5)
   const raw = net.convolution(`model.24.m${index}`, level, 3 * values, { norm: false, gain: 9, offset })
   const batch = net.batch === 'N' ? -1 : net.batch
   const split = net.reshape(raw.value, [batch, 3, values, height, width])

