@@ -7,6 +7,7 @@ import tseslint from 'typescript-eslint'
 const rooms = [
   ['index.ts'],
   ['cli/'],
+  ['tasks/'],
   ['vision/'],
   ['quantization/'],
   ['engine.ts', 'refitter.ts'],
@@ -20,7 +21,7 @@ const rooms = [
   ['backend/'],
   ['device-tensor.ts'],
   ['onnx/'],
-  ['anchors/'],
+  ['anchors/', 'pixels/'],
   ['base/'],
   ['tensor.ts'],
   ['tensor/'],

@@ -1,4 +1,5 @@
 /** What native/node/vision_*.cc gives and takes. What is handed over is checked by lib/vision, and is to stay as it is until a promise settles. */
+import type { Taps } from '../pixels/taps.js'
 
 /** Pixels that were made at once, or on a thread. */
 export type Pixels<S extends boolean> = S extends true ? ArrayBuffer : Promise<ArrayBuffer>
@@ -110,17 +111,6 @@ export interface NativeCandidates {
   readonly scores: Float32Array
 }
 
-/** One axis of an output: see `Taps` of lib/vision/taps.ts. */
-export interface NativeAxis {
-  readonly outputs: number
-  readonly begin: number
-  readonly end: number
-  readonly taps: number
-  readonly first: Int32Array
-  readonly weights: Float32Array
-  readonly outside: Float32Array
-}
-
 /** How values are written: see native/vision/resample.h. `number` and `channels` are by the order there. */
 export interface NativeTarget {
   readonly fill: readonly number[]
@@ -135,8 +125,8 @@ export interface NativeTarget {
 
 /** A picture as a model's input: see native/vision/resample.h. */
 export interface NativeResampling extends NativeTarget {
-  readonly columns: NativeAxis
-  readonly rows: NativeAxis
+  readonly columns: Taps
+  readonly rows: Taps
   readonly roundedBetween: 0 | 1
 }
 

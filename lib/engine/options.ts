@@ -160,6 +160,10 @@ const ownNames = [
   'hostCode',
   'signal',
 ] as const
+
+/** All options of an engine, but the data types that are declared: for what opens one and hands them on. */
+export const engineOptionNames = [...ownNames.filter((name) => name !== 'inputs' && name !== 'outputs'), ...cpuNames, ...laneNames] as const
+
 type GivenLanes = Partial<Record<(typeof laneNames)[number], unknown>>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

@@ -138,19 +138,43 @@ export class GraphEditor {
    * @returns the name of its output
    */
   addNode(operator: string, inputs: readonly string[], attributes: Attributes = {}, options: NewNodeOptions = {}): string {
+    const { output } = options
+    return this.#add(operator, inputs, attributes, options, (name) => [output === undefined ? this.unused(name) : this.#checkedFree(output)])[0]!
+  }
+
+  /** Adds a node with so many outputs. @returns their names: `output` of the options, or else the node's name, with a number each */
+  addNodeWithOutputs(
+    operator: string,
+    inputs: readonly string[],
+    outputs: number,
+    attributes: Attributes = {},
+    options: NewNodeOptions = {},
+  ): string[] {
+    checkedWhole(outputs, 'outputs', 1)
+    const named = (name: string): string[] => Array.from({ length: outputs }, (_, i) => this.unused(`${options.output ?? name}.${i}`))
+    return this.#add(operator, inputs, attributes, options, named)
+  }
+
+  #add(
+    operator: string,
+    inputs: readonly string[],
+    attributes: Attributes,
+    options: NewNodeOptions,
+    outputsOf: (name: string) => string[],
+  ): string[] {
     checkedText(operator, 'operator')
     const domain = this.#checkedDomain(operator, options.domain ?? '')
     for (const input of inputs) if (input !== '') this.#checkDefined(input, `input of ${operator}`)
     const name = this.#checkedNodeName(operator, options.name)
-    const output = options.output === undefined ? this.unused(name) : this.#checkedFree(options.output)
+    const output = outputsOf(name)
     const attribute = Object.entries(attributes).map(([key, value]) => attributeToProto({ type: operator, domain }, key, value))
-    const node = create(NodeProtoSchema, { name, opType: operator, domain, input: [...inputs], output: [output], attribute })
+    const node = create(NodeProtoSchema, { name, opType: operator, domain, input: [...inputs], output, attribute })
     this.#names.nodes.add(name)
-    this.#define(output, node)
+    for (const value of output) this.#define(value, node)
     this.#nodes.add(node)
     this.#uses.add(node)
     this.#ordered = undefined
-    return output
+    return [...output]
   }
 
   /** Makes a node read another value at one of its inputs, or one more at its end. */

@@ -1,23 +1,29 @@
 import { checkedChoice, checkedNumber, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
-import { checkedBox, checkedColor, checkedSize, longest } from './checks.js'
+import { checkedColor, checkedSize, longest, sizeOf } from '../pixels/checks.js'
+import {
+  centreCropped,
+  type Layout,
+  letterboxed,
+  type Position,
+  positions,
+  type Rounding,
+  roundingNames,
+  squared,
+  stretched,
+  whole,
+} from '../pixels/layout.js'
+import { checkedBox } from './checks.js'
 import { Frame } from './frame.js'
-import type { Box, Color, Point, Size } from './types.js'
+import type { Box, Color, Size } from './types.js'
+
+export type { Position, Rounding } from '../pixels/layout.js'
 
 export interface FrameOptions {
   /** What is seen outside the picture, one value for all channels or [red, green, blue]; default 0, black. */
   readonly fill?: number | Color | undefined
 }
-
-/** Where a picture stands in what is larger: in the middle, or at the top left. */
-export type Position = 'center' | 'start'
-
-/**
- * How a length that is no whole number of pixels becomes one: `nearest` (halves up), `even` (halves to even, as Python's round: ultralytics), `down` (as Python's int: YOLOX, effdet,
- * automl's EfficientDet).
- */
-export type Rounding = 'nearest' | 'even' | 'down'
 
 export interface LetterboxOptions extends FrameOptions {
   /** Default `center` (YOLO); `start`: the picture at the top left, as YOLOX and EfficientDet have it. */
@@ -38,19 +44,15 @@ export interface CenterCropOptions extends FrameOptions {
   readonly resize?: number | Size | undefined
 }
 
-export function sizeOf(size: number | Size): Size {
-  return checkedSize(typeof size === 'object' ? size : { width: size, height: size }, 'size')
-}
-
-export function whole(size: Size): Box {
-  return [0, 0, size.width, size.height]
-}
-
 /** The picture is resized to the input, its proportions are not kept. @param size the input's size, a number for a square */
 export function stretch(image: Size, size: number | Size): Frame {
   const from = checkedSize(image, 'image')
   const to = sizeOf(size)
-  return new Frame(from, to, whole(from), whole(to), [0, 0, 0])
+  return framed(stretched(from, to), [0, 0, 0])
+}
+
+function framed({ image, source, target, ...size }: Layout, fill: Color): Frame {
+  return new Frame(image, size, source, target, fill)
 }
 
 /**
@@ -62,36 +64,12 @@ export function letterbox(image: Size, size: number | Size, options?: LetterboxO
   const most = sizeOf(size)
   const given = readOptions(options, ['fill', 'position', 'rounding', 'multipleOf'], 'letterbox')
   const { position = 'center', rounding = 'nearest', multipleOf } = given
-  const rounded = roundings[checkedChoice(rounding, 'rounding', ['nearest', 'even', 'down'])]
-  const scale = Math.min(most.width / from.width, most.height / from.height)
-  const width = Math.max(1, rounded(from.width * scale))
-  const height = Math.max(1, rounded(from.height * scale))
-  const to = multipleOf === undefined ? most : filledUp({ width, height }, checkedWhole(multipleOf, 'multipleOf', 1, longest))
-  const [left, top] = placeIn(to, { width, height }, position)
-  return new Frame(from, to, whole(from), [left, top, width, height], checkedColor(given.fill ?? 0, 'fill'))
-}
-
-const roundings: Readonly<Record<Rounding, (value: number) => number>> = {
-  nearest: Math.round,
-  even: roundHalfEven,
-  down: Math.floor,
-}
-
-/** As Python's round(). */
-function roundHalfEven(value: number): number {
-  const down = Math.floor(value)
-  const isHalf = value - down === 0.5
-  return isHalf ? down + (down % 2 === 0 ? 0 : 1) : Math.round(value)
-}
-
-function filledUp({ width, height }: Size, unit: number): Size {
-  return { width: Math.ceil(width / unit) * unit, height: Math.ceil(height / unit) * unit }
-}
-
-/** Where something stands in something larger. */
-function placeIn(outer: Size, inner: Size, position: unknown): Point {
-  if (checkedChoice(position, 'position', ['center', 'start']) === 'start') return [0, 0]
-  return [Math.floor((outer.width - inner.width) / 2), Math.floor((outer.height - inner.height) / 2)]
+  const layout = letterboxed(from, most, {
+    position: checkedChoice(position, 'position', positions),
+    rounding: checkedChoice(rounding, 'rounding', roundingNames),
+    multipleOf: multipleOf === undefined ? undefined : checkedWhole(multipleOf, 'multipleOf', 1, longest),
+  })
+  return framed(layout, checkedColor(given.fill ?? 0, 'fill'))
 }
 
 /** The picture is made square by filling, and that is resized: unlike with {@link letterbox}, the picture's edge blends with the fill. */
@@ -100,9 +78,7 @@ export function padToSquare(image: Size, size: number, options?: PadOptions): Fr
   const to = sizeOf(size)
   if (to.width !== to.height) throw expected('a number', 'size', size)
   const { fill = 0, position = 'start' } = readOptions(options, ['fill', 'position'], 'padToSquare')
-  const side = Math.max(from.width, from.height)
-  const [left, top] = placeIn({ width: side, height: side }, from, position)
-  return new Frame(from, to, [0 - left, 0 - top, side, side], whole(to), checkedColor(fill, 'fill'))
+  return framed(squared(from, to, checkedChoice(position, 'position', positions)), checkedColor(fill, 'fill'))
 }
 
 /**
@@ -114,23 +90,12 @@ export function centerCrop(image: Size, size: number | Size, options?: CenterCro
   const from = checkedSize(image, 'image')
   const to = sizeOf(size)
   const { fill = 0, resize } = readOptions(options, ['fill', 'resize'], 'centerCrop')
-  const resized = resize === undefined ? from : resizedTo(from, resize)
-  const target: Box = [centred(to.width, resized.width), centred(to.height, resized.height), resized.width, resized.height]
-  return new Frame(from, to, whole(from), target, checkedColor(fill, 'fill'))
+  return framed(centreCropped(from, to, checkedResize(resize)), checkedColor(fill, 'fill'))
 }
 
-function resizedTo(image: Size, resize: unknown): Size {
-  if (typeof resize === 'object') return checkedSize(resize, 'resize')
-  const side = checkedWhole(resize, 'resize', 1, longest)
-  const { width, height } = image
-  return width <= height
-    ? { width: side, height: Math.trunc((side * height) / width) }
-    : { width: Math.trunc((side * width) / height), height: side }
-}
-
-/** Where what is `inner` long begins in the middle of what is `outer` long, rounded as torchvision does. */
-function centred(outer: number, inner: number): number {
-  return inner < outer ? Math.floor((outer - inner) / 2) : 0 - roundHalfEven((inner - outer) / 2)
+function checkedResize(resize: unknown): number | Size | undefined {
+  if (resize === undefined) return undefined
+  return typeof resize === 'object' ? checkedSize(resize, 'resize') : checkedWhole(resize, 'resize', 1, longest)
 }
 
 /** A part of the picture is cut out and resized to the input; `box` is widened to whole pixels and may reach outside the picture, which is filled. */

@@ -1,4 +1,4 @@
-import type { Taps } from './taps.js'
+import type { Taps } from '../pixels/taps.js'
 import { type Affine, applied } from './affine.js'
 import type { Color, Size } from './types.js'
 

@@ -16,7 +16,7 @@ import {
   pixelTypes,
   tensorOptionNames,
   type TensorOptions,
-} from './tensor-options.js'
+} from '../pixels/tensor-options.js'
 import { pixelAddon } from './threads.js'
 import type { Image, RawImage, Size } from './types.js'
 

@@ -4,7 +4,9 @@ import { expected } from '../errors.js'
 import { type Affine, boundsOf, inverse, similarity } from './affine.js'
 import { checkedBox, checkedColor, checkedPoint, checkedSize, longest } from './checks.js'
 import { Frame } from './frame.js'
-import { type FrameOptions, sizeOf, whole } from './framing.js'
+import { sizeOf } from '../pixels/checks.js'
+import { whole } from '../pixels/layout.js'
+import type { FrameOptions } from './framing.js'
 import type { Box, Point, Size } from './types.js'
 
 /**

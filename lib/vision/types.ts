@@ -1,17 +1,6 @@
-/** A rectangle `[x, y, width, height]`; x grows to the right and y downwards, pixel (0, 0) covers 0 to 1. May reach outside its picture. */
-export type Box = readonly [x: number, y: number, width: number, height: number]
+import type { Box, Size } from '../pixels/types.js'
 
-/** x grows to the right and y downwards; the centre of pixel (0, 0) is at (0.5, 0.5). */
-export type Point = readonly [x: number, y: number]
-
-/** Red, green, blue, each 0 to 255. */
-export type Color = readonly [red: number, green: number, blue: number]
-
-/** In pixels. */
-export interface Size {
-  readonly width: number
-  readonly height: number
-}
+export type { Box, Color, Point, Size } from '../pixels/types.js'
 
 /** A decoded picture: RGB, 8 bit, row-major, `data[(y * width + x) * 3 + channel]`. */
 export interface Image extends Size {

@@ -1,6 +1,5 @@
-import type { NativeAxis } from '../backend/native-vision.js'
-import type { Frame } from './frame.js'
 import { kernelOf, type Filter } from './filters.js'
+import type { Layout } from './layout.js'
 
 /** How an output pixel maps to a source pixel, by the names of ONNX's Resize. */
 export type Coordinates = 'half_pixel' | 'asymmetric' | 'align_corners'
@@ -9,7 +8,15 @@ export type Coordinates = 'half_pixel' | 'asymmetric' | 'align_corners'
  * For each output pixel along one axis: the picture pixels that it is made of, and their weights. Output `i` sees the pixels `first[i]` to `first[i] + taps - 1`, all of which are in the
  * picture, with the weights from `weights[i * taps]` on; what the pixels outside of the picture would weigh is in `outside`. Outputs before `begin` and from `end` on see nothing of it.
  */
-export type Taps = NativeAxis
+export interface Taps {
+  readonly outputs: number
+  readonly begin: number
+  readonly end: number
+  readonly taps: number
+  readonly first: Int32Array
+  readonly weights: Float32Array
+  readonly outside: Float32Array
+}
 
 /** One axis of a picture that is laid into an output: `source` (start and length in the picture) is shown at `target` (start and length in the output, beyond which it may reach). */
 export interface Axis {
@@ -19,7 +26,7 @@ export interface Axis {
   readonly outputLength: number
 }
 
-export function axisOf(frame: Frame, side: 'width' | 'height'): Axis {
+export function axisOf(frame: Layout, side: 'width' | 'height'): Axis {
   const [start, length] = side === 'width' ? ([0, 2] as const) : ([1, 3] as const)
   return {
     source: [frame.source[start], frame.source[length]],

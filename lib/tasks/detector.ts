@@ -1,0 +1,280 @@
+import { checkedBoolean, checkedChoice, checkedNumber } from '../base/checks.js'
+import { shapeText } from '../base/dims.js'
+import type { Engine } from '../engine.js'
+import { TensorRTError } from '../errors.js'
+import { Tensor } from '../tensor.js'
+import { decodeDbNet, type Decoded, type TextRegion } from '../vision/decoders/index.js'
+import {
+  type Box,
+  clipBox,
+  type Detection,
+  type Frame,
+  type InstanceMask,
+  instanceMasks,
+  type NonMaxSuppressionOptions,
+  type Picture,
+  type Point,
+  type Size,
+  suppress,
+} from '../vision/index.js'
+import { defined } from './classifier.js'
+import { type BoxDecoder, type DecoderName, decoderNames, decoderOf } from './decoding.js'
+import type { PictureInput } from './input.js'
+import { checkedLabels, type Labels } from './labels.js'
+import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
+import { outputsNamed } from './outputs.js'
+import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
+import type { DetectOutput, DetectPreset } from './presets.js'
+
+export interface DetectorOptions extends LoadOptions<DetectPreset> {
+  /** How the model's outputs become boxes: a decoder and its options; without a decoder, options of the preset's. */
+  readonly output?: DetectOutput | Partial<Omit<DetectOutput, 'decoder'>> | undefined
+  /** How boxes that overlap are sorted out; what is given here goes before the preset's. `false`: not at all. */
+  readonly suppress?: NonMaxSuppressionOptions | false | undefined
+  /** Only what has a greater score counts; 0 to 1; default: the preset's. */
+  readonly scoreThreshold?: number | undefined
+  /** The classes' names: a list, the path of a file of lines, or `coco80`, `coco90`, `coco91`, `voc`. Where the model says how many classes it has, as many. */
+  readonly labels?: Labels | undefined
+}
+
+/** Something found in a picture, in pixels of the picture, upright. */
+export interface Found extends Detection {
+  /** Where `labels` has one for it. */
+  readonly label?: string
+  /** The points of a face: eyes, nose, corners of the mouth. */
+  readonly landmarks?: readonly Point[]
+  /** Which pixels it has, of a model that gives masks. */
+  readonly mask?: InstanceMask
+  /** Of turned rectangles (DBNet): upper left, upper right, lower right, lower left. */
+  readonly corners?: readonly Point[]
+}
+
+/**
+ * Finds things in pictures: boxes, each with its score and class.
+ * ```ts
+ * await using detector = await Detector.load('yolov8n.onnx', { preset: 'yolov8', labels: 'coco80' })
+ * for (const { box, score, label } of await detector.detect('street.jpg')) console.log(label, score, box)
+ * ```
+ */
+export class Detector implements AsyncDisposable {
+  readonly #opened: Opened<Found[]>
+
+  private constructor(opened: Opened<Found[]>) {
+    this.#opened = opened
+  }
+
+  /**
+   * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
+   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or outputs are not those of the family, as far as their shapes are known before it runs; ERR_TRT_FILE for
+   * labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
+   */
+  static async load(model: TaskSource, options?: DetectorOptions): Promise<Detector> {
+    return new Detector(await openDetector(model, options, 'Detector'))
+  }
+
+  /**
+   * What is in a picture, the best first; nothing found is an empty list.
+   * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
+   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model gives something else; or it is the reason of the signal
+   */
+  detect(picture: Picture, options?: TaskOptions): Promise<Found[]>
+  detect(pictures: readonly Picture[], options?: TaskOptions): Promise<Found[][]>
+  detect(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Found[], void, undefined>
+  detect(pictures: unknown, options?: TaskOptions): Promise<Found[] | Found[][]> | AsyncGenerator<Found[], void, undefined> {
+    return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'detect')
+  }
+
+  /** Refuses new calls, lets those that run end, and closes the engine unless it was given. Twice without harm. */
+  async close(): Promise<void> {
+    await this.#opened.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+export const detectorNames = ['output', 'suppress', 'scoreThreshold', 'labels'] as const
+
+/** @param owner whose options messages speak of */
+export async function openDetector(model: TaskSource, options: unknown, owner: string): Promise<Opened<Found[]>> {
+  const split = splitOptions<DetectPreset, (typeof detectorNames)[number]>(options, 'detect', detectorNames, owner)
+  const labels = await checkedLabels(split.given.labels)
+  const rules = rulesOf(split.preset, split.given)
+  return opened(model, split, (engine, input) => answersOf(engine, input, { ...rules, labels }))
+}
+
+interface Rules {
+  readonly output: Readonly<Record<string, unknown>> & { readonly decoder: DecoderName }
+  readonly tensors: unknown
+  readonly clip: boolean
+  readonly suppress: NonMaxSuppressionOptions | false
+  readonly labels?: readonly string[] | undefined
+}
+
+type GivenRules = Partial<Record<'output' | 'suppress' | 'scoreThreshold', unknown>>
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
+  const own = defined(given.output, 'output') as Readonly<Record<string, unknown>>
+  const isOther = own['decoder'] !== undefined && own['decoder'] !== preset?.output.decoder
+  const { clip = false, tensors, decoder, ...output } = { ...(isOther ? {} : preset?.output), ...own } as Readonly<Record<string, unknown>>
+  const name = checkedChoice(decoder, 'output.decoder', decoderNames)
+  const score = given.scoreThreshold === undefined ? {} : { scoreThreshold: checkedNumber(given.scoreThreshold, 'scoreThreshold', 0, 1) }
+  const rules = { output: { ...output, ...score, decoder: name }, tensors, clip: checkedBoolean(clip, 'output.clip') }
+  const suppress = suppressOf(preset?.suppress ?? {}, given.suppress, score)
+  // each says by itself what is wrong with its options
+  if (suppress !== false) nothing(suppress)
+  return { ...rules, suppress }
+}
+
+function suppressOf(
+  preset: NonMaxSuppressionOptions | false,
+  given: unknown,
+  score: { readonly scoreThreshold?: number },
+): NonMaxSuppressionOptions | false {
+  if (given === false || (given === undefined && preset === false)) return false
+  const rules: NonMaxSuppressionOptions = { ...(preset === false ? {} : preset), ...defined(given, 'suppress') }
+  // soft suppression lowers scores, below the threshold as well
+  return rules.method === undefined || rules.method === 'hard' ? rules : { ...rules, ...score }
+}
+
+const noNumbers = new Float32Array(0)
+
+function nothing(options: NonMaxSuppressionOptions): void {
+  suppress({ boxes: noNumbers, scores: noNumbers }, options)
+}
+
+function answersOf(engine: Engine, input: PictureInput, rules: Rules): Answers<Found[]> {
+  const outputs = outputsNamed(engine, rules.tensors)
+  if (rules.output.decoder === 'dbnet') {
+    const { decoder: _, ...options } = rules.output
+    return { outputs, of: async (tensors, frames) => regionsOf(tensors, frames, options, rules) }
+  }
+  const decode = decoderOf(rules.output, rules.labels?.length)
+  const extra = rules.output.decoder === 'rtdetr' ? sizesFor(engine, input) : undefined
+  return { outputs, extra, of: async (tensors, frames, signal) => boxesOf(tensors, frames, decode, rules, signal) }
+}
+
+/** RT-DETR's own export wants the sizes that boxes are to be in: the input's, from where they go to the picture's as all others. */
+function sizesFor({ inputs, inputNames }: Engine, { name }: PictureInput): Answers<Found[]>['extra'] {
+  const [other, ...more] = inputNames.filter((each) => each !== name)
+  if (other === undefined) return undefined
+  const { dtype, shape } = inputs[other]!
+  if (more.length > 0 || dtype !== 'int64' || shape.length !== 2 || (shape[1] !== 2 && shape[1] !== -1))
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected no input beside the pictures but sizes, int64 [N, 2], but found ${JSON.stringify(other)}, ${dtype} ${shapeText(shape)}`,
+    )
+  return (pictures, { width, height }) => {
+    const sizes = Array.from({ length: pictures }, () => [BigInt(width), BigInt(height)]).flat()
+    return { [other]: new Tensor('int64', BigInt64Array.from(sizes), [pictures, 2]) }
+  }
+}
+
+async function boxesOf(
+  tensors: readonly Tensor[],
+  frames: readonly Frame[],
+  decode: BoxDecoder,
+  rules: Rules,
+  signal: AbortSignal | undefined,
+): Promise<Found[][]> {
+  const { found, isFinal } = decode(tensors, frames[0] as Size)
+  checkRows(found.length, frames.length)
+  return Promise.all(
+    frames.map(async (frame, index) => {
+      const decoded = found[index]!
+      const { indices, scores } = isFinal || rules.suppress === false ? allOf(decoded) : stayingOf(decoded, rules.suppress)
+      const masks = await masksOf(decoded, tensors, index, frame, indices, signal)
+      return Array.from(indices, (at, i): Found => ({
+        ...detectionOf(decoded, at, frame, rules),
+        score: scores[at]!,
+        ...(masks && { mask: masks[i]! }),
+      }))
+    }),
+  )
+}
+
+interface Staying {
+  readonly indices: Int32Array
+  /** By candidate; a soft method lowers them. */
+  readonly scores: Float32Array
+}
+
+function allOf({ scores }: Decoded): Staying {
+  return { indices: Int32Array.from(scores, (_, index) => index), scores }
+}
+
+function stayingOf(decoded: Decoded, rules: NonMaxSuppressionOptions): Staying {
+  const scores = new Float32Array(decoded.scores.length)
+  return { indices: suppress(decoded, { ...rules, loweredScores: scores }), scores }
+}
+
+function detectionOf({ boxes, scores, classes, landmarks }: Decoded, at: number, frame: Frame, { clip, labels }: Rules): Found {
+  const [left, top, right, bottom] = boxes.subarray(at * 4, at * 4 + 4) as unknown as [number, number, number, number]
+  const box = frame.toImage([left, top, Math.max(0, right - left), Math.max(0, bottom - top)])
+  const classIndex = classes[at]!
+  const points = landmarks === undefined ? undefined : pointsOf(landmarks, at, landmarks.length / scores.length, frame)
+  return {
+    box: clip ? clipBox(box, frame.image) : box,
+    score: scores[at]!,
+    classIndex,
+    ...labelOf(labels, classIndex),
+    ...(points && { landmarks: points }),
+  }
+}
+
+function labelOf(labels: readonly string[] | undefined, classIndex: number): { readonly label?: string } {
+  const label = labels?.[classIndex]
+  return label === undefined ? {} : { label }
+}
+
+function pointsOf(landmarks: Float32Array, at: number, numbers: number, frame: Frame): Point[] {
+  return Array.from({ length: numbers / 2 }, (_, i) => {
+    const from = at * numbers + i * 2
+    return frame.pointToImage([landmarks[from]!, landmarks[from + 1]!])
+  })
+}
+
+async function masksOf(
+  { boxes, coefficients, format }: Decoded,
+  tensors: readonly Tensor[],
+  index: number,
+  frame: Frame,
+  indices: Int32Array,
+  signal: AbortSignal | undefined,
+): Promise<InstanceMask[] | undefined> {
+  const prototypes = tensors.find(({ shape }) => shape.length === 4)
+  if (coefficients === undefined || prototypes === undefined) return undefined
+  return instanceMasks({ boxes, format, coefficients }, rowOf(prototypes, index), frame, { indices, signal })
+}
+
+/** One picture's part of a batch, where it lies. */
+function rowOf(tensor: Tensor, index: number): Tensor {
+  const { data, shape } = tensor.as('float32')
+  const length = data.length / (shape[0] as number)
+  return new Tensor('float32', data.subarray(index * length, (index + 1) * length), [1, ...shape.slice(1)])
+}
+
+/** @throws TensorRTError ERR_TRT_SHAPE */
+function checkRows(found: number, pictures: number): void {
+  if (found >= pictures) return
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected outputs for ${pictures} ${pictures === 1 ? 'picture' : 'pictures'} but found those of ${found}`,
+  )
+}
+
+function regionsOf(tensors: readonly Tensor[], frames: readonly Frame[], options: object, rules: Rules): Found[][] {
+  const regions = decodeDbNet(tensors, options)
+  checkRows(regions.length, frames.length)
+  return frames.map((frame, index) => regions[index]!.map((region) => textOf(region, frame, rules)))
+}
+
+function textOf({ corners: turned, score }: TextRegion, frame: Frame, { clip, labels }: Rules): Found {
+  const corners = turned.map((corner) => frame.pointToImage(corner))
+  const [xs, ys] = [corners.map(([x]) => x), corners.map(([, y]) => y)]
+  const [left, top] = [Math.min(...xs), Math.min(...ys)]
+  const box: Box = [left, top, Math.max(...xs) - left, Math.max(...ys) - top]
+  return { box: clip ? clipBox(box, frame.image) : box, score, classIndex: 0, ...labelOf(labels, 0), corners }
+}

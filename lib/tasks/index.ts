@@ -1,0 +1,20 @@
+/** Pictures in, answers out: a model and the name of its family. */
+export { Classifier, type ClassifierOptions } from './classifier.js'
+export { Detector, type DetectorOptions, type Found } from './detector.js'
+export { FaceBlur, type FaceBlurOptions } from './face-blur.js'
+export { coco80, coco90, coco91, type Labels, labels, voc } from './labels.js'
+export type { LoadOptions, TaskSource } from './opening.js'
+export type { PictureStream, TaskOptions } from './pipeline.js'
+export {
+  type ClassifyOutput,
+  type ClassifyPreset,
+  type DetectOutput,
+  type DetectPreset,
+  type Preset,
+  type PresetName,
+  presets,
+  type SegmentOutput,
+  type SegmentPreset,
+} from './presets.js'
+export { Segmenter, type SegmenterOptions } from './segmenter.js'
+export type { InputSize, InputSteps, PictureSize } from './steps.js'

@@ -1,0 +1,202 @@
+import { checkedListener } from '../base/checks.js'
+import { isIterable } from '../base/iterables.js'
+import { readOptions, unaborted } from '../base/options.js'
+import type { Engine } from '../engine.js'
+import { inOrder } from '../engine/stream.js'
+import { TensorRTError } from '../errors.js'
+import { Tensor } from '../tensor.js'
+import { type Frame, type Image, type ManyOptions, type ManyProgress, type Picture, type RawImage, readImage } from '../vision/index.js'
+import { checkedPixels } from '../vision/raw.js'
+import type { PictureInput } from './input.js'
+import { TensorPool } from './pool.js'
+
+/** Of a call of a task. */
+export interface TaskOptions extends ManyOptions {
+  /** Rejects the call at once with the signal's reason; of a stream, ends it. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Pictures one after another, such as `pictures('folder')` gives them, or frames of a video. */
+export type PictureStream = Iterable<Picture> | AsyncIterable<Picture>
+
+/** What a task makes of what its model gives. */
+export interface Answers<R> {
+  /** The model's outputs that it looks at, in order. */
+  readonly outputs: readonly string[]
+  /** What else the model is given beside the pictures. */
+  readonly extra?: ((pictures: number, frame: Frame) => Readonly<Record<string, Tensor>>) | undefined
+  /** @returns an answer for each frame; the outputs may have more rows than that */
+  readonly of: (
+    outputs: readonly Tensor[],
+    frames: readonly Frame[],
+    signal: AbortSignal | undefined,
+    images: readonly (Image | RawImage)[],
+  ) => Promise<R[]>
+}
+
+/** From pictures to answers: prepared, run in batches as the engine takes them, several at once, and decoded. */
+export class Pipeline {
+  readonly engine: Engine
+  readonly #input: PictureInput
+  readonly #inFlight: number
+  readonly #pool: TensorPool
+  readonly #running = new Set<Promise<unknown>>()
+  #closed = false
+
+  constructor(engine: Engine, input: PictureInput, inFlight: number) {
+    this.engine = engine
+    this.#input = input
+    this.#inFlight = inFlight
+    this.#pool = new TensorPool(engine, input.name, inFlight)
+  }
+
+  /** One picture, an array of them, or a stream: an answer, an array of answers, or a stream of them; `owner` is what messages name the call. */
+  call<R>(answers: Answers<R>, pictures: unknown, options: unknown, owner: string): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
+    const run: Run<R> = (batch, signal) => this.#run(answers, batch, signal)
+    if (Array.isArray(pictures)) return this.#many(run, Array.from(pictures as Picture[]), options, owner)
+    // bytes can be iterated, too, and are a picture
+    if (isIterable(pictures) && !ArrayBuffer.isView(pictures)) return this.#stream(run, pictures as PictureStream, options, owner)
+    return one(run, pictures as Picture, options, owner)
+  }
+
+  async #many<R>(run: Run<R>, pictures: readonly Picture[], options: unknown, owner: string): Promise<R[]> {
+    const { signal, tell } = checkedCall(options, owner)
+    const named = pictures.map((picture, index) => ({ picture, name: `pictures[${index}]` }))
+    const { mostRows } = this.#input
+    const batches = Array.from({ length: Math.ceil(named.length / mostRows) }, (_, i) => named.slice(i * mostRows, (i + 1) * mostRows))
+    const answers: R[] = []
+    for await (const found of inOrder(batches, { most: this.#inFlight, signal, run }))
+      for (const answer of found) {
+        answers.push(answer)
+        tell?.({ done: answers.length, total: pictures.length })
+      }
+    return answers
+  }
+
+  async *#stream<R>(run: Run<R>, pictures: PictureStream, options: unknown, owner: string): AsyncGenerator<R, void, undefined> {
+    const { signal, tell } = checkedCall(options, owner)
+    let [begun, done] = [0, 0]
+    const each = async (picture: Picture, cancelled: AbortSignal): Promise<R> => {
+      const [answer] = await run([{ picture, name: `pictures[${begun++}]` }], cancelled)
+      return answer as R
+    }
+    for await (const answer of inOrder(pictures, { most: this.#inFlight, signal, run: each })) {
+      done++
+      tell?.({ done, total: done })
+      yield answer
+    }
+  }
+
+  #run<R>(answers: Answers<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is one
+    if (this.#closed) return Promise.reject(new TensorRTError('ERR_TRT_CLOSED', 'The task is closed'))
+    const running = this.#batch(answers, batch, signal)
+    this.#running.add(running)
+    const done = (): void => void this.#running.delete(running)
+    running.then(done, done)
+    return running
+  }
+
+  /** Pictures whose inputs are of one size run together. */
+  async #batch<R>(wanted: Answers<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
+    const images = await allOf(batch.map(({ picture, name }) => decoded(picture, name, signal)))
+    const framed = images.map((image, index) => {
+      const { width, height } = checkedPixels(image, batch[index]!.name)
+      return { image, frame: this.#input.frame({ width, height }), index }
+    })
+    const answers = new Array<R>(batch.length)
+    const alike = groupedBy(framed, ({ frame }) => `${frame.width} x ${frame.height}`)
+    await allOf(
+      alike.map(async (group) => {
+        const found = await this.#infer(
+          wanted,
+          group.map(({ image }) => image),
+          group.map(({ frame }) => frame),
+          signal,
+        )
+        group.forEach(({ index }, i) => (answers[index] = found[i] as R))
+      }),
+    )
+    return answers
+  }
+
+  async #infer<R>(
+    wanted: Answers<R>,
+    images: readonly (Image | RawImage)[],
+    frames: readonly Frame[],
+    signal: AbortSignal | undefined,
+  ): Promise<R[]> {
+    const { engine } = this
+    const [frame] = frames as [Frame]
+    const tensor = this.#pool.take(this.#input.shape(images.length, frame))
+    await this.#input.write(images, frames, tensor, signal)
+    const { outputs: names, extra, of } = wanted
+    const inputs = { [this.#input.name]: tensor, ...extra?.(this.#input.fixedRows ?? images.length, frame) }
+    const given = await engine.infer(inputs, { signal, outputs: names })
+    this.#pool.give(tensor)
+    return of(
+      names.map((name) => inFloat32(given[name] as Tensor)),
+      frames,
+      signal,
+      images,
+    )
+  }
+
+  /** Refuses new calls and lets those that run end. Twice without harm. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.allSettled(this.#running)
+    this.#pool.clear()
+  }
+}
+
+type Run<R> = (batch: readonly Named[], signal: AbortSignal | undefined) => Promise<R[]>
+
+interface Named {
+  readonly picture: Picture
+  readonly name: string
+}
+
+async function one<R>(run: Run<R>, picture: Picture, options: unknown, owner: string): Promise<R> {
+  const { signal, tell } = checkedCall(options, owner)
+  const [answer] = await run([{ picture, name: 'picture' }], signal)
+  tell?.({ done: 1, total: 1 })
+  return answer as R
+}
+
+function checkedCall(
+  options: unknown,
+  owner: string,
+): { readonly signal: AbortSignal | undefined; readonly tell: ((progress: ManyProgress) => void) | undefined } {
+  const given = readOptions(options, ['signal', 'onProgress'], owner)
+  const tell = checkedListener<(progress: ManyProgress) => void>(given.onProgress, 'onProgress')
+  return { signal: unaborted(given.signal), tell }
+}
+
+async function decoded(picture: Picture, name: string, signal: AbortSignal | undefined): Promise<Image | RawImage> {
+  if (typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array) return readImage(picture, { signal })
+  checkedPixels(picture, name)
+  return picture
+}
+
+/** All that they give; where one fails, when all have ended. */
+async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(promises)
+  const failure = settled.find((each) => each.status === 'rejected')
+  if (failure !== undefined) throw failure.reason
+  return settled.map((each) => (each as PromiseFulfilledResult<T>).value)
+}
+
+function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const group = groups.get(keyOf(item))
+    if (group === undefined) groups.set(keyOf(item), [item])
+    else group.push(item)
+  }
+  return [...groups.values()]
+}
+
+function inFloat32(tensor: Tensor): Tensor {
+  return tensor.dtype === 'float16' || tensor.dtype === 'bfloat16' ? tensor.toFloat32() : tensor
+}

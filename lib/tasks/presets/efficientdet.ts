@@ -1,0 +1,64 @@
+import { imagenetColors } from './classify.js'
+import type { DetectPreset } from './types.js'
+
+/** effdet: resized by PIL, the colour behind is the mean one; all pairs of a box and a class, hard suppression. */
+const effdet = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({
+  task: 'detect',
+  input: {
+    resize: 'letterbox',
+    position: 'start',
+    size,
+    rounding: 'down',
+    fill: [124, 116, 104],
+    filter: 'triangle',
+    round: true,
+    ...imagenetColors,
+  },
+  output: { decoder: 'efficientdet', multiLabel: true, maxCandidates: 5000, scoreThreshold: 0.3, clip: true, ...more },
+  suppress: { iouThreshold: 0.5, maximum: 100 },
+  source: 'effdet 0.4.1: data/transforms.py, bench.py, anchors.py; boxes are shown from 0.3 on, labels are coco90',
+})
+
+/** google/automl's lite models: resized in float after the colours, what is outside is 0; the best class of a box, soft suppression. */
+const lite = (size: number, anchorScale: number): DetectPreset => ({
+  task: 'detect',
+  input: { resize: 'letterbox', position: 'start', size, rounding: 'down', fillAfter: true, mean: 127, std: 128 },
+  output: { decoder: 'efficientdet', scoreThreshold: 0.3, anchorScale },
+  suppress: { method: 'soft-gaussian', sigma: 0.5, scoreThreshold: 0.3, maximum: 100 },
+  source:
+    'google/automl, efficientdet: hparams_config.py, dataloader.py, tf2/postprocess.py; boxes are shown from 0.3 on, labels are coco90',
+})
+
+/** TensorFlow's Object Detection API, from the heads of the network; what it exports has suppression inside, which is another output. */
+const tf = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({
+  task: 'detect',
+  input: { resize: 'letterbox', position: 'start', size, rounding: 'even', ...imagenetColors },
+  output: { decoder: 'efficientdet', coder: 'tf', multiLabel: true, scoreThreshold: 0.3, clip: true, ...more },
+  suppress: { iouThreshold: 0.5, maximum: 100 },
+  source: 'tensorflow/models, research/object_detection/configs/tf2: ssd_efficientdet_d*; boxes are shown from 0.3 on, labels are coco90',
+})
+
+export const efficientDets = {
+  'efficientdet-d0': effdet(512),
+  'efficientdet-d1': effdet(640),
+  'efficientdet-d2': effdet(768),
+  'efficientdet-d3': effdet(896),
+  'efficientdet-d4': effdet(1024),
+  'efficientdet-d5': effdet(1280),
+  'efficientdet-d6': effdet(1280),
+  'efficientdet-d7': effdet(1536, { anchorScale: 5 }),
+  'efficientdet-d7x': effdet(1536, { maxLevel: 8 }),
+  'efficientdet-lite0': lite(320, 3),
+  'efficientdet-lite1': lite(384, 3),
+  'efficientdet-lite2': lite(448, 3),
+  'efficientdet-lite3': lite(512, 4),
+  'efficientdet-lite4': lite(640, 4),
+  'tf-efficientdet-d0': tf(512),
+  'tf-efficientdet-d1': tf(640),
+  'tf-efficientdet-d2': tf(768),
+  'tf-efficientdet-d3': tf(896),
+  'tf-efficientdet-d4': tf(1024),
+  'tf-efficientdet-d5': tf(1280),
+  'tf-efficientdet-d6': tf(1408),
+  'tf-efficientdet-d7': tf(1536),
+} satisfies Readonly<Record<string, DetectPreset>>

@@ -1,0 +1,94 @@
+import type { GridOptions, NonMaxSuppressionOptions } from '../../vision/index.js'
+import type {
+  CenterFaceOptions,
+  DbNetOptions,
+  EfficientDetOptions,
+  RetinaFaceOptions,
+  RtDetrOptions,
+  SsdOptions,
+  YoloAnchorsOptions,
+  YoloEndToEndOptions,
+  YoloOptions,
+  YoloxOptions,
+} from '../../vision/decoders/index.js'
+import type { Filter } from '../../vision/index.js'
+import type { InputSteps } from '../steps.js'
+
+/** What the numbers of a classifier are, [N, C]. */
+export interface ClassifyOutput {
+  /** Default `softmax`, of logits; `none` where the model has done it; `sigmoid` where several classes may be right. */
+  readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
+  /** The class that the first label names; 1 where class 0 is a background that the labels leave out; default 0. */
+  readonly labelOffset?: number | undefined
+  /** The output that is meant, where the model has several: its name, or its number in the model's order. */
+  readonly tensor?: string | number | undefined
+}
+
+/** What every decoder of boxes has beside its own options. */
+interface Finding {
+  /** Whether boxes are cut off at the picture's edges; default false. */
+  readonly clip?: boolean | undefined
+  /** The outputs that are meant, where the model has others beside them: their names, or their numbers in the model's order; default: all. */
+  readonly tensors?: readonly (string | number)[] | undefined
+}
+
+/** As the decoders of `node-tensorrt/vision` take it; the size of the model's input is known. */
+type Of<D extends string, O> = { readonly decoder: D } & Omit<O, 'size'> & Finding
+
+/** How a detector's outputs become boxes: the decoder of a family, with its options. `ultralytics` is `yolo` or `yolo-end-to-end`, as the output's shape says. */
+export type DetectOutput =
+  | Of<'ultralytics' | 'yolo', YoloOptions>
+  | Of<'yolo-anchors', YoloAnchorsOptions>
+  | Of<'yolo-end-to-end', YoloEndToEndOptions>
+  | Of<'yolox', YoloxOptions>
+  | Of<'retinaface', RetinaFaceOptions>
+  | Of<'efficientdet', EfficientDetOptions>
+  /** Its anchors are the model's own: they are to be given. */
+  | Of<'ssd', Omit<SsdOptions, 'anchors'> & Partial<Pick<SsdOptions, 'anchors'>>>
+  | Of<'centerface', CenterFaceOptions>
+  | Of<'rtdetr', RtDetrOptions>
+  | Of<'dbnet', DbNetOptions>
+  | Of<'grid', GridOptions>
+
+/** How a segmentation model's output becomes a mask. */
+export interface SegmentOutput {
+  /**
+   * `threshold`: one channel, which is above `threshold` where something is. `argmax`: a channel for each class, the greatest counts. `matte`: one channel, how opaque each pixel is, stretched to
+   * 0 to 1 as U²-Net's own code does. `classes`: the numbers of classes themselves, whole numbers [N, height, width] or [N, 1, height, width].
+   */
+  readonly decide: 'threshold' | 'argmax' | 'matte' | 'classes'
+  /** Of `threshold` and `matte`; default 0.5, of logits it is 0. */
+  readonly threshold?: number | undefined
+  /** Of `matte`: how it is made as large as the picture; default `linear`. */
+  readonly filter?: Filter | undefined
+  /** Default NCHW. */
+  readonly layout?: 'NCHW' | 'NHWC' | undefined
+  /** The output that is meant, where the model has several: its name, or its number in the model's order. */
+  readonly tensor?: string | number | undefined
+}
+
+interface Common {
+  readonly input: InputSteps
+  /** Whose code it follows. */
+  readonly source: string
+}
+
+export interface ClassifyPreset extends Common {
+  readonly task: 'classify'
+  readonly output: ClassifyOutput
+}
+
+export interface DetectPreset extends Common {
+  readonly task: 'detect'
+  readonly output: DetectOutput
+  /** How boxes that overlap are sorted out; `false`: not at all, since the model has done it. */
+  readonly suppress: NonMaxSuppressionOptions | false
+}
+
+export interface SegmentPreset extends Common {
+  readonly task: 'segment'
+  readonly output: SegmentOutput
+}
+
+/** How a family of models is used, as plain data: a preset can be copied, changed, and given instead of a name. */
+export type Preset = ClassifyPreset | DetectPreset | SegmentPreset

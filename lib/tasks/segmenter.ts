@@ -1,0 +1,142 @@
+import { checkedChoice, checkedNumber } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { expected, type TensorRTError } from '../errors.js'
+import type { Tensor } from '../tensor.js'
+import { type Alpha, type Frame, type Mask, type Picture, toMask } from '../vision/index.js'
+import { filters } from '../pixels/filters.js'
+import { defined } from './classifier.js'
+import { classesOf, mapOf, matteOf, stretchedMap } from './maps.js'
+import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource, withContext } from './opening.js'
+import { soleOutput } from './outputs.js'
+import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
+import type { SegmentOutput, SegmentPreset } from './presets.js'
+
+export interface SegmenterOptions extends LoadOptions<SegmentPreset> {
+  /** How the model's output becomes a mask; what is given here goes before the preset's. */
+  readonly output?: Partial<SegmentOutput> | undefined
+}
+
+/**
+ * Says what each pixel of a picture is.
+ * ```ts
+ * await using segmenter = await Segmenter.load('u2net.onnx', { preset: 'u2net' })
+ * await writeImage(await cutOut('cat.jpg', await segmenter.matte('cat.jpg')), 'cat.png')
+ * ```
+ */
+export class Segmenter implements AsyncDisposable {
+  readonly #opened: Opened<Mask>
+  /** Of a model that gives a matte. */
+  readonly #mattes: Answers<Alpha> | undefined
+  readonly #decide: SegmentOutput['decide']
+
+  private constructor(opened: Opened<Mask>, mattes: Answers<Alpha> | undefined, decide: SegmentOutput['decide']) {
+    this.#opened = opened
+    this.#mattes = mattes
+    this.#decide = decide
+  }
+
+  /**
+   * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
+   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or output is not what the preset wants; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
+   */
+  static async load(model: TaskSource, options?: SegmenterOptions): Promise<Segmenter> {
+    const { masks, output, presetName } = await openSegmenter(model, options, 'Segmenter')
+    const [name] = masks.answers.outputs as [string]
+    const mattes = output.decide === 'matte' ? withContext(matteAnswers(name, output), presetName) : undefined
+    return new Segmenter(masks, mattes, output.decide)
+  }
+
+  /**
+   * A mask of the picture's size: 0 and 1, or the number of each pixel's class.
+   * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
+   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model gives something else; or it is the reason of the signal
+   */
+  segment(picture: Picture, options?: TaskOptions): Promise<Mask>
+  segment(pictures: readonly Picture[], options?: TaskOptions): Promise<Mask[]>
+  segment(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Mask, void, undefined>
+  segment(pictures: unknown, options?: TaskOptions): Promise<Mask | Mask[]> | AsyncGenerator<Mask, void, undefined> {
+    return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'segment')
+  }
+
+  /**
+   * How opaque each pixel is, 0 to 1, as `cutOut` takes it: of a model whose `output.decide` is `matte`.
+   * @throws TensorRTError as {@link segment}; ERR_TRT_INVALID_ARGUMENT of another model
+   */
+  matte(picture: Picture, options?: TaskOptions): Promise<Alpha>
+  matte(pictures: readonly Picture[], options?: TaskOptions): Promise<Alpha[]>
+  matte(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Alpha, void, undefined>
+  matte(pictures: unknown, options?: TaskOptions): Promise<Alpha | Alpha[]> | AsyncGenerator<Alpha, void, undefined> {
+    if (this.#mattes === undefined) return refused(expected("'matte', for a matte,", 'output.decide', this.#decide))
+    return this.#opened.pipeline.call(this.#mattes, pictures, options, 'matte')
+  }
+
+  /** Refuses new calls, lets those that run end, and closes the engine unless it was given. Twice without harm. */
+  async close(): Promise<void> {
+    await this.#opened.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+/** @param owner whose options messages speak of */
+export async function openSegmenter(
+  model: TaskSource,
+  options: unknown,
+  owner: string,
+): Promise<{ readonly masks: Opened<Mask>; readonly output: Checked; readonly presetName: string }> {
+  const split = splitOptions<SegmentPreset, 'output'>(options, 'segment', ['output'], owner)
+  const output = checkedOutput({ ...split.preset?.output, ...defined(split.given.output, 'output') })
+  const masks = await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output))
+  return { masks, output, presetName: split.presetName }
+}
+
+type Checked = SegmentOutput & { readonly threshold: number; readonly layout: 'NCHW' | 'NHWC' }
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function checkedOutput(given: object): Checked {
+  const {
+    decide,
+    threshold = 0.5,
+    filter = 'linear',
+    layout = 'NCHW',
+    tensor,
+  } = readOptions(given, ['decide', 'threshold', 'filter', 'layout', 'tensor'], 'output')
+  return {
+    decide: checkedChoice(decide, 'output.decide', ['threshold', 'argmax', 'matte', 'classes']),
+    threshold: checkedNumber(threshold, 'output.threshold'),
+    filter: checkedChoice(filter, 'output.filter', filters),
+    layout: checkedChoice(layout, 'output.layout', ['NCHW', 'NHWC']),
+    tensor: tensor as string | number | undefined,
+  }
+}
+
+function answersOf(name: string, output: Checked): Answers<Mask> {
+  const { decide, threshold, layout } = output
+  return {
+    outputs: [name],
+    of: async ([tensor], frames, signal) => {
+      const given = tensor as Tensor
+      if (decide === 'classes') return classesOf(given, frames, signal)
+      const values = mapOf(given, frames.length, { layout, single: decide !== 'argmax' })
+      if (decide === 'argmax') return toMask(values, frames, { layout, signal })
+      const one = decide === 'matte' ? stretchedMap(values) : values
+      return toMask(one, frames, { threshold, layout, signal })
+    },
+  }
+}
+
+function matteAnswers(name: string, { layout, filter = 'linear' }: Checked): Answers<Alpha> {
+  return {
+    outputs: [name],
+    of: async ([tensor], frames: readonly Frame[], signal) => {
+      const values = stretchedMap(mapOf(tensor as Tensor, frames.length, { layout, single: true }))
+      return Promise.all(frames.map((frame, index) => matteOf(values, index, frame, filter, signal)))
+    },
+  }
+}
+
+async function refused(error: TensorRTError): Promise<never> {
+  throw error
+}

@@ -1,0 +1,132 @@
+import { checkedBoolean, checkedChoice, checkedObject, checkedWhole } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { expected } from '../errors.js'
+import { checkedPreprocessing, type CheckedSteps, type PreprocessingSteps, preprocessingStepNames } from '../onnx/processing/input.js'
+import { centerCrop, type Frame, letterbox, padToSquare, type Size, stretch } from '../vision/index.js'
+
+/** An input's size that follows from the picture's, in this order: a side as asked, then both to a multiple. The proportions are those of the picture, but for the multiple. */
+export interface PictureSize {
+  /** The shorter side becomes so long, the longer one in proportion, rounded down (torchvision's Resize). */
+  readonly shortSide?: number | undefined
+  /** A shorter side below this becomes so long; what is larger keeps its size. */
+  readonly leastShortSide?: number | undefined
+  /** A longer side beyond this becomes so long; what is smaller keeps its size. */
+  readonly mostLongSide?: number | undefined
+  /** Both sides become multiples of this; at least one of it. */
+  readonly multipleOf?: number | undefined
+  /** To which multiple; default `up`. `nearest`: halves to even, as Python's round. */
+  readonly rounding?: 'up' | 'nearest' | undefined
+}
+
+/** The input's size where the model leaves it open: a number for a square, a size, or what makes one of each picture's. */
+export type InputSize = number | Size | PictureSize
+
+/** How a picture becomes the model's input: the steps of `withPreprocessing`, and what only the host does. */
+export interface InputSteps extends PreprocessingSteps {
+  /** Where the model leaves its input's size open; a model's own size goes first. */
+  readonly size?: InputSize | undefined
+  /** Pixels are divided by the greatest value of the resized picture instead of 255, as U²-Net's own code does; with `range: '0-1'`. Default false. */
+  readonly ownMaximum?: boolean | undefined
+}
+
+/** Steps that were checked. */
+export interface Steps {
+  /** As toTensor takes them. */
+  readonly pixels: Pick<InputSteps, 'filter' | 'coordinates' | 'round' | 'range' | 'mean' | 'scale' | 'std' | 'order'>
+  readonly layout: 'NCHW' | 'NHWC' | undefined
+  readonly size: Size | PictureSize | undefined
+  readonly ownMaximum: boolean
+  readonly frame: (picture: Size, input: Size) => Frame
+  /** The same as complete numbers: (value - mean) * scale. */
+  readonly checked: CheckedSteps
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedSteps(steps: unknown): Steps {
+  const { size, ownMaximum = false, ...given } = readOptions(steps, [...preprocessingStepNames, 'size', 'ownMaximum'], 'input')
+  const checked = checkedPreprocessing(given)
+  const { filter, coordinates, round, range, mean, scale, std, order } = given as PreprocessingSteps
+  const own = checkedBoolean(ownMaximum, 'ownMaximum')
+  if (own && range !== '0-1') throw expected("range '0-1' with ownMaximum", 'input', range)
+  return {
+    pixels: { filter, coordinates, round, range, mean, scale, std, order },
+    layout: given.layout as Steps['layout'],
+    size: size === undefined ? undefined : checkedInputSize(size),
+    ownMaximum: own,
+    frame: framingOf(checked),
+    checked,
+  }
+}
+
+function framingOf(steps: CheckedSteps): Steps['frame'] {
+  const { position, rounding, multipleOf, shortSide } = steps
+  // what is 0 after (value - mean) * scale is the mean before
+  const fill = steps.fillAfter ? steps.mean : steps.fill
+  switch (steps.resize) {
+    case 'stretch':
+      return stretch
+    case 'letterbox':
+      return (picture, input) => letterbox(picture, input, { fill, position, rounding, multipleOf })
+    case 'padToSquare':
+      return (picture, input) => padToSquare(picture, squareOf(input), { fill, position })
+    case 'centerCrop':
+      return (picture, input) => centerCrop(picture, input, { fill, resize: shortSide })
+  }
+}
+
+function squareOf({ width, height }: Size): number {
+  if (width === height) return width
+  throw expected('a square input', "resize 'padToSquare'", `one of ${width} x ${height}`)
+}
+
+const sizeNames = ['shortSide', 'leastShortSide', 'mostLongSide', 'multipleOf', 'rounding'] as const
+const longest = 2 ** 20
+
+function checkedInputSize(size: unknown): Size | PictureSize {
+  if (typeof size !== 'object') {
+    const side = checkedWhole(size, 'size', 1, longest, 'a number of pixels, a size, or what makes one of the picture’s')
+    return { width: side, height: side }
+  }
+  const given = checkedObject(size, 'size') as Partial<Size>
+  if (given.width === undefined && given.height === undefined) return checkedPictureSize(given)
+  const { width, height } = readOptions(given, ['width', 'height'], 'size')
+  return { width: checkedWhole(width, 'size.width', 1, longest), height: checkedWhole(height, 'size.height', 1, longest) }
+}
+
+function checkedPictureSize(size: object): PictureSize {
+  const given = readOptions(size, sizeNames, 'size')
+  for (const name of ['shortSide', 'leastShortSide', 'mostLongSide', 'multipleOf'] as const)
+    if (given[name] !== undefined) checkedWhole(given[name], `size.${name}`, 1, longest)
+  if (given.rounding !== undefined) checkedChoice(given.rounding, 'size.rounding', ['up', 'nearest'])
+  return given as PictureSize
+}
+
+export function isFixed(size: Size | PictureSize): size is Size {
+  return 'width' in size
+}
+
+/** The input's size for a picture. */
+export function sizeFor(picture: Size, { shortSide, leastShortSide, mostLongSide, multipleOf, rounding = 'up' }: PictureSize): Size {
+  const short = Math.min(picture.width, picture.height)
+  const long = Math.max(picture.width, picture.height)
+  if (shortSide !== undefined) return inUnits(scaled(picture, shortSide, short), multipleOf, rounding)
+  if (mostLongSide !== undefined && long > mostLongSide) return inUnits(scaled(picture, mostLongSide, long), multipleOf, rounding)
+  if (leastShortSide !== undefined && short < leastShortSide) return inUnits(scaled(picture, leastShortSide, short), multipleOf, rounding)
+  return inUnits(picture, multipleOf, rounding)
+}
+
+/** By `side / of`, rounded down; the products come first, so that no side is a pixel short by what its ratio lost. */
+function scaled({ width, height }: Size, side: number, of: number): Size {
+  return { width: Math.max(1, Math.floor((width * side) / of)), height: Math.max(1, Math.floor((height * side) / of)) }
+}
+
+function inUnits({ width, height }: Size, unit: number | undefined, rounding: 'up' | 'nearest'): Size {
+  if (unit === undefined) return { width, height }
+  const rounded = (side: number): number => Math.max(1, rounding === 'up' ? Math.ceil(side / unit) : halfEven(side / unit)) * unit
+  return { width: rounded(width), height: rounded(height) }
+}
+
+function halfEven(value: number): number {
+  const down = Math.floor(value)
+  return value - down === 0.5 ? down + (down % 2) : Math.round(value)
+}
