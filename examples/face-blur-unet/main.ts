@@ -1,7 +1,11 @@
 /** Faces blurred by a segmentation network: padded to a square, normalized, a mask from a UNet, the padding removed, and what the mask names blurred. */
-import { blurMask, padToSquare, toMask, toTensor } from '../../lib/vision/index.js'
+import { Segmenter } from '../../lib/tasks/index.js'
+import { blurMask } from '../../lib/vision/index.js'
 import { unet } from '../models/index.js'
-import { inputOf, openModel, run } from '../support/program.js'
+import { openModel, run } from '../support/program.js'
+
+/** Standard deviation of the gaussian, as a part of the longer side of what is blurred. */
+const strength = 0.03
 
 run({
   name: 'face-blur-unet',
@@ -10,16 +14,12 @@ run({
   suffix: 'blurred.jpg',
   open: async (given) => {
     const engine = await openModel(given, () => unet.modelOf(given), 'A UNet with a ResNet-34 encoder')
-    const { width } = inputOf(engine, given.size ?? 512)
+    const segmenter = await Segmenter.load(engine, { preset: 'unet' })
     return {
       answer: async (image) => {
-        const frame = padToSquare(image, width)
-        const pixels = await toTensor(image, frame, { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] })
-        // the logits without the padding, resized to the picture, and only then the greater of the two classes
-        const mask = await toMask(await engine.infer(pixels), frame)
-        const blurred = mask.data.reduce((sum, value) => sum + Number(value !== 0), 0) / mask.data.length
-        const picture = await blurMask(image, mask, { strength: 0.03 })
-        return { found: { blurred, width: mask.width, height: mask.height }, cells: [`${(blurred * 100).toFixed(1)} %`], picture }
+        const mask = await segmenter.segment(image)
+        const share = mask.data.reduce((sum, value) => sum + Number(value !== 0), 0) / mask.data.length
+        return { found: { blurred: share }, cells: [`${(share * 100).toFixed(1)} %`], picture: await blurMask(image, mask, { strength }) }
       },
       [Symbol.asyncDispose]: () => engine.close(),
     }

@@ -1,10 +1,9 @@
 /** What stands in front, cut out: by U²-Net's small network, whose answer is an opacity for each pixel. */
 import { Option } from 'commander'
-import type { Tensor } from '../../lib/tensor.js'
+import { Segmenter } from '../../lib/tasks/index.js'
 import { centerCrop, cutOut, type Image, readImage, toTensor } from '../../lib/vision/index.js'
 import { u2netp } from '../models/index.js'
-import { type Given, inputOf, openModel, run } from '../support/program.js'
-import { alphaOf, prepared } from './opacity.js'
+import { type Given, openModel, run } from '../support/program.js'
 
 interface BackgroundGiven extends Given {
   readonly background?: string
@@ -19,13 +18,10 @@ run<BackgroundGiven>({
   open: async (given) => {
     const behind = given.background === undefined ? undefined : await readImage(given.background)
     const engine = await openModel(given, () => u2netp.modelOf(given), "U²-Net's small network")
-    const input = inputOf(engine, given.size ?? 320)
+    const segmenter = await Segmenter.load(engine, { preset: 'u2net' })
     return {
       answer: async (image) => {
-        const [output] = Object.values(
-          await engine.infer({ [input.name]: await prepared(image, input) }, { outputs: [engine.outputNames[0] as string] }),
-        )
-        const alpha = alphaOf(output as Tensor, image)
+        const alpha = await segmenter.matte(image)
         const opacity = alpha.data.reduce((sum, value) => sum + value, 0) / alpha.data.length
         const picture =
           behind === undefined ? await cutOut(image, alpha) : await cutOut(image, alpha, { background: await covering(behind, image) })

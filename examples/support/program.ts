@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, extname, join } from 'node:path'
 import { SingleBar } from 'cli-progress'
@@ -75,20 +75,6 @@ export async function openModel(given: Given, build: () => ModelProto, what: str
   return engine
 }
 
-/** Width and height of an engine's only input [N, 3, height, width], or what is asked for where it is dynamic. */
-export function inputOf(engine: Engine, usual: number): { readonly name: string; readonly width: number; readonly height: number } {
-  const [name] = engine.inputNames
-  const shape = name === undefined ? [] : (engine.inputs[name]?.shape ?? [])
-  const [height = usual, width = usual] = shape.slice(2).map((side) => (typeof side === 'number' && side > 0 ? side : usual))
-  return { name: name ?? '', width, height }
-}
-
-/** The lines of a file. */
-export async function linesOf(path: string): Promise<string[]> {
-  const lines = (await readFile(path, 'utf8')).split(/\r?\n/)
-  return lines.at(-1) === '' ? lines.slice(0, -1) : lines
-}
-
 /** For an option's value. */
 export function wholeNumber(text: string): number {
   const number = Number(text)
@@ -147,7 +133,7 @@ function readArguments<G extends Given>(example: Example<G>): { given: G; photos
     .option('--model <FILE>', 'an ONNX model or a plan of your own')
     .option('--out <DIR>', 'the folder to write to', 'out')
     .addOption(new Option('--backend <NAME>', 'what runs the model').choices(['auto', 'cpu', 'tensorrt']).default('auto'))
-    .addOption(new Option('--size <PIXELS>', "the side of the seeded model's input, or of a dynamic one's").argParser(wholeNumber))
+    .addOption(new Option('--size <PIXELS>', "the side of the seeded model's input").argParser(wholeNumber))
     .option('--json', 'print the results as JSON', false)
   for (const option of example.options ?? []) command.addOption(option)
   command.parse()
