@@ -1,0 +1,159 @@
+import t from 'tap'
+import { efficientDet, mobileNetV2, retinaFace, u2netp, unet, yoloV5, type ModelOptions } from '../../examples/models/index.js'
+import { retinaFacePriors } from '../../lib/anchors/index.js'
+import { Engine } from '../../lib/engine.js'
+import { checkModel, writeModel, type ModelProto } from '../../lib/onnx/index.js'
+import { Tensor } from '../../lib/tensor.js'
+import { Random } from '../support/random.js'
+
+interface Architecture {
+  readonly name: string
+  readonly modelOf: (options: ModelOptions) => ModelProto
+  /** As published, of the weights that are trained. */
+  readonly parameters: number
+  /** A size at which it is quick. */
+  readonly size: number
+  readonly outputs: Readonly<Record<string, readonly number[]>>
+}
+
+const sides = Object.fromEntries(Array.from({ length: 7 }, (_, i) => [`d${i}`, [1, 64, 64]]))
+const levels = [16, 8, 4, 2, 1]
+
+const architectures: readonly Architecture[] = [
+  // torchvision's documentation, mobilenet_v2.
+  { name: 'MobileNetV2', modelOf: mobileNetV2.modelOf, parameters: 3_504_872, size: 64, outputs: { logits: [1000] } },
+  // 24,436,369 for one class (smp.Unet('resnet34')), and 16 · 9 + 1 for the second.
+  { name: 'UNet', modelOf: unet.modelOf, parameters: 24_436_514, size: 64, outputs: { logits: [2, 64, 64] } },
+  // 1.7 MB of float32 weights, as the file that Pytorch_Retinaface publishes.
+  {
+    name: 'RetinaFace',
+    modelOf: retinaFace.modelOf,
+    parameters: 426_608,
+    size: 96,
+    outputs: { loc: [378, 4], conf: [378, 2], landms: [378, 10] },
+  },
+  // The summaries that YOLOv5 6.x prints.
+  { name: 'YOLOv5n', modelOf: yoloV5.modelOf, parameters: 1_872_157, size: 64, outputs: { output0: [252, 85] } },
+  {
+    name: 'YOLOv5s',
+    modelOf: (options) => yoloV5.modelOf({ ...options, variant: 's' }),
+    parameters: 7_235_389,
+    size: 64,
+    outputs: { output0: [252, 85] },
+  },
+  // effdet's tf_efficientdet_d1; 6.6 M in the paper.
+  {
+    name: 'EfficientDet-D1',
+    modelOf: efficientDet.modelOf,
+    parameters: 6_625_898,
+    size: 128,
+    outputs: {
+      ...Object.fromEntries(levels.map((side, i) => [`class${i}`, [810, side, side]])),
+      ...Object.fromEntries(levels.map((side, i) => [`box${i}`, [36, side, side]])),
+    },
+  },
+  { name: 'U2NETP', modelOf: u2netp.modelOf, parameters: 1_131_181, size: 64, outputs: sides },
+]
+
+/** What a training framework counts: every stored number but BatchNorm's running statistics and what is no weight. */
+function trained(model: ModelProto): number {
+  const weights = model.graph?.initializer.filter(({ name }) => !name.startsWith('constant/') && !name.includes('.running_')) ?? []
+  return weights.reduce((sum, { dims }) => sum + dims.reduce((product, dim) => product * Number(dim), 1), 0)
+}
+
+async function answersOf(model: ModelProto, input: Tensor): Promise<Record<string, Tensor>> {
+  await using engine = await Engine.load(writeModel(model), { backend: 'cpu' })
+  return engine.infer({ [engine.inputNames[0] as string]: input })
+}
+
+function noise(batch: number, size: number): Tensor<'float32'> {
+  const random = new Random(size)
+  return new Tensor(
+    'float32',
+    Float32Array.from({ length: batch * 3 * size * size }, () => random.normal()),
+    [batch, 3, size, size],
+  )
+}
+
+for (const { name, modelOf, parameters, size, outputs } of architectures) {
+  t.test(name, async (t) => {
+    const asTrained = modelOf({ size, batchNorm: 'nodes' })
+    t.equal(trained(asTrained), parameters, 'as many parameters as published')
+    t.doesNotThrow(() => checkModel(asTrained), 'a graph that holds together')
+    const model = modelOf({ size, batch: 'N' })
+    t.notOk(
+      model.graph?.node.some(({ opType }) => opType === 'BatchNormalization'),
+      'folded, as it is exported',
+    )
+    const answers = await answersOf(model, noise(2, size))
+    t.same(
+      Object.fromEntries(Object.entries(answers).map(([key, { shape }]) => [key, shape])),
+      Object.fromEntries(Object.entries(outputs).map(([key, shape]) => [key, [2, ...shape]])),
+      'the shapes of its outputs, of a batch of two',
+    )
+    const one = await answersOf(asTrained, noise(1, size))
+    for (const [key, { data }] of Object.entries(one))
+      t.ok(sameAs(data as Float32Array, answers[key]!.data as Float32Array), `${key}: folded or not`)
+  })
+}
+
+/** Whether the first of a batch has the same answer, as far as float32 goes, and one that says something. */
+function sameAs(expected: Float32Array, found: Float32Array): boolean {
+  const scale = Math.sqrt(expected.reduce((sum, value) => sum + value * value, 0) / expected.length)
+  return scale > 1e-3 && scale < 1e3 && expected.every((value, i) => Math.abs(value - found[i]!) <= 1e-3 * scale + 1e-3 * Math.abs(value))
+}
+
+t.test('weights are by the seed', async (t) => {
+  const bytes = (seed: number) => Buffer.from(writeModel(retinaFace.modelOf({ size: 32, seed })))
+  t.ok(bytes(1).equals(bytes(1)))
+  t.notOk(bytes(1).equals(bytes(2)))
+})
+
+t.test('YOLOv5 answers in pixels: each row within two cells of its own, no larger than four anchors', async (t) => {
+  const { output0 } = await answersOf(
+    yoloV5.modelOf({ size: { width: 96, height: 64 } }),
+    new Tensor('float32', new Float32Array(3 * 64 * 96), [1, 3, 64, 96]),
+  )
+  const rows = output0!.data as Float32Array
+  let row = 0
+  for (const [stride, sizes] of [
+    [
+      8,
+      [
+        [10, 13],
+        [16, 30],
+        [33, 23],
+      ],
+    ],
+    [
+      16,
+      [
+        [30, 61],
+        [62, 45],
+        [59, 119],
+      ],
+    ],
+    [
+      32,
+      [
+        [116, 90],
+        [156, 198],
+        [373, 326],
+      ],
+    ],
+  ] as const)
+    for (const [width, height] of sizes)
+      for (let y = 0; y < 64; y += stride)
+        for (let x = 0; x < 96; x += stride, row++) {
+          const [cx, cy, w, h] = rows.subarray(row * 85, row * 85 + 4) as unknown as [number, number, number, number]
+          const near = Math.abs(cx - (x + stride / 2)) <= stride && Math.abs(cy - (y + stride / 2)) <= stride
+          if (!near || w > 4 * width || h > 4 * height || w < 0 || h < 0) t.fail(`row ${row}: ${cx} ${cy} ${w} ${h}`)
+        }
+  t.equal(row * 85, rows.length)
+})
+
+t.test('RetinaFace has a row for each prior at sides that no stride divides', async (t) => {
+  const size = { width: 70, height: 50 }
+  const { loc } = await answersOf(retinaFace.modelOf({ size }), new Tensor('float32', new Float32Array(3 * 50 * 70), [1, 3, 50, 70]))
+  t.equal(loc!.shape[1], retinaFacePriors(size).length / 4)
+})
