@@ -183,12 +183,15 @@ export class Network {
     return { ...input, value: this.graph.node('GlobalAveragePool', [input.value]), width: 1, height: 1 }
   }
 
-  /** To the size of another, by the nearest pixel or bilinear (half-pixel centres). */
+  /** To the size of another, by the nearest pixel or bilinear (half-pixel centres). With a dynamic batch the size must be a whole multiple. */
   resize(input: Feature, { width, height }: Size, mode: 'nearest' | 'linear' = 'nearest'): Feature {
-    const scales = this.constant(`scales`, Float32Array.of(1, 1, height / input.height, width / input.width))
     const coordinates = mode === 'nearest' ? { coordinate_transformation_mode: 'asymmetric', nearest_mode: 'floor' } : {}
-    const value = this.graph.node('Resize', [input.value, '', scales], { mode, ...coordinates })
-    return { ...input, value, width, height }
+    // sizes say what they mean; factors that are no whole numbers may come out a pixel short
+    const target =
+      this.batch === 'N'
+        ? [this.constant('scales', Float32Array.of(1, 1, height / input.height, width / input.width))]
+        : ['', this.constant('sizes', BigInt64Array.from([this.batch, input.channels, height, width], BigInt))]
+    return { ...input, value: this.graph.node('Resize', [input.value, '', ...target], { mode, ...coordinates }), width, height }
   }
 
   /** Channels last, as rows of `length` numbers: [batch, height · width · channels / length, length]. */

