@@ -31,6 +31,10 @@ const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} 
     TRT_BENCH_PYTHONPATH: had(await ensurePythonQuantization()),
     TRT_BENCH_PYTHON: pythonWithPip() ?? 'python3',
   }),
+  tasks: async () => ({
+    TRT_BENCH_PYTHON: had(await ensureVisionPython()),
+    TRT_BENCH_CENTERFACE: had(await ensureCenterFace()),
+  }),
   vision: async () => ({ TRT_BENCH_PYTHON: had(await ensureVisionPython()) }),
   core: async () => {
     for (const name of ['roundtrip', 'driver_loop']) await buildBare(name)

@@ -48,6 +48,11 @@ export function row(what: string, unit: string, ours: number, peer: number | nul
   return { what, unit, ours, peer, ratio, goal: text, ok: holds[goal.sign](judged, goal.value), note }
 }
 
+/** A figure that nothing is asked of: it says what something costs. */
+export function shown(what: string, unit: string, ours: number, peer: number, note: string): Row {
+  return { what, unit, ours, peer, ratio: ours / peer, goal: '-', ok: true, note }
+}
+
 export function machine(more: Readonly<Record<string, string>>): Record<string, string> {
   const [first] = cpus()
   return {

@@ -1,10 +1,9 @@
 /** Faces in boxes, with eyes, nose and mouth: by RetinaFace, or by CenterFace, whose trained weights are at hand. */
 import { Option } from 'commander'
 import { TensorRTError } from '../../lib/errors.js'
-import { readModel } from '../../lib/onnx/index.js'
 import type { ModelProto } from '../../lib/onnx/index.js'
 import { Detector, type DetectorOptions } from '../../lib/tasks/index.js'
-import { retinaFace } from '../models/index.js'
+import { anySizeCenterFace, retinaFace } from '../models/index.js'
 import { shown } from '../support/boxes.js'
 import { facePhoto, type Given, openModel, run, share } from '../support/program.js'
 
@@ -45,7 +44,7 @@ run<FacesGiven>({
   },
 })
 
-/** The ONNX file that scripts/centerface.mjs has fetched, for pictures of any size: its own are written for one. */
+/** Of the ONNX file that scripts/centerface.mjs has fetched. */
 async function centerFace(): Promise<ModelProto> {
   const path = process.env['NODE_TENSORRT_CENTERFACE']
   if (path === undefined)
@@ -53,12 +52,5 @@ async function centerFace(): Promise<ModelProto> {
       'ERR_TRT_FILE',
       'CenterFace is not at hand: it is fetched by npm run example -- detect-faces --family centerface',
     )
-  const model = await readModel(path)
-  const weights = new Set(model.graph?.initializer.map(({ name }) => name))
-  for (const { name, type } of [...(model.graph?.input ?? []), ...(model.graph?.output ?? [])]) {
-    if (weights.has(name) || type?.value.case !== 'tensorType') continue
-    for (const [axis, dim] of (type.value.value.shape?.dim ?? []).entries())
-      if (axis !== 1) dim.value = { case: 'dimParam', value: `${name}.${axis}` }
-  }
-  return model
+  return anySizeCenterFace(path)
 }

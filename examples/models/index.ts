@@ -1,4 +1,5 @@
-/** The architectures of the examples, each with a function `modelOf(options)`; weights are seeded, not trained. */
+/** The architectures of the examples, each with a function `modelOf(options)`; weights are seeded, not trained. CenterFace alone is a file of trained ones. */
+export { anySizeCenterFace } from './centerface.js'
 export * as efficientDet from './efficientdet.js'
 export * as mobileNetV2 from './mobilenet-v2.js'
 export type { ModelOptions } from './network.js'
