@@ -19,7 +19,7 @@ async function answerOf(model: string, png: string) {
   const picture = await readImage(Buffer.from(png, 'base64'))
   const input = await toTensor(picture, stretch(picture, picture), { range: '0-1', mean: 0.5, std: 0.5, order: 'BGR' })
   await using engine = await Engine.load(model, { backend: 'cpu' })
-  return engine.infer({ x: input })
+  return await engine.infer({ x: input })
 }
 
 t.test('The detector finds the lines, a turned one among them', async (t) => {
