@@ -17,7 +17,7 @@ import {
   Tensor,
 } from './decoders-helpers.js'
 import { Random } from '../support/random.js'
-import { close, rowsOf } from './decoders-helpers.js'
+import { close, overlapOf, type Corner, rowsOf } from './decoders-helpers.js'
 import { bothWays } from './helpers.js'
 import { answersOf } from './oracles/answers.js'
 
@@ -209,36 +209,6 @@ t.test('rapidocr reads', async (t) => {
   }
 })
 
-type Point = readonly [number, number]
-
-/** What of a convex polygon lies to the right of its edges, seen along another's: Sutherland and Hodgman's way. */
-function clipped(subject: Point[], clip: readonly Point[]): Point[] {
-  return clip.reduce((points, a, i) => {
-    const b = clip[(i + 1) % clip.length]!
-    const side = ([x, y]: Point): number => (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0])
-    return points.flatMap((p, k): Point[] => {
-      const q = points[(k + 1) % points.length]!
-      const [sp, sq] = [side(p), side(q)]
-      const share = sp / (sp - sq)
-      const crossing: Point[] = sp >= 0 === sq >= 0 ? [] : [[p[0] + share * (q[0] - p[0]), p[1] + share * (q[1] - p[1])]]
-      return sp >= 0 ? [p, ...crossing] : crossing
-    })
-  }, subject)
-}
-
-function areaOf(points: readonly Point[]): number {
-  return (
-    Math.abs(
-      points.reduce((sum, [x, y], i) => sum + x * points[(i + 1) % points.length]![1] - y * points[(i + 1) % points.length]![0], 0),
-    ) / 2
-  )
-}
-
-function overlapOf(a: Point[], b: Point[]): number {
-  const shared = areaOf(clipped(a, b))
-  return shared / (areaOf(a) + areaOf(b) - shared)
-}
-
 /** As the script's. */
 function textMap(seed: number, height: number, width: number): Tensor<'float32'> {
   const random = new Random(seed)
@@ -261,7 +231,7 @@ function textMap(seed: number, height: number, width: number): Tensor<'float32'>
 bothWays((t) => {
   for (const { seed, width, height, options, boxes, scores } of answers.dbnet) {
     const [found] = decodeDbNet(textMap(seed, height, width), options)
-    const wanted = rowsOf(boxes, 8).map((row) => rowsOf(row, 2) as unknown as Point[])
+    const wanted = rowsOf(boxes, 8).map((row) => rowsOf(row, 2) as unknown as Corner[])
     t.equal(found!.length, wanted.length, `${seed}: ${wanted.length} boxes`)
     for (const [i, box] of wanted.entries()) {
       const overlaps = found!.map(({ corners }) =>
@@ -285,10 +255,10 @@ t.test("OpenCV's smallest rectangles", async (t) => {
     const random = new Random(seed)
     const count = 1 + random.below(30)
     const { data } = spread(random, [count, 2], 0, 100)
-    const points = rowsOf(seed % 2 === 0 ? data.map((value) => Math.floor(Math.fround(value / 10))) : data, 2) as unknown as Point[]
+    const points = rowsOf(seed % 2 === 0 ? data.map((value) => Math.floor(Math.fround(value / 10))) : data, 2) as unknown as Corner[]
     const { centre, along, width, height } = smallestRectangle(points)
     t.ok(Math.abs(width * height - area) < 0.02 + area * 1e-5, `${seed}: area`, { found: width * height, wanted: area })
-    const isWithin = ([x, y]: Point): boolean => {
+    const isWithin = ([x, y]: Corner): boolean => {
       const [right, down] = [
         (x - centre[0]) * along[0] + (y - centre[1]) * along[1],
         (y - centre[1]) * along[0] - (x - centre[0]) * along[1],

@@ -224,3 +224,24 @@ t.test('Another shape than the model should give is an error that says both', as
     failure('ERR_TRT_INVALID_ARGUMENT', /did you mean scoreThreshold/),
   )
 })
+
+bothWays((t) => {
+  for (const shape of [
+    [0, 84, 8400],
+    [1, 84, 0],
+    [2, 84, 10],
+  ]) {
+    const found = decodeYolo(Tensor.zeros('float32', shape))
+    t.same(
+      found.map(({ boxes, scores, classes }) => [boxes.length, scores.length, classes.length]),
+      Array.from({ length: shape[0]! }, () => [0, 0, 0]),
+    )
+  }
+  const many = planar(5, 3000, (channel, box) => [box % 640, 320, 10, 10, 0.3 + box / 10000][channel]!)
+  const [found] = decodeYolo(many)
+  t.equal(found!.scores.length, 3000)
+  t.same(rowsOf(found!.boxes.subarray(0, 4), 4), [[2999 % 640 - 5, 315, 2999 % 640 + 5, 325]]) // prettier-ignore
+  many.data.fill(Infinity, 12000)
+  many.data[0] = NaN
+  t.same(decodeYolo(many)[0]!.scores.length, 0, 'what is not finite is left out')
+}, 'nothing found, and thousands')

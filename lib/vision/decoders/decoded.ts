@@ -2,7 +2,7 @@ import type { Found } from './candidates.js'
 
 /**
  * What a detector says of one picture, overlapping boxes too, the best first; of equal scores in the order of the model's output. It is what `suppress` takes, and with
- * coefficients what `instanceMasks` takes. A candidate whose box is not finite is left out.
+ * coefficients what `instanceMasks` takes. A candidate whose box or score is not finite is left out.
  */
 export interface Decoded {
   /** Left, top, right, bottom of each, in pixels of the model's input: `frame.toImage` has the way back. They may reach outside of it. */
@@ -34,22 +34,26 @@ export function decodedOf(
   extras: Readonly<Partial<Record<'landmarks' | 'coefficients', Extra>>> = {},
 ): Decoded {
   const boxes = new Float32Array(found.indices.length * 4)
-  const stays: number[] = []
-  for (const [place, number] of found.indices.entries()) {
-    const at = stays.length * 4
-    writeBox(number, boxes, at)
-    if (Number.isFinite(boxes[at]! + boxes[at + 1]! + boxes[at + 2]! + boxes[at + 3]!)) stays.push(place)
+  const places = new Int32Array(found.indices.length)
+  let count = 0
+  for (let place = 0; place < places.length; place++) {
+    const at = count * 4
+    writeBox(found.indices[place]!, boxes, at)
+    const sum = boxes[at]! + boxes[at + 1]! + boxes[at + 2]! + boxes[at + 3]! + found.scores[place]!
+    if (Number.isFinite(sum)) places[count++] = place
   }
+  const stays = places.subarray(0, count)
   const extra = (wanted: Extra): Float32Array => {
-    const values = new Float32Array(stays.length * wanted.length)
-    for (const [i, place] of stays.entries()) wanted.write(found.indices[place]!, values, i * wanted.length, boxes, i * 4)
+    const values = new Float32Array(count * wanted.length)
+    for (let i = 0; i < count; i++) wanted.write(found.indices[stays[i]!]!, values, i * wanted.length, boxes, i * 4)
     return values
   }
   return {
-    boxes: boxes.subarray(0, stays.length * 4),
+    boxes: boxes.subarray(0, count * 4),
     format: 'xyxy',
-    scores: Float32Array.from(stays, (place) => found.scores[place]!),
-    classes: Int32Array.from(stays, (place) => found.classes[place]!),
+    // where all stay, they are as they were found
+    scores: count === places.length ? found.scores : Float32Array.from(stays, (place) => found.scores[place]!),
+    classes: count === places.length ? found.classes : Int32Array.from(stays, (place) => found.classes[place]!),
     ...(extras.landmarks !== undefined && { landmarks: extra(extras.landmarks) }),
     ...(extras.coefficients !== undefined && { coefficients: extra(extras.coefficients) }),
   }
