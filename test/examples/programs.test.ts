@@ -136,7 +136,7 @@ for (const [family, classes, more] of [
     await isDrawnOn(t, answer!.written, first)
   })
 
-t.test('face-blur-unet: what the mask leaves is as it was', async (t) => {
+t.test('face-blur-unet: a part of the picture is blurred', async (t) => {
   const folder = t.testdir()
   const source = join(folder, 'photo.png')
   await sharp(first).resize(300, 200).png().toFile(source)
