@@ -1,12 +1,31 @@
 // What the steps in a graph make of a model's answer is what the host makes of it.
 import t, { type Test } from 'tap'
+import { cellsOf, efficientDetAnchors, retinaFacePriors } from '../../../lib/anchors/index.js'
 import {
-  cellsOf, efficientDetAnchors, retinaFacePriors
-} from '../../../lib/anchors/index.js'
-import { type DetectionSteps, type Dim, GraphBuilder, type ModelProto, modelInfo, type PostprocessingSteps, withPostprocessing, writeModel } from '../../../lib/onnx/index.js'
+  type DetectionSteps,
+  type Dim,
+  GraphBuilder,
+  type ModelProto,
+  modelInfo,
+  type PostprocessingSteps,
+  withPostprocessing,
+  writeModel,
+} from '../../../lib/onnx/index.js'
 import { Tensor } from '../../../lib/tensor.js'
 import {
-  type Decoded, decodeCenterFace, decodeEfficientDet, decodeRetinaFace, decodeYolo, decodeYoloAnchors, decodeYolox, softmax, stretch, suppress, type SuppressOptions, topK, toMaskSync,
+  type Decoded,
+  decodeCenterFace,
+  decodeEfficientDet,
+  decodeRetinaFace,
+  decodeYolo,
+  decodeYoloAnchors,
+  decodeYolox,
+  softmax,
+  stretch,
+  suppress,
+  type SuppressOptions,
+  topK,
+  toMaskSync,
 } from '../../../lib/vision/index.js'
 import { Random } from '../../support/random.js'
 import { failureOf } from '../../support/errors.js'
@@ -34,7 +53,10 @@ function echoOf(answers: Answers, opset?: number): ModelProto {
 const numbers = (result: Result | undefined): number[] => Array.from((result?.data ?? []) as ArrayLike<number>)
 
 /** The host's boxes: decoded, the best of them suppressed. */
-function hostBoxes(decoded: readonly Decoded[], rules: SuppressOptions): { boxes: number[]; scores: number[]; classes: number[]; landmarks: number[] }[] {
+function hostBoxes(
+  decoded: readonly Decoded[],
+  rules: SuppressOptions,
+): { boxes: number[]; scores: number[]; classes: number[]; landmarks: number[] }[] {
   return decoded.map((found) => {
     const kept = suppress(found, rules)
     const rows = (values: ArrayLike<number> | undefined, width: number): number[] =>
@@ -61,13 +83,20 @@ function sameBoxes(t: Test, found: Readonly<Record<string, Result>>, wanted: Ret
     near(t, rows('boxes'), boxes, scale, 'boxes')
     near(t, rows('landmarks').concat(rows('coefficients')), landmarks, scale, 'points or coefficients')
   })
-  t.ok(numbers(found['scores']).every((score, i) => i % most < counts[Math.floor(i / most)]! || score === 0), 'and nothing else')
+  t.ok(
+    numbers(found['scores']).every((score, i) => i % most < counts[Math.floor(i / most)]! || score === 0),
+    'and nothing else',
+  )
 }
 
 /** Numbers by a rule, each picture others. */
 function filled(shape: readonly number[], of: (random: Random, index: number) => number, seed = 1): Tensor<'float32'> {
   const random = new Random(seed)
-  return new Tensor('float32', Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => of(random, i)), shape)
+  return new Tensor(
+    'float32',
+    Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => of(random, i)),
+    shape,
+  )
 }
 
 const probability = (random: Random): number => random.next() ** 6
@@ -154,7 +183,11 @@ const cases: Readonly<Record<string, Case>> = {
 
 for (const [name, { answers, steps, host }] of Object.entries(cases)) {
   await t.test(name, async (t) => {
-    for (const rules of [{ iouThreshold: 0.45 }, { iouThreshold: 0.3, inclusive: true, perClass: false }, { iouThreshold: 0.4, pixelAreas: true }]) {
+    for (const rules of [
+      { iouThreshold: 0.45 },
+      { iouThreshold: 0.3, inclusive: true, perClass: false },
+      { iouThreshold: 0.4, pixelAreas: true },
+    ]) {
       const limits = { scoreThreshold: 0.2, maxCandidates: 150 }
       const model = withPostprocessing(echoOf(answers), { kind: 'detections', ...steps, ...limits, suppress: { ...rules, rounds: 12 } })
       const found = await answered(model, answers)
@@ -169,7 +202,13 @@ for (const [name, { answers, steps, host }] of Object.entries(cases)) {
 t.test('boxes that the host suppresses', async (t) => {
   const { answers, host } = cases['YOLO v8'] as Case
   const limits = { scoreThreshold: 0.2, maxCandidates: 40 }
-  const model = withPostprocessing(echoOf(answers, 11), { kind: 'detections', decoder: 'yolo', ...limits, suppress: false, prefix: 'found_' })
+  const model = withPostprocessing(echoOf(answers, 11), {
+    kind: 'detections',
+    decoder: 'yolo',
+    ...limits,
+    suppress: false,
+    prefix: 'found_',
+  })
   const found = await answered(model, answers)
   t.same(Object.keys(found), ['found_boxes', 'found_scores', 'found_classes', 'found_count'])
   const named = Object.fromEntries(Object.entries(found).map(([name, result]) => [name.slice(6), result]))
@@ -184,7 +223,8 @@ t.test('crowds: exactly greedy where it says so, and it says where it is not', a
   const answers = { output0: turned(new Tensor('float32', data, [1, length, 5])) }
   const wanted = hostBoxes(decodeYolo(answers), { iouThreshold: 0.3 })
   t.equal(wanted[0]?.scores.length, length / 2)
-  const detections = (rounds: number) => withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', suppress: { iouThreshold: 0.3, rounds } })
+  const detections = (rounds: number) =>
+    withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', suppress: { iouThreshold: 0.3, rounds } })
   const few = await answered(detections(8), answers)
   t.same(numbers(few['converged']), [0])
   const enough = await answered(detections(length), answers)
@@ -206,15 +246,23 @@ t.test('masks', async (t) => {
   const { y } = await answered(withPostprocessing(echoOf({ y: logits }, 12), argmax), { y: logits })
   t.same(y?.shape, [2, 31, 25])
   const frames = [0, 1].map(() => stretch({ width: 25, height: 31 }, { width: 10, height: 12 }))
-  t.same(numbers(y), toMaskSync(logits, frames).flatMap(({ data }) => [...data]))
+  t.same(
+    numbers(y),
+    toMaskSync(logits, frames).flatMap(({ data }) => [...data]),
+  )
   const one = new Tensor('float32', logits.data.slice(0, 240), [2, 1, 12, 10])
   const steps: PostprocessingSteps = { kind: 'threshold', threshold: 0.1, crop: [2, 3, 6, 8], size: 20, value: 255 }
   const mask = (await answered(withPostprocessing(echoOf({ y: one }), steps), { y: one }))['y']
   t.same(mask?.shape, [2, 1, 20, 20])
-  const part = [0, 1].flatMap((n) => Array.from({ length: 8 }, (_, row) => one.data.slice(n * 120 + (row + 3) * 10 + 2, n * 120 + (row + 3) * 10 + 8)))
+  const part = [0, 1].flatMap((n) =>
+    Array.from({ length: 8 }, (_, row) => one.data.slice(n * 120 + (row + 3) * 10 + 2, n * 120 + (row + 3) * 10 + 8)),
+  )
   const cut = new Tensor('float32', Float32Array.from(part.flatMap((row) => [...row])), [2, 1, 8, 6])
   const squares = [0, 1].map(() => stretch({ width: 20, height: 20 }, { width: 6, height: 8 }))
-  t.same(numbers(mask), toMaskSync(cut, squares, { threshold: 0.1 }).flatMap(({ data }) => [...data].map((yes) => yes * 255)))
+  t.same(
+    numbers(mask),
+    toMaskSync(cut, squares, { threshold: 0.1 }).flatMap(({ data }) => [...data].map((yes) => yes * 255)),
+  )
 })
 
 t.test('classes', async (t) => {
@@ -251,13 +299,28 @@ t.test('names that are taken: outputs get theirs, and others make room; other ou
 t.test('what is not the model of the steps is said with what was expected', async (t) => {
   const model = echo({ y: ['N', 84, 100] })
   const failing = (steps: unknown, from: ModelProto = model) => failureOf(() => withPostprocessing(from, steps as never))
-  t.match(await failing({ kind: 'detections', decoder: 'retinaface', size: 96 }), { code: 'ERR_TRT_SHAPE', message: `Expected [N, ${priors}, 4], [N, ${priors}, 2] and perhaps [N, ${priors}, 10] for an input of 96 x 96 but the model gives y [N, 84, 100]` })
-  t.match(await failing({ kind: 'detections', decoder: 'yolox' }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /the size of the model's input/ })
-  t.match(await failing({ kind: 'detections', decoder: 'yolo', anchors: 'v5' }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Unknown option "anchors"/ })
-  t.match(await failing({ kind: 'detections', decoder: 'yolo', maxCandidates: 3841 }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /1 to 3840/ })
+  t.match(await failing({ kind: 'detections', decoder: 'retinaface', size: 96 }), {
+    code: 'ERR_TRT_SHAPE',
+    message: `Expected [N, ${priors}, 4], [N, ${priors}, 2] and perhaps [N, ${priors}, 10] for an input of 96 x 96 but the model gives y [N, 84, 100]`,
+  })
+  t.match(await failing({ kind: 'detections', decoder: 'yolox' }), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /the size of the model's input/,
+  })
+  t.match(await failing({ kind: 'detections', decoder: 'yolo', anchors: 'v5' }), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /Unknown option "anchors"/,
+  })
+  t.match(await failing({ kind: 'detections', decoder: 'yolo', maxCandidates: 3841 }), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /1 to 3840/,
+  })
   t.match(await failing({ kind: 'detections', decoder: 'yolo', outputs: ['z'] }), { message: /one of the model's outputs \(y\)/ })
   t.match(await failing({ kind: 'argmax' }), { code: 'ERR_TRT_SHAPE', message: /\[N, C, height, width\]/ })
   t.match(await failing({ kind: 'topK', k: 5 }), { code: 'ERR_TRT_SHAPE', message: /scores \[N, C\]/ })
   t.match(await failing({ kind: 'nms' }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-  t.match(await failing({ kind: 'softmax' }, echo({ y: ['N', 5] }, 6)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /The model is of opset 6; .* needs 13/ })
+  t.match(await failing({ kind: 'softmax' }, echo({ y: ['N', 5] }, 6)), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /The model is of opset 6; .* needs 13/,
+  })
 })
