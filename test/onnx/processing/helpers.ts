@@ -11,8 +11,9 @@ export function identityModel(shape: readonly Dim[], dtype: ElementType = 'float
 /** The host's frame of the same words. */
 export function frameOf(steps: PreprocessingSteps, picture: Size, input: Size): Frame {
   const { resize = 'stretch', fill: color, fillAfter, mean, range, position, rounding, multipleOf, shortSide } = steps
-  const zero = typeof mean === 'object' ? ([...mean] as [number, number, number]).map((each) => (range === '0-1' ? each * 255 : each)) : 0
-  const fill = fillAfter === true ? (zero as [number, number, number]) : color
+  const unit = range === '0-1' ? 255 : 1
+  const zero = Array.isArray(mean) ? (mean as number[]).map((each) => each * unit) : Number(mean ?? 0) * unit
+  const fill = fillAfter === true ? (zero as number | [number, number, number]) : color
   switch (resize) {
     case 'stretch':
       return stretch(picture, input)
