@@ -20,9 +20,7 @@ import { failureOf } from '../../support/errors.js'
 import { Random } from '../../support/random.js'
 import { noise } from '../../vision/helpers.js'
 import { run } from '../helpers.js'
-import { frameOf, identityModel } from './helpers.js'
-
-const imageNet = { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
+import { preprocessingCases as cases, frameOf, identityModel, imageNet } from './helpers.js'
 
 type Numbers = ArrayLike<number>
 
@@ -74,26 +72,6 @@ function compare(t: Test, found: Numbers, wanted: Numbers, isUndecided: (index: 
   t.ok(worst <= (most > 10 ? 1e-5 * 255 : 1e-4), `${what}: ${worst} apart`)
   t.ok(skipped < 0.05 * wanted.length, `${what}: ${skipped} of ${wanted.length} undecided`)
 }
-
-const cases: Readonly<Record<string, PreprocessingSteps>> = {
-  'nothing but the size': {},
-  'ImageNet, as torchvision': { resize: 'centerCrop', shortSide: 36, filter: 'triangle', round: true, ...imageNet },
-  'crop without a resize, in a colour': { resize: 'centerCrop', fill: [10, 200, 30], ...imageNet },
-  'YOLO': { resize: 'letterbox', fill: 114, scale: 1 / 255 },
-  'ultralytics, sides to even': { resize: 'letterbox', rounding: 'even', fill: 114, range: '0-1' },
-  'YOLOX': { resize: 'letterbox', position: 'start', rounding: 'down', fill: 114, order: 'BGR' },
-  'EfficientDet of automl': { resize: 'letterbox', position: 'start', rounding: 'down', fillAfter: true, ...imageNet },
-  'EfficientDet of effdet': { resize: 'letterbox', position: 'start', rounding: 'down', filter: 'triangle', round: true, fill: [124, 116, 104], ...imageNet },
-  'face-api': { resize: 'padToSquare', coordinates: 'asymmetric', mean: 127.5, std: 127.5 },
-  'the middle of a square, in a colour': { resize: 'padToSquare', position: 'center', fill: [122.782, 117.001, 104.298], std: 255 },
-  'cubic': { filter: 'cubic', ...imageNet },
-  'cubic, rounded, as PIL': { filter: 'cubic', round: true },
-  'lanczos': { filter: 'lanczos', std: 255 },
-  'corners': { coordinates: 'align_corners', std: 255 },
-  'grey': { order: 'GRAY', mean: 127.5, scale: 1 / 127.5, round: true },
-  'pixels': { layout: 'NHWC', resize: 'letterbox', std: 255 },
-  'retinaface': { order: 'BGR', mean: [123, 117, 104], layout: 'NCHW' },
-} // prettier-ignore
 
 const sizes: readonly Size[] = [{ width: 61, height: 40 }, { width: 23, height: 52 }, { width: 32, height: 32 }] // prettier-ignore
 
