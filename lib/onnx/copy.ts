@@ -1,5 +1,5 @@
 import { clone } from '@bufbuild/protobuf'
-import type { ModelProto } from './onnx_pb.js'
+import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { ModelProtoSchema } from './onnx_pb.js'
 import { tensorsOf } from './walk.js'
 
@@ -12,16 +12,18 @@ export function copyModel(model: ModelProto): ModelProto {
   const elements = tensors.map(({ rawData }) => rawData)
   let copy: ModelProto
   try {
-    for (const tensor of tensors) tensor.rawData = nothing
+    // those that have none are left alone: an empty list would be written, none is not
+    tensors.forEach((tensor, i) => elements[i]!.length > 0 && (tensor.rawData = nothing))
     copy = clone(ModelProtoSchema, model)
   } finally {
-    tensors.forEach((tensor, i) => {
-      tensor.rawData = elements[i]!
-    })
+    giveBack(tensors, elements)
   }
-  let i = 0
-  for (const tensor of tensorsOf(copy)) tensor.rawData = elements[i++]!
+  giveBack([...tensorsOf(copy)], elements)
   return copy
+}
+
+function giveBack(tensors: readonly TensorProto[], elements: readonly Uint8Array[]): void {
+  tensors.forEach((tensor, i) => elements[i]!.length > 0 && (tensor.rawData = elements[i]!))
 }
 
 /** The model's bytes for a hash: without the elements of its tensors, which follow one after the other. They are views, and not to be changed. */

@@ -83,11 +83,19 @@ export function replaceOutputs(graph: StepGraph, taken: readonly string[], given
     const moved = freed(graph, name)
     const now = value === name && moved !== undefined ? moved : (names.get(value) ?? value)
     if (moved !== undefined) names.set(name, moved)
-    editor.addNode('Identity', [now], {}, { output: name })
+    nameIt(graph, now, name)
     editor.addOutput(name, dtype)
     protos.push(valueInfo(name, dtype, shape))
   }
   editor.graph.output = protos
+}
+
+/** Gives a value the name of an output. One that nobody reads gets it itself: TensorRT takes bytes from a Cast alone. */
+function nameIt({ editor }: StepGraph, value: string, name: string): void {
+  const producer = editor.producer(value)
+  if (producer === undefined || editor.uses(value).length > 0 || editor.isOutput(value))
+    editor.addNode('Identity', [value], {}, { output: name })
+  else editor.renameOutput(producer, producer.output.indexOf(value), name)
 }
 
 /** Gives a value that has this name another one. @returns that */

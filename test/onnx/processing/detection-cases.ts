@@ -1,0 +1,119 @@
+import { cellsOf, efficientDetAnchors, retinaFacePriors } from '../../../lib/anchors/index.js'
+import { type DetectionSteps, type Dim, GraphBuilder, type ModelProto } from '../../../lib/onnx/index.js'
+import { Tensor } from '../../../lib/tensor.js'
+import {
+  type Decoded,
+  decodeCenterFace,
+  decodeEfficientDet,
+  decodeRetinaFace,
+  decodeYolo,
+  decodeYoloAnchors,
+  decodeYolox,
+} from '../../../lib/vision/index.js'
+import { Random } from '../../support/random.js'
+
+/** A model whose outputs are what is given to it. */
+export function echo(shapes: Readonly<Record<string, readonly Dim[]>>, opset = 17): ModelProto {
+  const g = new GraphBuilder({ name: 'echo', opset })
+  for (const [name, shape] of Object.entries(shapes))
+    g.output(g.node('Identity', [g.input(`${name}_in`, 'float32', shape)], {}, { output: name }), 'float32', shape)
+  return g.toModel()
+}
+
+export type Answers = Readonly<Record<string, Tensor<'float32'>>>
+
+export function echoOf(answers: Answers, opset?: number): ModelProto {
+  return echo(Object.fromEntries(Object.entries(answers).map(([name, { shape }]) => [name, ['N', ...shape.slice(1)]])), opset)
+}
+
+/** Numbers by a rule, each picture others. */
+export function filled(shape: readonly number[], of: (random: Random, index: number) => number, seed = 1): Tensor<'float32'> {
+  const random = new Random(seed)
+  return new Tensor(
+    'float32',
+    Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => of(random, i)),
+    shape,
+  )
+}
+
+export const probability = (random: Random): number => random.next() ** 6
+const small = (random: Random): number => random.around() * 0.5
+
+export interface Case {
+  readonly answers: Answers
+  readonly steps: Omit<DetectionSteps, 'kind'>
+  readonly host: (outputs: Answers, options: { scoreThreshold: number; maxCandidates: number }) => Decoded[]
+}
+
+export const size = 96
+const cells = cellsOf(size, [8, 16, 32]).length / 3
+export const priors = retinaFacePriors(size).length / 4
+const anchors = efficientDetAnchors({ size: 128 }).length / 4
+
+/** [N, P, 5 + C] or with 4: boxes around the middle, so that they overlap. */
+const rows = (count: number, width: number, from: number, seed: number): Tensor<'float32'> =>
+  filled([2, count, width], (random, i) => (i % width < 2 ? random.next() * size : i % width < 4 ? 8 + random.next() * 30 : i % width < from ? random.next() : probability(random)), seed) // prettier-ignore
+
+export function turned({ data, shape: [n = 0, a = 0, b = 0] }: Tensor<'float32'>): Tensor<'float32'> {
+  const out = new Float32Array(data.length)
+  for (let k = 0; k < n; k++) for (let i = 0; i < a; i++) for (let j = 0; j < b; j++) out[(k * b + j) * a + i] = data[(k * a + i) * b + j]!
+  return new Tensor('float32', out, [n, b, a])
+}
+
+export const detectionCases: Readonly<Record<string, Case>> = {
+  'YOLO v8': {
+    answers: { output0: turned(rows(cells, 7, 4, 1)) },
+    steps: { decoder: 'yolo' },
+    host: (outputs, options) => decodeYolo(outputs, { size, ...options }),
+  },
+  'YOLO v8, every class': {
+    answers: { output0: turned(rows(cells, 7, 4, 2)) },
+    steps: { decoder: 'yolo', multiLabel: true },
+    host: (outputs, options) => decodeYolo(outputs, { multiLabel: true, ...options }),
+  },
+  'YOLO v8 with masks': {
+    answers: { output0: turned(rows(cells, 13, 13, 3)), output1: filled([2, 6, 4, 4], small) },
+    steps: { decoder: 'yolo', coefficients: 6, outputs: ['output0'] },
+    host: (outputs, options) => decodeYolo(outputs, { coefficients: 6, ...options }),
+  },
+  'YOLO v5, decoded': {
+    answers: { output: rows(120, 9, 5, 4) },
+    steps: { decoder: 'yoloAnchors' },
+    host: (outputs, options) => decodeYoloAnchors(outputs, options),
+  },
+  'YOLO v7, maps': {
+    answers: { a: filled([2, 24, 12, 12], (random) => random.around() * 3), b: filled([2, 24, 6, 6], (random) => random.around() * 3, 2), c: filled([2, 24, 3, 3], (random) => random.around() * 3, 3) },
+    steps: { decoder: 'yoloAnchors', size, anchors: 'v7' },
+    host: (outputs, options) => decodeYoloAnchors(outputs, { size, anchors: 'v7', ...options }),
+  },
+  'YOLOX': {
+    answers: { output: filled([2, cells, 8], (random, i) => (i % 8 < 4 ? random.around() : probability(random) ** 0.3)) },
+    steps: { decoder: 'yolox', size },
+    host: (outputs, options) => decodeYolox(outputs, { size, ...options }),
+  },
+  'RetinaFace': {
+    answers: { boxes: filled([2, priors, 4], small), scores: filled([2, priors, 2], probability), landmarks: filled([2, priors, 10], small) },
+    steps: { decoder: 'retinaface', size },
+    host: (outputs, options) => decodeRetinaFace(outputs, { size, ...options }),
+  },
+  'RetinaFace, logits without points': {
+    answers: { loc: filled([2, priors, 4], small), conf: filled([2, priors, 2], (random) => random.around() * 4) },
+    steps: { decoder: 'retinaface', size, activation: 'softmax' },
+    host: (outputs, options) => decodeRetinaFace(outputs, { size, activation: 'softmax', ...options }),
+  },
+  'EfficientDet, heads of levels': {
+    answers: Object.fromEntries([16, 8, 4, 2, 1].flatMap((side, i) => [[`class${i}`, filled([2, 27, side, side], (random) => random.around() * 4 - 2, i)], [`box${i}`, filled([2, 36, side, side], small, i + 9)]])),
+    steps: { decoder: 'efficientdet', size: 128 },
+    host: (outputs, options) => decodeEfficientDet(outputs, { size: 128, ...options }),
+  },
+  "TensorFlow's EfficientDet": {
+    answers: { scores: filled([2, anchors, 5], probability), boxes: filled([2, anchors, 4], (random) => random.around() * 3) },
+    steps: { decoder: 'efficientdet', size: 128, coder: 'tf', activation: 'none', multiLabel: true },
+    host: (outputs, options) => decodeEfficientDet(outputs, { size: 128, coder: 'tf', activation: 'none', multiLabel: true, ...options }),
+  },
+  'CenterFace': {
+    answers: { heat: filled([2, 1, 24, 24], probability), scale: filled([2, 2, 24, 24], (random) => 1 + random.next()), offset: filled([2, 2, 24, 24], small, 2), points: filled([2, 10, 24, 24], (random) => random.next()) },
+    steps: { decoder: 'centerface', size },
+    host: (outputs, options) => decodeCenterFace(outputs, { size, ...options }),
+  },
+} // prettier-ignore
