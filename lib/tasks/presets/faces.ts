@@ -19,7 +19,7 @@ export const faces = {
   'ssd-face-api': {
     task: 'detect',
     input: { resize: 'padToSquare', size: 512, coordinates: 'asymmetric', mean: 127.5, std: 127.5 },
-    output: { decoder: 'ssd', classes: 1, scoreThreshold: 0.5, clip: true },
+    output: { decoder: 'ssd', classes: 1, scoreThreshold: 0.5, clip: true, wholeSides: true },
     suppress: { iouThreshold: 0.5, maximum: 100 },
     source: '@vladmandic/face-api 1.7, src/ssdMobilenetv1; its anchors are the tensor Output/extra_dim of its weights',
   },
@@ -37,6 +37,7 @@ export const faces = {
       ],
       stride: 32,
       scoreThreshold: 0.4,
+      wholeSides: true,
     },
     suppress: { iouThreshold: 0.4 },
     source: '@vladmandic/face-api 1.7, src/tinyFaceDetector',
