@@ -29,6 +29,8 @@ const mask = { width: 6, height: 5, data: new Uint8Array(30).fill(3, 7, 19) }
 const raw = { width: 4, height: 4, format: 'nv12', data: new Uint8Array(40), stride: 6, matrix: 'bt709', range: 'full' }
 const framing = (size: vision.Size): vision.Frame => vision.letterbox(size, 8)
 const numbers = { filter: 'linear', coordinates: 'half_pixel', round: true, range: '0-1', mean: [1, 2, 3], std: 2, layout: 'NHWC', order: 'BGR', dtype: 'float32' } // prettier-ignore
+const zeros = (...shape: number[]): Tensor => Tensor.zeros('float32', shape)
+const candidates = { scoreThreshold: 0.5, maxCandidates: 10 }
 const folder = t.testdir()
 
 /** Parameters with which a call succeeds. */
@@ -40,6 +42,50 @@ const right: Readonly<Record<string, readonly unknown[]>> = {
   clipBox: [[1, 1, 2, 2], image],
   crop: [image, [1, 1, 2, 2], { width: 4, height: 4 }, { fill: [1, 2, 3] }],
   cutOut: [image, mask, { background: image, signal: reading.signal }],
+  anchorsOfCorners: [new Float32Array(8), { size: { width: 8, height: 4 }, order: 'xyxy' }],
+  decodeCenterFace: [[zeros(1, 1, 8, 8), zeros(1, 2, 8, 8), zeros(1, 2, 8, 8), zeros(1, 10, 8, 8)], { size: 32, ...candidates }],
+  decodeCtc: [zeros(2, 3, 3), { characters: ['a', 'b'], blank: 1, activation: 'softmax' }],
+  decodeDbNet: [zeros(1, 1, 8, 8), { threshold: 0.3, scoreThreshold: 0.5, unclipRatio: 2, dilate: true, maxCandidates: 3, minSide: 3 }],
+  decodeEfficientDet: [
+    [zeros(1, 12, 2), zeros(1, 12, 4)],
+    {
+      ...candidates,
+      size: 32,
+      minLevel: 4,
+      maxLevel: 4,
+      anchorScale: 4,
+      octaves: 1,
+      aspects: [1, [1, 2], 0.5],
+      coder: 'tf',
+      activation: 'none',
+      classes: 2,
+      multiLabel: true,
+    },
+  ],
+  decodeRetinaFace: [
+    { loc: zeros(1, 4, 4), conf: zeros(1, 4, 2), landms: zeros(1, 4, 10) },
+    { ...candidates, size: 32, activation: 'softmax', variances: [0.1, 0.2], steps: [16], minSizes: [[8]] },
+  ],
+  decodeRtDetr: [[zeros(1, 3, 5), zeros(1, 3, 4)], { ...candidates, size: { width: 32, height: 32 }, multiLabel: true }],
+  decodeSsd: [
+    [zeros(1, 2, 4), zeros(1, 2, 3)],
+    {
+      ...candidates,
+      anchors: new Float32Array(8),
+      variances: [0.1, 0.2],
+      order: 'xy',
+      activation: 'softmax',
+      firstClass: 1,
+      classes: 1,
+      multiLabel: true,
+    },
+  ],
+  decodeYolo: [zeros(1, 9, 5), { ...candidates, size: 16, strides: [8, 16], classes: 3, coefficients: 2, multiLabel: true }],
+  decodeYoloAnchors: [[zeros(1, 7, 2, 2)], { ...candidates, size: 16, anchors: [[[1, 2]]], classes: 1, coefficients: 1, multiLabel: true }],
+  decodeYoloEndToEnd: [zeros(1, 5, 6), candidates],
+  decodeYolox: [zeros(1, 5, 7), { ...candidates, size: 16, strides: [8, 16], classes: 2, multiLabel: true }],
+  efficientDetAnchors: [{ size: { width: 32, height: 16 }, minLevel: 3, maxLevel: 4, anchorScale: 3, octaves: 2, aspects: [1, [1, 2]] }],
+  retinaFacePriors: [32, { steps: [16], minSizes: [[8, 16]] }],
   decodeGrid: [Tensor.zeros('float32', [1, 6, 2, 2]), grid],
   drawBoxes: [
     image,

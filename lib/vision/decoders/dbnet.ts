@@ -1,7 +1,7 @@
 import { checkedBoolean, checkedNumber, checkedWhole } from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
 import { type Components, connectedComponentsSync } from '../components.js'
-import { type Corner, type Corners, cornersOf, smallestRectangle } from './min-rectangle.js'
+import { type Corner, type Corners, cornersOf, type Rectangle, smallestRectangle } from './min-rectangle.js'
 import { forEachPicture, type Output, type Outputs, onlyOutput, outputsOf, pictureOf, wrongShape } from './outputs.js'
 
 export interface DbNetOptions {
@@ -79,10 +79,9 @@ function regionsOf(map: Probabilities, rules: Rules): TextRegion[] {
     if (side < rules.minSide) continue
     const score = meanWithin(map, cornersOf(rectangle))
     if (!(score >= rules.scoreThreshold)) continue
-    const { width, height } = rectangle
-    const grown = (width * height * rules.unclipRatio) / (2 * (width + height))
-    if (side + 2 * grown < rules.minSide + 2) continue
-    regions.push({ corners: cornersOf(rectangle, grown), score })
+    const box = grown(cornersOf(rectangle), rules.unclipRatio)
+    if (Math.min(box.width, box.height) < rules.minSide + 2) continue
+    regions.push({ corners: cornersOf(box), score })
   }
   return regions
 }
@@ -113,7 +112,43 @@ function borderOf({ labels, width, parts }: Components, part: number): Corner[] 
   return points
 }
 
-/** Of the pixels in a box or on its edges, whose corners are cut to whole numbers from its first pixel on: OpenCV's fillPoly and mean. */
+/**
+ * The rectangle around a box that has grown on each side by its area times the ratio over its circumference, with round corners. As pyclipper does it, in whole numbers: corners are cut to such first, and
+ * arcs are rounded to such. Of thin lines that is a good part.
+ */
+function grown(corners: Corners, ratio: number): Rectangle {
+  const [a, b, , d] = corners
+  const [width, height] = [Math.hypot(b[0] - a[0], b[1] - a[1]), Math.hypot(d[0] - a[0], d[1] - a[1])]
+  const distance = width + height > 0 ? (width * height * ratio) / (2 * (width + height)) : 0
+  const path = corners.map(([x, y]): Corner => [Math.trunc(x), Math.trunc(y)])
+  return smallestRectangle(distance > 0 ? path.flatMap((_, i) => arcAround(path, i, distance)) : path)
+}
+
+/** How far an arc's chords may be from it, in pixels: pyclipper's. */
+const arcTolerance = 0.25
+
+/** The round corner of a path that goes clockwise as one sees it. */
+function arcAround(path: readonly Corner[], index: number, distance: number): Corner[] {
+  const corner = path[index]!
+  const before = outward(path.at(index - 1)!, corner)
+  const after = outward(corner, path[(index + 1) % path.length]!)
+  if (before === undefined || after === undefined) return [corner]
+  const turn = Math.atan2(before[0] * after[1] - after[0] * before[1], before[0] * after[0] + before[1] * after[1])
+  const step = 2 * Math.acos(1 - Math.min(arcTolerance, distance) / distance)
+  const count = Math.max(1, Math.round(Math.abs(turn) / step))
+  const from = Math.atan2(before[1], before[0])
+  const angles = [...Array.from({ length: count }, (_, i) => from + i * step), from + turn]
+  return angles.map((angle) => [Math.round(corner[0] + Math.cos(angle) * distance), Math.round(corner[1] + Math.sin(angle) * distance)])
+}
+
+/** Away from the path, of length 1. */
+function outward(from: Corner, to: Corner): Corner | undefined {
+  const [dx, dy] = [to[0] - from[0], to[1] - from[1]]
+  const length = Math.hypot(dx, dy)
+  return length === 0 ? undefined : [dy / length, -dx / length]
+}
+
+/** Of the pixels in a box and on its edges, whose corners are cut to whole numbers from its first pixel on: OpenCV's fillPoly and mean. */
 function meanWithin({ values, width, height }: Probabilities, corners: Corners): number {
   const bounded = (value: number, most: number): number => Math.min(Math.max(value, 0), most - 1)
   const [xs, ys] = [corners.map(([x]) => x), corners.map(([, y]) => y)]
@@ -121,9 +156,9 @@ function meanWithin({ values, width, height }: Probabilities, corners: Corners):
   const [top, bottom] = [bounded(Math.floor(Math.min(...ys)), height), bounded(Math.ceil(Math.max(...ys)), height)]
   const points = corners.map(([x, y]): Corner => [left + Math.trunc(x - left), top + Math.trunc(y - top)])
   let [sum, count] = [0, 0]
-  for (let y = top; y <= bottom; y++) {
-    const [from, to] = spanAt(points, y)
-    for (let x = Math.max(left, Math.ceil(from)); x <= Math.min(right, Math.floor(to)); x++) {
+  for (const [y, [from, to]] of spansOf(points)) {
+    if (y < top || y > bottom) continue
+    for (let x = Math.max(left, from); x <= Math.min(right, to); x++) {
       sum += values[y * width + x]!
       count++
     }
@@ -131,15 +166,18 @@ function meanWithin({ values, width, height }: Probabilities, corners: Corners):
   return count === 0 ? 0 : sum / count
 }
 
-/** Where a row crosses a polygon that is convex. */
-function spanAt(points: readonly Corner[], y: number): readonly [from: number, to: number] {
-  let [from, to] = [Infinity, -Infinity]
+/** Of each row of a convex polygon its first and its last pixel, those of its edges drawn as lines (Bresenham's). */
+function spansOf(points: readonly Corner[]): Map<number, readonly [from: number, to: number]> {
+  const spans = new Map<number, readonly [number, number]>()
   for (const [i, a] of points.entries()) {
     const b = points[(i + 1) % points.length]!
-    if (y < Math.min(a[1], b[1]) || y > Math.max(a[1], b[1])) continue
-    const crossings = a[1] === b[1] ? [a[0], b[0]] : [a[0] + ((y - a[1]) / (b[1] - a[1])) * (b[0] - a[0])]
-    from = Math.min(from, ...crossings)
-    to = Math.max(to, ...crossings)
+    const steps = Math.max(Math.abs(b[0] - a[0]), Math.abs(b[1] - a[1]), 1)
+    for (let step = 0; step <= steps; step++) {
+      const x = Math.round(a[0] + ((b[0] - a[0]) * step) / steps)
+      const y = Math.round(a[1] + ((b[1] - a[1]) * step) / steps)
+      const [from, to] = spans.get(y) ?? [x, x]
+      spans.set(y, [Math.min(from, x), Math.max(to, x)])
+    }
   }
-  return [from, to]
+  return spans
 }

@@ -64,9 +64,9 @@ function climb(height: (index: number) => number, from: number, length: number):
   return index
 }
 
-/** Its corners, each side farther out by `grown`: the two on the left first, by their height, then those on the right; from the upper left on, clockwise. */
-export function cornersOf({ centre, along, width, height }: Rectangle, grown = 0): Corners {
-  const [w, h] = [width / 2 + grown, height / 2 + grown]
+/** Its corners: the two on the left first, by their height, then those on the right; from the upper left on, clockwise. */
+export function cornersOf({ centre, along, width, height }: Rectangle): Corners {
+  const [w, h] = [width / 2, height / 2]
   const corner = (x: number, y: number): Corner => [
     centre[0] + x * w * along[0] - y * h * along[1],
     centre[1] + x * w * along[1] + y * h * along[0],
