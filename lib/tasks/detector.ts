@@ -26,9 +26,12 @@ import { outputsNamed } from './outputs.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import type { DetectOutput, DetectPreset } from './presets.js'
 
+/** Options of a decoder, without its name. */
+type PartOf<T> = T extends unknown ? Partial<Omit<T, 'decoder'>> : never
+
 export interface DetectorOptions extends LoadOptions<DetectPreset> {
   /** How the model's outputs become boxes: a decoder and its options; without a decoder, options of the preset's. */
-  readonly output?: DetectOutput | Partial<Omit<DetectOutput, 'decoder'>> | undefined
+  readonly output?: DetectOutput | PartOf<DetectOutput> | undefined
   /** How boxes that overlap are sorted out; what is given here goes before the preset's. `false`: not at all. */
   readonly suppress?: NonMaxSuppressionOptions | false | undefined
   /** Only what has a greater score counts; 0 to 1; default: the preset's. */
@@ -108,6 +111,7 @@ interface Rules {
   readonly output: Readonly<Record<string, unknown>> & { readonly decoder: DecoderName }
   readonly tensors: unknown
   readonly clip: boolean
+  readonly wholeSides: boolean
   readonly suppress: NonMaxSuppressionOptions | false
   readonly labels?: readonly string[] | undefined
 }
@@ -118,10 +122,21 @@ type GivenRules = Partial<Record<'output' | 'suppress' | 'scoreThreshold', unkno
 function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
   const own = defined(given.output, 'output') as Readonly<Record<string, unknown>>
   const isOther = own['decoder'] !== undefined && own['decoder'] !== preset?.output.decoder
-  const { clip = false, tensors, decoder, ...output } = { ...(isOther ? {} : preset?.output), ...own } as Readonly<Record<string, unknown>>
+  const {
+    clip = false,
+    wholeSides = false,
+    tensors,
+    decoder,
+    ...output
+  } = { ...(isOther ? {} : preset?.output), ...own } as Readonly<Record<string, unknown>>
   const name = checkedChoice(decoder, 'output.decoder', decoderNames)
   const score = given.scoreThreshold === undefined ? {} : { scoreThreshold: checkedNumber(given.scoreThreshold, 'scoreThreshold', 0, 1) }
-  const rules = { output: { ...output, ...score, decoder: name }, tensors, clip: checkedBoolean(clip, 'output.clip') }
+  const rules = {
+    output: { ...output, ...score, decoder: name },
+    tensors,
+    clip: checkedBoolean(clip, 'output.clip'),
+    wholeSides: checkedBoolean(wholeSides, 'output.wholeSides'),
+  }
   const suppress = suppressOf(preset?.suppress ?? {}, given.suppress, score)
   // each says by itself what is wrong with its options
   if (suppress !== false) nothing(suppress)
@@ -148,8 +163,7 @@ function nothing(options: NonMaxSuppressionOptions): void {
 function answersOf(engine: Engine, input: PictureInput, rules: Rules): Answers<Found[]> {
   const outputs = outputsNamed(engine, rules.tensors)
   if (rules.output.decoder === 'dbnet') {
-    const { decoder: _, ...options } = rules.output
-    return { outputs, of: async (tensors, frames) => regionsOf(tensors, frames, options, rules) }
+    return { outputs, of: async (tensors, frames) => regionsOf(tensors, frames, rules) }
   }
   const decode = decoderOf(rules.output, rules.labels?.length)
   const extra = rules.output.decoder === 'rtdetr' ? sizesFor(engine, input) : undefined
@@ -210,9 +224,10 @@ function stayingOf(decoded: Decoded, rules: NonMaxSuppressionOptions): Staying {
   return { indices: suppress(decoded, { ...rules, loweredScores: scores }), scores }
 }
 
-function detectionOf({ boxes, scores, classes, landmarks }: Decoded, at: number, frame: Frame, { clip, labels }: Rules): Found {
+function detectionOf({ boxes, scores, classes, landmarks }: Decoded, at: number, frame: Frame, { clip, wholeSides, labels }: Rules): Found {
   const [left, top, right, bottom] = boxes.subarray(at * 4, at * 4 + 4) as unknown as [number, number, number, number]
-  const box = frame.toImage([left, top, Math.max(0, right - left), Math.max(0, bottom - top)])
+  const exact = frame.toImage([left, top, Math.max(0, right - left), Math.max(0, bottom - top)])
+  const box = wholeSides ? byWholeSides(exact, frame) : exact
   const classIndex = classes[at]!
   const points = landmarks === undefined ? undefined : pointsOf(landmarks, at, landmarks.length / scores.length, frame)
   return {
@@ -222,6 +237,13 @@ function detectionOf({ boxes, scores, classes, landmarks }: Decoded, at: number,
     ...labelOf(labels, classIndex),
     ...(points && { landmarks: points }),
   }
+}
+
+/** The picture's sides within the input, which need not be whole, count as if they were. */
+function byWholeSides([x, y, width, height]: Box, { image, width: side, source }: Frame): Box {
+  const [across, down] = [(image.width * side) / source[2], (image.height * side) / source[3]]
+  const [scaleX, scaleY] = [across / Math.max(1, Math.round(across)), down / Math.max(1, Math.round(down))]
+  return [x * scaleX, y * scaleY, width * scaleX, height * scaleY]
 }
 
 function labelOf(labels: readonly string[] | undefined, classIndex: number): { readonly label?: string } {
@@ -265,7 +287,8 @@ function checkRows(found: number, pictures: number): void {
   )
 }
 
-function regionsOf(tensors: readonly Tensor[], frames: readonly Frame[], options: object, rules: Rules): Found[][] {
+function regionsOf(tensors: readonly Tensor[], frames: readonly Frame[], rules: Rules): Found[][] {
+  const options = Object.fromEntries(Object.entries(rules.output).filter(([name]) => name !== 'decoder'))
   const regions = decodeDbNet(tensors, options)
   checkRows(regions.length, frames.length)
   return frames.map((frame, index) => regions[index]!.map((region) => textOf(region, frame, rules)))

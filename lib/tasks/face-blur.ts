@@ -32,7 +32,8 @@ export class FaceBlur implements AsyncDisposable {
    * @throws TensorRTError (as a rejection) as Detector.load and Segmenter.load
    */
   static async load(model: TaskSource, options?: FaceBlurOptions): Promise<FaceBlur> {
-    const { blur = {}, ...finding } = options === undefined ? {} : (checkedObject(options, 'the options of FaceBlur') as FaceBlurOptions)
+    const given: { readonly blur?: unknown } = options === undefined ? {} : checkedObject(options, 'the options of FaceBlur')
+    const { blur = {}, ...finding } = given
     const style = plainCopy(blur) as BlurOptions
     return new FaceBlur(isSegmenting(finding) ? await byMask(model, finding, style) : await byBoxes(model, finding, style))
   }

