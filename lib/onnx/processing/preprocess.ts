@@ -26,7 +26,7 @@ export interface PreprocessingOptions {
   readonly picture: 'dynamic' | { readonly width?: number | undefined; readonly height?: number | undefined }
   /** The size that the model sees, a number for a square; needed where the model leaves its own open. */
   readonly size?: number | Size | undefined
-  /** Default `rgb`; `nv12`: as cameras and video decoders give it, [N, height * 3 / 2, width], half the bytes. Sides are even then. */
+  /** Default `rgb`; `nv12`: as cameras and video decoders give it, [N, height * 3 / 2, width], half the bytes. Sides are even then; TensorRT-RTX 1.7 builds it for pictures of known size only. */
   readonly format?: 'rgb' | 'nv12' | undefined
   /** How the picture's bytes lie; default NHWC: pixel after pixel. Only of `rgb`. */
   readonly layout?: 'NHWC' | 'NCHW' | undefined
