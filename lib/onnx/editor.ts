@@ -139,7 +139,9 @@ export class GraphEditor {
    */
   addNode(operator: string, inputs: readonly string[], attributes: Attributes = {}, options: NewNodeOptions = {}): string {
     const { output } = options
-    return this.#add(operator, inputs, attributes, options, (name) => [output === undefined ? this.unused(name) : this.#checkedFree(output)])[0]!
+    return this.#add(operator, inputs, attributes, options, (name) => [
+      output === undefined ? this.unused(name) : this.#checkedFree(output),
+    ])[0]!
   }
 
   /** Adds a node with so many outputs. @returns their names: `output` of the options, or else the node's name, with a number each */

@@ -55,7 +55,8 @@ export { convertPrecision } from './precision/convert.js'
 export type { HalfPrecision, PrecisionOptions, ValueRange } from './precision/options.js'
 export type { KeptNode, KeptReason, PrecisionReport } from './precision/report.js'
 export type { PreprocessingSteps, Resizing } from './processing/input.js'
-export type { Decoder, DetectionSteps, SuppressionSteps } from './processing/detections.js'
+export type { Decoder } from './processing/checked-detection.js'
+export type { DetectionSteps, SuppressionSteps } from './processing/detections.js'
 export {
   withPostprocessing,
   type ArgMaxSteps,

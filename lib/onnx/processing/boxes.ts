@@ -5,7 +5,6 @@ import {
   type EfficientDetAnchorOptions,
   retinaFacePriors,
   type RetinaFacePriorOptions,
-  yoloAnchors,
   yoloStrides,
 } from '../../anchors/index.js'
 import type { Size } from '../../pixels/types.js'

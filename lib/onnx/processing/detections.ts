@@ -5,6 +5,7 @@ import { expected } from '../../errors.js'
 import { sizeOf } from '../../pixels/checks.js'
 import type { Size } from '../../pixels/types.js'
 import type { Picked, Ranking } from './boxes.js'
+import { type CheckedDetection, type Decoder, decoders } from './checked-detection.js'
 import type { StepGraph } from './graph.js'
 import { batchOf, type Given, type Output, replaceOutputs } from './outputs.js'
 import { rankingOf } from './rankings.js'
@@ -12,10 +13,6 @@ import { suppressed, type SuppressionRules } from './suppression.js'
 
 /** TensorRT's TopK takes no more. */
 export const mostPicked = 3840
-
-export type Decoder = 'yolo' | 'yoloAnchors' | 'yolox' | 'retinaface' | 'efficientdet' | 'centerface'
-
-export const decoders: readonly Decoder[] = ['yolo', 'yoloAnchors', 'yolox', 'retinaface', 'efficientdet', 'centerface']
 
 export interface SuppressionSteps {
   /** A box falls that overlaps a better one by more; default 0.45, as `suppress` has it. */
@@ -83,21 +80,6 @@ const own = {
   efficientdet: ['size', 'activation', 'coder', 'minLevel', 'maxLevel', 'anchorScale', 'octaves', 'aspects'],
   centerface: ['size'],
 } as const satisfies Record<Decoder, readonly string[]>
-
-/** Steps that were checked, complete. */
-export interface CheckedDetection {
-  readonly decoder: Decoder
-  readonly outputs: readonly string[] | undefined
-  readonly size: Size | undefined
-  readonly scoreThreshold: number
-  readonly maxCandidates: number
-  readonly maxDetections: number
-  readonly multiLabel: boolean
-  readonly suppress: SuppressionRules | undefined
-  readonly prefix: string
-  /** What only its decoder looks at. */
-  readonly own: Readonly<Record<string, unknown>>
-}
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedDetection(steps: unknown): CheckedDetection {

@@ -21,7 +21,7 @@ import {
   yoloRowsRanking,
   yoloxRanking,
 } from './boxes.js'
-import type { CheckedDetection, Decoder } from './detections.js'
+import type { CheckedDetection, Decoder } from './checked-detection.js'
 import type { StepGraph } from './graph.js'
 import { canBe, knownSide, type Output, wrongOutputs } from './outputs.js'
 

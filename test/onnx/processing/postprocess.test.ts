@@ -1,8 +1,6 @@
 // What the steps in a graph make of a model's answer is what the host makes of it.
 import t, { type Test } from 'tap'
 import {
-  type DetectionSteps,
-  type Dim,
   GraphBuilder,
   type ModelProto,
   modelInfo,
@@ -11,21 +9,7 @@ import {
   writeModel,
 } from '../../../lib/onnx/index.js'
 import { Tensor } from '../../../lib/tensor.js'
-import {
-  type Decoded,
-  decodeCenterFace,
-  decodeEfficientDet,
-  decodeRetinaFace,
-  decodeYolo,
-  decodeYoloAnchors,
-  decodeYolox,
-  softmax,
-  stretch,
-  suppress,
-  type SuppressOptions,
-  topK,
-  toMaskSync,
-} from '../../../lib/vision/index.js'
+import { type Decoded, decodeYolo, softmax, stretch, suppress, type SuppressOptions, topK, toMaskSync } from '../../../lib/vision/index.js'
 import { failureOf } from '../../support/errors.js'
 import { near, type Result, run } from '../helpers.js'
 import { type Answers, type Case, detectionCases as cases, echo, echoOf, filled, priors, turned } from './detection-cases.js'

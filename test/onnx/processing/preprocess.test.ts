@@ -41,7 +41,6 @@ function planes({ data }: Image): Uint8Array {
 
 function onHost(images: readonly (Image | RawImage)[], steps: PreprocessingSteps, input: Size) {
   const { resize, position, rounding, multipleOf, shortSide, fill, fillAfter, ...rest } = steps
-  void [resize, position, rounding, multipleOf, shortSide, fill, fillAfter]
   return toTensorSync(images, (size: Size) => frameOf(steps, size, input), rest)
 }
 
@@ -49,7 +48,6 @@ function onHost(images: readonly (Image | RawImage)[], steps: PreprocessingSteps
 function undecided(images: readonly (Image | RawImage)[], steps: PreprocessingSteps, input: Size): (index: number) => boolean {
   if (steps.round !== true) return () => false
   const { range, mean, std, scale, ...rest } = steps
-  void [range, mean, std, scale]
   const { data } = onHost(images, { ...rest, round: false }, input)
   return (index) => Math.abs(Math.abs(data[index]! % 1) - 0.5) < 1e-3
 }
