@@ -61,9 +61,13 @@ export function splitOptions<P extends Preset, K extends string>(
   }
 }
 
+const layoutNames = ['position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter'] as const
+
 /** The steps of both; `scale` and `std` are two words for one. */
 function merged(preset: InputSteps | undefined, own: InputSteps | undefined): InputSteps {
   const result: Record<string, unknown> = { ...preset }
+  // another way to lay the picture has words of its own
+  if (own?.resize !== undefined && own.resize !== preset?.resize) for (const name of layoutNames) delete result[name]
   if (own?.scale !== undefined) delete result['std']
   if (own?.std !== undefined) delete result['scale']
   if (own?.fill !== undefined) delete result['fillAfter']
