@@ -61,9 +61,14 @@ export function splitOptions<P extends Preset, K extends string>(
   }
 }
 
+const layoutNames: readonly string[] = ['position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter']
+
 /** The steps of both; `scale` and `std` are two words for one. */
 function merged(preset: InputSteps | undefined, own: InputSteps | undefined): InputSteps {
-  const result: Record<string, unknown> = { ...preset }
+  // another way to lay the picture has words of its own
+  const isLaidAnew = own?.resize !== undefined && own.resize !== preset?.resize
+  const kept = Object.entries(preset ?? {}).filter(([name]) => !isLaidAnew || !layoutNames.includes(name))
+  const result: Record<string, unknown> = Object.fromEntries(kept)
   if (own?.scale !== undefined) delete result['std']
   if (own?.std !== undefined) delete result['scale']
   if (own?.fill !== undefined) delete result['fillAfter']

@@ -48,5 +48,5 @@ t.test('all six photographs at once, of several sizes', { skip: skipWithoutCente
   }
   await using blur = await FaceBlur.load(model, { preset: 'centerface', backend: 'cpu' })
   const { data } = await blur.blur(images[0]!)
-  t.notSame(data, images[0]!.data)
+  t.not(Buffer.compare(data, images[0]!.data), 0)
 })
