@@ -98,7 +98,7 @@ for (const { name, model: read, size, steps, post, open } of models) {
       if (known === 'dynamic' && open) await builds(t, prepared, 'pictures of any size')
       if (known !== 'dynamic' && post === undefined) await builds(t, prepared, 'pictures of this size')
     }
-    t.same(writeModel(model), before, 'the model is as it was')
+    t.ok(Buffer.compare(writeModel(model), before) === 0, 'the model is as it was')
     if (post === undefined) return
     const whole = withPostprocessing(withPreprocessing(model, { steps, picture: { width, height }, size }), post)
     const found = await answersOf(whole, bytesOf(picture))
