@@ -3,6 +3,7 @@ import { type Cut, within } from '../base/cancellation.js'
 import { checkedBoolean, checkedChoice, checkedSignal, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { checkedColor, checkedSize } from './checks.js'
+import { isSrgb } from './icc.js'
 import { infoOf, type PictureSource } from './info.js'
 import { checkedPicture, inspected, type Inspected, opened, type Opened } from './opened.js'
 import { toImage } from './sharp.js'
@@ -13,7 +14,7 @@ export interface ReadImageOptions {
   /** Gives up reading; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Default `convert`: colours of a picture with a profile (Display P3 of a telephone) become those of sRGB, as they are meant to look. `ignore` takes the numbers as they stand,
+   * Default `convert`: colours of a picture with a profile (Display P3 of a telephone) become those of sRGB, as they are meant to look; a profile that says sRGB is not worked through. `ignore` takes the numbers as they stand,
    * as PIL, torchvision and OpenCV do, and with them most models' training. CMYK is converted in either case.
    */
   readonly icc?: 'convert' | 'ignore' | undefined
@@ -99,10 +100,16 @@ async function decode(picture: Opened, reading: Reading, cut: Cut | undefined): 
 /** The page that is asked for. What is left out of sharp's options is the primary picture of an AVIF, and the first of all others. */
 async function pageOf({ open, name }: Opened, { page, ignoreIcc }: Reading): Promise<Inspected> {
   const first = await inspected(open, { ignoreIcc })
-  if (page === 0) return first
+  if (page === 0) return ignoreIcc ? first : withoutNeedlessProfile(first, open)
   const { pages } = infoOf(first.found)
   if (page < pages) return inspected(open, { ignoreIcc, page })
   throw refused(name, `it has ${pages === 1 ? 'one page' : `${pages} pages`}, counted from 0, and none is ${page}`, { page, pages })
+}
+
+/** Where the profile says what would be taken for granted without it. */
+function withoutNeedlessProfile({ found, pipeline }: Inspected, open: Opened['open']): Inspected {
+  const isNeedless = found.space === 'srgb' && found.icc !== undefined && isSrgb(found.icc)
+  return { found, pipeline: isNeedless ? open({ ignoreIcc: true }) : pipeline }
 }
 
 /** @throws TensorRTError ERR_TRT_IMAGE */
