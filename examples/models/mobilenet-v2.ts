@@ -2,7 +2,7 @@ import type { ModelProto } from '../../lib/onnx/index.js'
 import { type Feature, type ModelOptions, Network, sizeOf } from './network.js'
 
 /** Expansion, channels, blocks and the first one's stride, of torchvision's `mobilenet_v2`. */
-const stages = [
+export const stages = [
   [1, 16, 1, 1],
   [6, 24, 2, 2],
   [6, 32, 3, 2],

@@ -1,5 +1,6 @@
 // Four architectures with random weights: what quantization is held to on models that it was not made with. ResNet-50 and MobileNetV2 have all their layers in their true widths, and smaller
 // pictures, 64 and 96 pixels wide instead of 224, so that they take seconds; the UNet is half as wide as it was published, and the encoder has four layers.
+import { stages as invertedResiduals } from '../../examples/models/mobilenet-v2.js'
 import { Tensor } from '../../lib/index.js'
 import { Random } from '../support/random.js'
 import { drawn, type Inputs, type Layers, network } from './layers.js'
@@ -46,17 +47,6 @@ function bottleneck(layers: Layers, x: string, name: string, inputs: number, wid
   const skip = inputs === 4 * width ? x : convNorm(layers, x, `${name}.down`, inputs, 4 * width, { kernel: 1, stride })
   return layers.relu(layers.g.node('Add', [c, skip]))
 }
-
-/** Sandler and others, 2018, as torchvision's mobilenet_v2: expansion, width, blocks and stride of each stage. */
-const invertedResiduals = [
-  [1, 16, 1, 1],
-  [6, 24, 2, 2],
-  [6, 32, 3, 2],
-  [6, 64, 4, 2],
-  [6, 96, 3, 1],
-  [6, 160, 3, 2],
-  [6, 320, 1, 1],
-] as const
 
 function mobilenetV2(layers: Layers): void {
   const { g } = layers

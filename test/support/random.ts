@@ -1,22 +1,10 @@
+import { Seeded } from '../../examples/models/seeded.js'
+
 /** What was to be picked from is empty: a model that was mutated before may lack what the next mutation wants to change. */
 export class NothingToPick extends Error {}
 
 /** Numbers that are the same for the same seed: the one generator of all tests. */
-export class Random {
-  #state: number
-
-  constructor(seed: number) {
-    this.#state = seed | 0
-  }
-
-  /** Mulberry32: from 0 to below 1. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0
-    let z = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
-    z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z
-    return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32
-  }
-
+export class Random extends Seeded {
   /** From -1 to below 1. */
   around(): number {
     return this.next() * 2 - 1
