@@ -14,7 +14,9 @@ import { runTap } from './tap.mjs'
 const parts = [
   ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'audit/engine', 'cache/engine', 'plan/fit'],
   // what the addon does to pixels
-  ...['into', 'tensor', 'turned', 'native-masks', 'masks', 'instance-masks', 'components', 'polygons'].map((name) => `vision/${name}`),
+  ...['into', 'tensor', 'turned', 'native-masks', 'masks', 'instance-masks', 'components', 'polygons', 'candidates'].map(
+    (name) => `vision/${name}`,
+  ),
   ...['blur', 'draw', 'overlay', 'misuse', 'hostile', 'threads'].map((name) => `vision/${name}`),
   ...['builder/calibration', 'builder/options', 'builder/timing-cache', 'refit/build', 'refit/engine', 'refit/life', 'refit/refit'],
 ]
