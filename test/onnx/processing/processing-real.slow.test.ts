@@ -15,7 +15,17 @@ import {
   withPreprocessing,
   writeModel,
 } from '../../../lib/onnx/index.js'
-import { decodeCenterFace, type Image, readImage, type Size, suppress, toMaskSync, toTensorSync, topK } from '../../../lib/vision/index.js'
+import {
+  decodeCenterFace,
+  type Image,
+  readImage,
+  type Size,
+  softmax,
+  suppress,
+  toMaskSync,
+  toTensorSync,
+  topK,
+} from '../../../lib/vision/index.js'
 import { Tensor } from '../../../lib/tensor.js'
 import { packageDir } from '../../demo/reference.js'
 import { realModels } from '../../engine/models.js'
@@ -30,15 +40,15 @@ interface Model {
   readonly model: () => Promise<ModelProto>
   readonly size: Size
   readonly steps: PreprocessingSteps
-  readonly post?: PostprocessingSteps
+  readonly post: PostprocessingSteps
   /** Also built for pictures of any size: a build takes long, and one of each kind is in processing-builds. */
   readonly open?: true
 }
 
 const models: readonly Model[] = [
-  { name: 'face detector', model: async () => readModel(await faceDetectorModel({ batch: 'N' })), size: { width: inputSize, height: inputSize }, steps: { resize: 'letterbox', mean: [117.001, 114.697, 97.404], std: 255 } },
+  { name: 'face detector', model: async () => readModel(await faceDetectorModel({ batch: 'N' })), size: { width: inputSize, height: inputSize }, steps: { resize: 'letterbox', mean: [117.001, 114.697, 97.404], std: 255 }, post: { kind: 'argmax' } },
   { name: 'PP-OCR detection', model: () => readModel(realModels.detector), size: { width: 320, height: 320 }, steps: { resize: 'letterbox', order: 'BGR', range: '0-1', mean: 0.5, std: 0.5 }, post: { kind: 'threshold', threshold: 0.3 } },
-  { name: 'PP-OCR recognition', model: () => readModel(realModels.reader), size: { width: 320, height: 48 }, steps: { resize: 'letterbox', position: 'start', order: 'BGR', fillAfter: true, mean: 127.5, std: 127.5, filter: 'triangle' } },
+  { name: 'PP-OCR recognition', model: () => readModel(realModels.reader), size: { width: 320, height: 48 }, steps: { resize: 'letterbox', position: 'start', order: 'BGR', fillAfter: true, mean: 127.5, std: 127.5, filter: 'triangle' }, post: { kind: 'softmax' } },
   { name: 'PP-OCR orientation', model: () => readModel(realModels.classifier), size: { width: 192, height: 48 }, steps: { order: 'BGR', mean: 127.5, std: 127.5 }, post: { kind: 'topK', k: 2 }, open: true },
   ...(centerFacePath === undefined ? [] : [{ name: 'CenterFace', model: () => anySizeCenterFace(centerFacePath as string), size: { width: 416, height: 320 }, steps: { resize: 'stretch' }, post: { kind: 'detections', decoder: 'centerface', size: { width: 416, height: 320 }, scoreThreshold: 0.2, suppress: { iouThreshold: 0.3, inclusive: true, rounds: 8 } } } as const]),
 ] // prettier-ignore
@@ -96,10 +106,8 @@ for (const { name, model: read, size, steps, post, open } of models) {
         )
       }
       if (known === 'dynamic' && open) await builds(t, prepared, 'pictures of any size')
-      if (known !== 'dynamic' && post === undefined) await builds(t, prepared, 'pictures of this size')
     }
     t.ok(Buffer.compare(writeModel(model), before) === 0, 'the model is as it was')
-    if (post === undefined) return
     const whole = withPostprocessing(withPreprocessing(model, { steps, picture: { width, height }, size }), post)
     const found = await answersOf(whole, bytesOf(picture))
     await builds(t, whole, 'with what comes after it')
@@ -112,6 +120,11 @@ for (const { name, model: read, size, steps, post, open } of models) {
       const bytes = Object.values(found)[0]?.data as Uint8Array
       t.ok(mask.data.filter((yes, i) => yes !== bytes[i]).length <= 2, 'the mask')
       t.ok(mask.data.includes(1) || !bytes.includes(1))
+    } else if (post.kind === 'argmax') {
+      const { data } = toMaskSync(outputs[0]!, frameOf({}, { width: 13, height: 13 }, size))
+      t.same([...(Object.values(found)[0]?.data as Uint8Array)], [...data], 'the greatest channel of each cell')
+    } else if (post.kind === 'softmax') {
+      near(t, Object.values(found)[0]?.data as Float32Array, softmax(outputs[0]!).data, 1e-5, 'probabilities')
     } else if (post.kind === 'topK') {
       t.same(
         Array.from(found['classes']?.data as Int32Array),
