@@ -45,16 +45,19 @@ export function efficientDetAnchors(options: EfficientDetAnchorOptions): Float32
   return anchors
 }
 
-interface Level {
+export interface LevelArea {
   readonly columns: number
   readonly rows: number
+}
+
+interface Level extends LevelArea {
   /** Pixels from one cell to the next. */
   readonly across: number
   readonly down: number
 }
 
 function levelOf(width: number, height: number, level: number): Level {
-  const [columns, rows] = [cellsAlong(width, level), cellsAlong(height, level)]
+  const { columns, rows } = levelArea({ width, height }, level)
   return { columns, rows, across: width / columns, down: height / rows }
 }
 
@@ -71,6 +74,11 @@ function cellsAlong(side: number, level: number): number {
   let cells = side
   for (let i = 0; i < level; i++) cells = Math.floor((cells - 1) / 2) + 1
   return cells
+}
+
+/** The cells of a level of an input of this size. */
+export function levelArea({ width, height }: { readonly width: number; readonly height: number }, level: number): LevelArea {
+  return { columns: cellsAlong(width, level), rows: cellsAlong(height, level) }
 }
 
 /** Widths and heights in cells. */

@@ -10,12 +10,6 @@ import {
 import type { Size } from '../../pixels/types.js'
 import type { StepGraph } from './graph.js'
 
-/** What is known of an output: where nothing is, undefined. */
-export interface Shaped {
-  readonly name: string
-  readonly shape: readonly (number | string | undefined)[]
-}
-
 /** Candidates of a model. */
 export interface Ranking {
   /** [N, P, C]: scores, or logits of them. */

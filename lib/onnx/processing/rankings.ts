@@ -3,6 +3,8 @@ import {
   type EfficientDetAnchorOptions,
   efficientDetAnchors,
   type LevelAnchors,
+  type LevelArea,
+  levelArea,
   type RetinaFacePriorOptions,
   retinaFacePriors,
   yoloAnchors,
@@ -149,7 +151,7 @@ type Heads = { readonly levels: readonly HeadLevel[]; readonly planar: boolean; 
 
 /** The heads of the levels, or both in one. */
 function headsOf(outputs: readonly Output[], total: number, size: Size, { minLevel = 3, maxLevel = 7 }: EfficientDetAnchorOptions): Heads {
-  const areas = Array.from({ length: maxLevel - minLevel + 1 }, (_, i) => areaAt(size, minLevel + i))
+  const areas = Array.from({ length: maxLevel - minLevel + 1 }, (_, i) => levelArea(size, minLevel + i))
   const perCell = total / areas.reduce((sum, { rows, columns }) => sum + rows * columns, 0)
   const wanted = `[N, ${total}, classes] and [N, ${total}, 4], or ${areas.length} maps [N, ${perCell} * classes, rows, columns] and as many [N, ${perCell * 4}, rows, columns], ${sizeText(size)}`
   if (outputs.length === 2 && outputs.every((output) => canBe(output, [undefined, total, undefined]))) {
@@ -163,7 +165,7 @@ function headsOf(outputs: readonly Output[], total: number, size: Size, { minLev
   }
   for (const planar of [true, false]) {
     const channel = planar ? 1 : 3
-    const shapeAt = ({ rows, columns }: { rows: number; columns: number }): (number | undefined)[] =>
+    const shapeAt = ({ rows, columns }: LevelArea): (number | undefined)[] =>
       planar ? [undefined, undefined, rows, columns] : [undefined, rows, columns, undefined]
     let rest = [...outputs]
     const levels = areas.map((area): (HeadLevel & { count: number }) | undefined => {
@@ -197,16 +199,6 @@ function pairOf(outputs: readonly Output[], channel: number, boxChannels: number
   const boxes = outputs.find((output) => isBoxes(output) && output !== classes)
   if (classes === undefined || boxes === undefined) throw wrongOutputs(wanted, outputs)
   return [classes, boxes]
-}
-
-/** Each level has half the cells of the one before, rounded up. */
-function areaAt({ width, height }: Size, level: number): { rows: number; columns: number } {
-  const along = (side: number): number => {
-    let cells = side
-    for (let i = 0; i < level; i++) cells = Math.floor((cells - 1) / 2) + 1
-    return cells
-  }
-  return { rows: along(height), columns: along(width) }
 }
 
 function centerface(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {

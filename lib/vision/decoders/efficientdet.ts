@@ -1,4 +1,4 @@
-import { efficientDetAnchors, type EfficientDetAnchorOptions } from '../../anchors/index.js'
+import { efficientDetAnchors, type EfficientDetAnchorOptions, type LevelArea, levelArea } from '../../anchors/index.js'
 import { checkedChoice, checkedWhole } from '../../base/checks.js'
 import type { Size } from '../types.js'
 import { findCandidates, type Scores } from './candidates.js'
@@ -103,7 +103,7 @@ function levelsOf(outputs: readonly Output[], anchors: Float32Array, size: Size,
     return [{ ...pair, planar: false, cells: total, anchorsPerCell: 1, count, first: 0 }]
   }
   const { minLevel = 3, maxLevel = 7 } = given as { minLevel?: number; maxLevel?: number }
-  const areas = Array.from({ length: maxLevel - minLevel + 1 }, (_, i) => sidesAt(size, minLevel + i))
+  const areas = Array.from({ length: maxLevel - minLevel + 1 }, (_, i) => levelArea(size, minLevel + i))
   const anchorsPerCell = total / areas.reduce((sum, { rows, columns }) => sum + rows * columns, 0)
   const text = (channels: string): string => `[N, ${channels}, ${areas[0]!.rows}, ${areas[0]!.columns}]`
   const channelText = classes === undefined ? `${anchorsPerCell} * classes` : String(anchorsPerCell * classes)
@@ -115,22 +115,8 @@ function levelsOf(outputs: readonly Output[], anchors: Float32Array, size: Size,
   throw wrongShape(`${wanted}; or [N, rows, columns, channels]`, outputs)
 }
 
-function sidesAt({ width, height }: Size, level: number): { readonly rows: number; readonly columns: number } {
-  const along = (side: number): number => {
-    let cells = side
-    for (let i = 0; i < level; i++) cells = Math.floor((cells - 1) / 2) + 1
-    return cells
-  }
-  return { rows: along(height), columns: along(width) }
-}
-
 /** All levels in this layout, or nothing. */
-function levelsIn(
-  outputs: readonly Output[],
-  areas: readonly { readonly rows: number; readonly columns: number }[],
-  anchorsPerCell: number,
-  planar: boolean,
-): Level[] | undefined {
+function levelsIn(outputs: readonly Output[], areas: readonly LevelArea[], anchorsPerCell: number, planar: boolean): Level[] | undefined {
   if (outputs.length !== areas.length * 2) return undefined
   const [row, column, channel] = planar ? [2, 3, 1] : [1, 2, 3]
   const levels: Level[] = []
