@@ -92,7 +92,7 @@ async function insideRows(): Promise<Row[]> {
   const { suppress } = presets.yolov5
   const both = withPostprocessing(pre, {
     kind: 'detections',
-    decoder: 'yoloAnchors',
+    decoder: 'yolo-anchors',
     suppress: { iouThreshold: suppress ? suppress.iouThreshold : undefined },
   })
   await using outside = await Detector.load(writeModel(bare), { ...cpu, preset: 'yolov5' })

@@ -33,7 +33,10 @@ import {
   type TensorRecord,
   type TensorTypes,
 } from './engine/declaration.js'
+import type { Benchmark, BenchmarkOptions } from './benchmark/types.js'
 import { checkedAuditOptions, type EngineAudit, engineAudit, type EngineAuditOptions } from './engine/audit.js'
+import { isMeasurable, runBenchmark } from './engine/benchmark.js'
+import { checkedBenchmarkOptions } from './engine/benchmark-options.js'
 import { takenSince } from './engine/choice.js'
 import { type AnyTensorRecord, Forms } from './engine/forms.js'
 import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './engine/infer-options.js'
@@ -90,6 +93,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    */
   readonly ready: Promise<void>
   readonly #loading = new AbortController()
+  /** The file that the model is of, where it is of one. */
+  readonly #model: string | undefined
   /** Ends when nothing of the loading is under way any more, which may be later than `ready` when it was cut short. */
   #load: Promise<void> = Promise.resolve()
   #loaded: Loaded | undefined
@@ -106,6 +111,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   constructor(source: EngineSource, options: DeclaredOptions<I, O>)
   constructor(source: EngineSource | Opener, options?: EngineOptions & Declaration) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
+    this.#model = opener.file
     const load = (): Promise<void> => (this.#load = this.#open(opener))
     this.ready = within({ signal: opener.signal }, () => within({ signal: this.#loading.signal }, load)).catch((reason: unknown) =>
       this.#fail(reason),
@@ -465,6 +471,30 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
         checked,
         backend.precisions,
       )
+    })
+  }
+
+  /**
+   * Measures how fast the model is, as trtexec does: queries in streams of their own, beside the lanes, timed by CUDA events; then one query alone, end to end; then
+   * {@link infer}. On the CPU a query is onnxruntime's Run, on as many threads as there are streams. What else runs on the machine disturbs the times.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_CLOSED,
+   * ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST; ERR_TRT_UNSUPPORTED for what only TensorRT has, and on the CPU where the addon does not load; and what
+   * {@link ready} was rejected with
+   * @see https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec
+   */
+  async benchmark(options?: BenchmarkOptions): Promise<Benchmark> {
+    const checked = checkedBenchmarkOptions(options)
+    this.#refuseIfOver()
+    return within({ signal: checked.signal }, async (cut) => {
+      if (this.#loaded === undefined) await awaited(this.ready)
+      cut?.throwIfHappened()
+      this.#refuseIfOver()
+      const loaded = this.#known()
+      const { backend, checker } = loaded
+      if (!isMeasurable(backend)) throw lacking('benchmark()', backend)
+      refuseUnusable(loaded)
+      const infer = (inputs: TensorRecord): Promise<unknown> => this.infer(inputs as InputRecord<I>)
+      return runBenchmark({ backend, checker, model: this.#model, infer }, checked, cut)
     })
   }
 

@@ -26,6 +26,7 @@ export const errorCodes = {
   ERR_TRT_CALIBRATION: 'ranges cannot be measured, or a calibration cache is damaged or made for something else',
   ERR_TRT_CRASH: 'a process that ran TensorRT for us ended without an answer, or could not be started',
   ERR_TRT_PLAN: 'the plan is truncated, damaged or made for another TensorRT or GPU',
+  ERR_TRT_PLACEHOLDER_RANGES: 'the plan has ranges of INT8 that nobody measured: its times are real, its outputs mean nothing',
   ERR_TRT_WEIGHTS: 'weights are missing or unknown, or those of the plan cannot be replaced',
   ERR_TRT_EXECUTION: 'TensorRT or the backend failed while running the model',
   ERR_TRT_UNSUPPORTED: 'the loaded TensorRT is too old, too new or of a kind that cannot do this',

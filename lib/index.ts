@@ -17,6 +17,7 @@ export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'
 export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.js'
 export type { AuditedLayer, EngineAudit, EngineAuditOptions, PrecisionShare } from './engine/audit.js'
+export { drawLayers } from './engine/layer-drawing.js'
 export type { AuditPrecision, ExpectedPrecision } from './engine/layers.js'
 export type { AttachOptions, BatchingOptions, DeclaredOptions, EngineOptions, LaneOptions, Undeclared } from './engine/options.js'
 export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } from './errors.js'
@@ -35,11 +36,31 @@ export type {
   TensorTypes,
 } from './engine/declaration.js'
 export type { InferOptions, InferSyncOptions } from './engine/infer-options.js'
+export {
+  inspect,
+  type InspectOptions,
+  type ModelInspection,
+  type OpenedPlan,
+  type ParserVerdict,
+  type PlanInspection,
+} from './inspection.js'
 export { type LogLevel, type LogLine, onLog } from './log.js'
 export type { ModelSource } from './base/source.js'
 export type { EngineSource } from './engine/source.js'
 export { type BuildInfo, Plan, type PlanInfo, type PlanReport } from './plan.js'
 export { type RefitOptions, Refitter, type RefitterOptions, type WeightsInfo } from './refitter.js'
+export {
+  readTensor,
+  readTensors,
+  type ReadTensorOptions,
+  type ReadTensorsOptions,
+  type TensorFormat,
+  type TensorSource,
+  type TensorSpec,
+  writeTensor,
+  writeTensors,
+  type WriteTensorOptions,
+} from './tensor-files/index.js'
 export {
   type DType,
   type DTypeArrays,

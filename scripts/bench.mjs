@@ -36,6 +36,10 @@ const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} 
     TRT_BENCH_CENTERFACE: had(await ensureCenterFace()),
   }),
   vision: async () => ({ TRT_BENCH_PYTHON: had(await ensureVisionPython()) }),
+  trt: async () => {
+    await buildBare('trtexec_loop')
+    return {}
+  },
   core: async () => {
     for (const name of ['roundtrip', 'driver_loop']) await buildBare(name)
     return {}
@@ -43,7 +47,7 @@ const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} 
 })
 
 /**
- * A bare addon that the core's calls are held against.
+ * A bare addon that something of ours is held against.
  * @param {string} name
  */
 const buildBare = (name) =>

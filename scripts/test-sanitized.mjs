@@ -12,9 +12,9 @@ import { runTap } from './tap.mjs'
 
 /** Folders of dist/test, or files in them: those that do not need the real TensorRT-RTX, or processes that are killed again and again. */
 const parts = [
-  ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'audit/engine', 'cache/engine', 'plan/fit'],
+  ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'audit/engine', 'benchmark/engine', 'cache/engine', 'plan/fit'],
   // what the addon does to pixels
-  ...['into', 'tensor', 'turned', 'native-masks', 'masks', 'instance-masks', 'components', 'polygons', 'candidates'].map(
+  ...['into', 'tensor', 'pil', 'turned', 'native-masks', 'masks', 'instance-masks', 'components', 'polygons', 'candidates'].map(
     (name) => `vision/${name}`,
   ),
   ...['blur', 'draw', 'overlay', 'misuse', 'hostile', 'threads'].map((name) => `vision/${name}`),

@@ -65,6 +65,14 @@ export function driverLoop(libcuda: string, bytes: number, count: number): numbe
   return addon.run(libcuda, bytes, count)
 }
 
+/** Microseconds of each query of trtexec's loop with nothing around it, on the fake driver: bench/native/trtexec_loop.cc. */
+export function trtexecLoop(libcuda: string, bytes: number, queries: number): number {
+  const addon = require(join(packageRoot(), 'build', 'bench', 'trtexec_loop.node')) as {
+    run(library: string, bytes: number, queries: number): number
+  }
+  return addon.run(libcuda, bytes, queries)
+}
+
 /** One thread and one thread-safe function: bench/native/roundtrip.cc, which scripts/bench.mjs builds. */
 export class RoundTrip {
   readonly #addon = require(join(packageRoot(), 'build', 'bench', 'roundtrip.node')) as {

@@ -129,6 +129,18 @@ export class Network {
     }
   }
 
+  /** At twice the size, by a transposed convolution of 2 × 2 pixels: each pixel becomes four. */
+  doubled(name: string, input: Feature, channels: number): Feature {
+    const weight = this.#seeded.values(input.channels * channels * 4, Math.sqrt(1 / input.channels / input.moment))
+    const inputs = [
+      input.value,
+      this.#constant(`${name}.weight`, weight, [input.channels, channels, 2, 2]),
+      this.#constant(`${name}.bias`, this.#biasOf(name, channels), [channels]),
+    ]
+    const value = this.graph.node('ConvTranspose', inputs, { kernel_shape: [2, 2], strides: [2, 2] }, { name: `${name}/ConvTranspose` })
+    return { value, channels, width: input.width * 2, height: input.height * 2, moment: 1 }
+  }
+
   activated(value: Value, activation: Activation): Value {
     if (activation === 'none') return value
     if (activation === 'relu') return this.graph.node('Relu', [value])

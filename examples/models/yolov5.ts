@@ -1,6 +1,7 @@
 import type { ModelProto, Value } from '../../lib/onnx/index.js'
 import { yoloAnchors, yoloStrides } from '../../lib/anchors/index.js'
 import { type Feature, type ModelOptions, Network, sizeOf } from './network.js'
+import { YoloLayers } from './yolo-layers.js'
 
 export interface YoloV5Options extends ModelOptions {
   /** `'n'` (1,872,157 parameters) or `'s'` (7,235,389); `'n'` when not given. */
@@ -11,10 +12,6 @@ export interface YoloV5Options extends ModelOptions {
 
 /** By what the channels of the largest are multiplied; how often blocks are repeated is the same for both. */
 const widths = { n: 0.25, s: 0.5 } as const
-const depth = 0.33
-
-const activation = 'silu'
-const epsilon = 1e-3
 
 /**
  * Classic YOLOv5 (6.x, with anchors), as ultralytics/yolov5 exports it, with seeded weights.
@@ -26,7 +23,7 @@ const epsilon = 1e-3
 export function modelOf(options: YoloV5Options = {}): ModelProto {
   const { variant = 'n', classes = 80 } = options
   const net = new Network(`yolov5${variant}`, options)
-  const layers = new Layers(net, widths[variant])
+  const layers = new YoloLayers(net, widths[variant])
   const levels = neck(layers, backbone(layers, net.input('images', sizeOf(options.size, 640), 0.25)))
   const rows = levels.map((level, i) => decoded(net, level, i, classes))
   const count = levels.reduce((sum, { width, height }) => sum + 3 * width * height, 0)
@@ -34,64 +31,8 @@ export function modelOf(options: YoloV5Options = {}): ModelProto {
   return net.toModel()
 }
 
-/** The blocks of YOLOv5, whose channels are told for the largest variant. */
-class Layers {
-  readonly #net: Network
-  readonly #width: number
-
-  constructor(net: Network, width: number) {
-    this.#net = net
-    this.#width = width
-  }
-
-  convolution(name: string, input: Feature, channels: number, kernel: number, stride = 1, padding?: number): Feature {
-    return this.#layer(name, input, this.#channels(channels), kernel, stride, padding)
-  }
-
-  /** C3: half of it through `repeats` bottlenecks, half around them. */
-  csp(name: string, input: Feature, channels: number, repeats: number, shortcut = true): Feature {
-    const outer = this.#channels(channels)
-    let x = this.#layer(`${name}.cv1`, input, outer / 2, 1)
-    const around = this.#layer(`${name}.cv2`, input, outer / 2, 1)
-    for (let i = 0; i < Math.max(Math.round(repeats * depth), 1); i++) {
-      const inside = this.#layer(`${name}.m${i}.cv2`, this.#layer(`${name}.m${i}.cv1`, x, outer / 2, 1), outer / 2, 3)
-      x = shortcut ? this.#net.add(x, inside) : inside
-    }
-    return this.#layer(`${name}.cv3`, this.#net.concat(x, around), outer, 1)
-  }
-
-  /** SPPF: what the largest values are in 5 × 5, 9 × 9 and 13 × 13. */
-  pyramidPooling(name: string, input: Feature): Feature {
-    const pooled = [this.#layer(`${name}.cv1`, input, input.channels / 2, 1)] as [Feature, ...Feature[]]
-    for (let i = 0; i < 3; i++) pooled.push(this.#net.maxPool(pooled[i]!, 5, 1))
-    return this.#layer(`${name}.cv2`, this.#net.concat(...pooled), input.channels, 1)
-  }
-
-  doubledBeside(input: Feature, beside: Feature): Feature {
-    return this.#net.concat(this.#net.resize(input, beside), beside)
-  }
-
-  beside(a: Feature, b: Feature): Feature {
-    return this.#net.concat(a, b)
-  }
-
-  #layer(name: string, input: Feature, channels: number, kernel: number, stride = 1, padding?: number): Feature {
-    return this.#net.convolution(name, input, channels, {
-      kernel,
-      stride,
-      activation,
-      epsilon,
-      ...(padding === undefined ? {} : { padding }),
-    })
-  }
-
-  #channels(channels: number): number {
-    return Math.ceil((channels * this.#width) / 8) * 8
-  }
-}
-
 /** An 8th, 16th and 32nd of the input's size. */
-function backbone(layers: Layers, input: Feature): [Feature, Feature, Feature] {
+function backbone(layers: YoloLayers, input: Feature): [Feature, Feature, Feature] {
   let x = layers.convolution('model.0', input, 64, 6, 2, 2)
   x = layers.csp('model.2', layers.convolution('model.1', x, 128, 3, 2), 128, 3)
   const fine = layers.csp('model.4', layers.convolution('model.3', x, 256, 3, 2), 256, 6)
@@ -101,7 +42,7 @@ function backbone(layers: Layers, input: Feature): [Feature, Feature, Feature] {
 }
 
 /** Down to the finest level, and back up to the coarsest. */
-function neck(layers: Layers, [fine, middle, coarse]: [Feature, Feature, Feature]): [Feature, Feature, Feature] {
+function neck(layers: YoloLayers, [fine, middle, coarse]: [Feature, Feature, Feature]): [Feature, Feature, Feature] {
   const first = layers.convolution('model.10', coarse, 512, 1)
   const joined = layers.csp('model.13', layers.doubledBeside(first, middle), 512, 3, false)
   const second = layers.convolution('model.14', joined, 256, 1)

@@ -1,7 +1,8 @@
 import { checkedChoice } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import type { Sides } from '../base/size.js'
 import { expected } from '../errors.js'
-import { type Sides, sidesOf } from './size.js'
+import { inputSize } from './size.js'
 
 export interface CornerOptions {
   /** Of the model's input. */
@@ -19,7 +20,7 @@ export function anchorsOfCorners(corners: Float32Array, options: CornerOptions):
   if (!(corners instanceof Float32Array) || corners.length % 4 !== 0)
     throw expected('a Float32Array of four numbers for each anchor', 'corners', corners)
   const given = readOptions(options, ['size', 'order'], 'anchorsOfCorners')
-  const { width, height } = sidesOf(given.size)
+  const { width, height } = inputSize(given.size)
   const isDown = checkedChoice(given.order ?? 'yxyx', 'order', ['yxyx', 'xyxy']) === 'yxyx'
   const anchors = new Float32Array(corners.length)
   for (let at = 0; at < corners.length; at += 4) {

@@ -1,7 +1,8 @@
 import { checkedArray, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import type { Sides } from '../base/size.js'
 import { expected } from '../errors.js'
-import { checkedPositive, roomFor, type Sides, sidesOf, writer } from './size.js'
+import { checkedPositive, inputSize, roomFor, writer } from './size.js'
 
 export interface EfficientDetAnchorOptions {
   /** Of the model's input, in pixels; 640 is 640 x 640. */
@@ -29,7 +30,7 @@ const names = ['size', 'minLevel', 'maxLevel', 'anchorScale', 'octaves', 'aspect
  */
 export function efficientDetAnchors(options: EfficientDetAnchorOptions): Float32Array {
   const given = readOptions(options, names, 'efficientDetAnchors')
-  const { width, height } = sidesOf(given.size)
+  const { width, height } = inputSize(given.size)
   const minLevel = checkedWhole(given.minLevel ?? 3, 'minLevel', 2, 10)
   const maxLevel = checkedWhole(given.maxLevel ?? 7, 'maxLevel', minLevel, 10)
   const anchorScale = checkedPositive(given.anchorScale ?? 4, 'anchorScale')

@@ -1,5 +1,5 @@
 export { anchorsOfCorners, type CornerOptions } from './corners.js'
 export { efficientDetAnchors, levelArea, type EfficientDetAnchorOptions, type LevelArea } from './efficientdet.js'
+export { checkedAnchors, checkedLevels, checkedVariances, type Variances } from './options.js'
 export { retinaFacePriors, type RetinaFacePriorOptions } from './retinaface.js'
 export { cellsOf, yoloAnchors, yoloStrides, type LevelAnchors } from './yolo.js'
-export type { Sides } from './size.js'

@@ -1,7 +1,8 @@
 import { checkedArray } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import type { Sides } from '../base/size.js'
 import { expected } from '../errors.js'
-import { checkedPositive, checkedSteps, roomFor, type Sides, sidesOf, writer } from './size.js'
+import { checkedPositive, checkedSteps, inputSize, roomFor, writer } from './size.js'
 
 export interface RetinaFacePriorOptions {
   /** Pixels between the cells of each level; default [8, 16, 32]. */
@@ -18,7 +19,7 @@ export interface RetinaFacePriorOptions {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function retinaFacePriors(size: Sides, options?: RetinaFacePriorOptions): Float32Array {
-  const { width, height } = sidesOf(size)
+  const { width, height } = inputSize(size)
   const given = readOptions(options, ['steps', 'minSizes'], 'retinaFacePriors')
   const steps = checkedSteps(given.steps ?? [8, 16, 32], 'steps')
   const sides = checkedArray(given.minSizes ?? [[16, 32], [64, 128], [256, 512]], 'minSizes') // prettier-ignore

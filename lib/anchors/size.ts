@@ -1,20 +1,13 @@
-import { checkedArray, checkedNumber, checkedObject, checkedWhole } from '../base/checks.js'
+import { checkedArray, checkedNumber, checkedWhole } from '../base/checks.js'
+import { type Size, sizeOf } from '../base/size.js'
 import { expected } from '../errors.js'
-
-/** A square's side, or two sides, in pixels. */
-export type Sides = number | { readonly width: number; readonly height: number }
 
 /** The longest side that anchors are laid out for: a model has one for every few pixels. */
 const longest = 16384
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function sidesOf(size: unknown, name = 'size'): { readonly width: number; readonly height: number } {
-  if (typeof size === 'number') {
-    const side = checkedWhole(size, name, 1, longest)
-    return { width: side, height: side }
-  }
-  const { width, height } = checkedObject(size, name, 'a number of pixels or { width, height }') as Record<string, unknown>
-  return { width: checkedWhole(width, `${name}.width`, 1, longest), height: checkedWhole(height, `${name}.height`, 1, longest) }
+export function inputSize(size: unknown): Size {
+  return sizeOf(size, 'size', longest)
 }
 
 /** Pixels between cells, from 4 on: fewer would be more cells than a model has. */

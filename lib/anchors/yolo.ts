@@ -1,4 +1,5 @@
-import { checkedSteps, roomFor, type Sides, sidesOf, writer } from './size.js'
+import type { Sides } from '../base/size.js'
+import { checkedSteps, inputSize, roomFor, writer } from './size.js'
 
 /** [width, height] of the anchors of a level, in pixels of the model's input. */
 export type LevelAnchors = readonly (readonly [width: number, height: number])[]
@@ -25,7 +26,7 @@ export const yoloStrides: readonly number[] = [8, 16, 32]
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function cellsOf(size: Sides, strides: readonly number[] = yoloStrides): Float32Array {
-  const { width, height } = sidesOf(size)
+  const { width, height } = inputSize(size)
   const levels = checkedSteps(strides, 'strides').map((stride) => {
     return { stride, columns: Math.ceil(width / stride), rows: Math.ceil(height / stride) }
   })

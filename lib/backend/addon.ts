@@ -1,7 +1,11 @@
 import type { Cut } from '../base/cancellation.js'
 import { type AnyTensor, type DeviceMemory, memoryOf } from '../device-tensor.js'
 import type {
+  AuditRun,
   Backend,
+  BenchmarkFacts,
+  BenchmarkListener,
+  BenchmarkRun,
   EngineAuditFacts,
   EngineMemory,
   EngineStats,
@@ -13,7 +17,16 @@ import type {
 import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
 import { AddonMemory } from './device-memory.js'
 import { fromNative, loadAddon, native, nativeSync } from './native.js'
-import type { NativeAddon, NativeData, NativeEngine, NativeSessionOptions, NativeTensor } from './native-types.js'
+import type {
+  NativeAddon,
+  NativeBenchmarkOptions,
+  NativeData,
+  NativeEngine,
+  NativeInput,
+  NativeSessionOptions,
+  NativeTensor,
+} from './native-types.js'
+import type { Tensor } from '../tensor.js'
 import { placed } from './results.js'
 
 /** What is known of an engine that it does not say itself. */
@@ -60,8 +73,8 @@ export class AddonBackend implements Backend {
   /** Only of what runs on a GPU. */
   readonly audit?: NonNullable<Backend['audit']>
   readonly #engine: NativeEngine
-  /** Audits under way, the aborted ones too, until nothing of them runs. */
-  readonly #audits = new Set<Promise<unknown>>()
+  /** Audits and benchmarks under way, the aborted ones too, until nothing of them runs. */
+  readonly #beside = new Set<Promise<unknown>>()
   readonly #keep: Told['keepCompiled']
   /** Ends with the last that was handed to it. */
   #kept: Promise<void> = Promise.resolve()
@@ -170,17 +183,35 @@ export class AddonBackend implements Backend {
     return nativeSync(() => this.#engine.share())
   }
 
-  async #auditLayers(options: Parameters<NativeEngine['audit']>[0], cut: Cut | undefined): Promise<EngineAuditFacts> {
-    const running = nativeSync(() => this.#engine.audit(options))
+  async #auditLayers({ profile, iterations, inputs }: AuditRun, cut: Cut | undefined): Promise<EngineAuditFacts> {
+    const running = nativeSync(() =>
+      this.#engine.audit({ profile, iterations, ...(inputs !== undefined && { inputs: inputs.map(nativeInput) }) }),
+    )
+    return this.#besideLanes(running, cut)
+  }
+
+  async benchmark(run: BenchmarkRun, cut: Cut | undefined, listener: BenchmarkListener | undefined): Promise<BenchmarkFacts> {
+    const running = nativeSync(() => this.#engine.benchmark(nativeBenchmark(run)))
+    const watched = listener === undefined ? undefined : watch(running, listener)
+    try {
+      const facts = await this.#besideLanes(running, cut)
+      return { ...facts, runtime: this.#engine.library }
+    } finally {
+      watched?.end()
+    }
+  }
+
+  /** What runs beside the lanes: close() waits for its end. */
+  #besideLanes<T>(running: { readonly promise: Promise<T>; cancel(): void }, cut: Cut | undefined): Promise<T> {
     const { promise } = running
-    const ended = promise.catch(() => {}).finally(() => this.#audits.delete(ended))
-    this.#audits.add(ended)
+    const ended = promise.then(nothing, nothing).finally(() => this.#beside.delete(ended))
+    this.#beside.add(ended)
     cut?.onCut(() => running.cancel())
     return native(() => promise)
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#audits)
+    await Promise.all(this.#beside)
     await this.#keepCompiled()
     await native(() => this.#engine.close())
   }
@@ -194,6 +225,36 @@ export class AddonBackend implements Backend {
       if (bytes !== undefined) await keep(new Uint8Array(bytes))
     }
     return (this.#kept = this.#kept.then(step).catch(() => {}))
+  }
+}
+
+const nothing = (): void => {}
+
+const nativeInput = ({ shape, data }: Tensor): NativeInput => ({ shape, data })
+
+function nativeBenchmark({ inputs, ...run }: BenchmarkRun): NativeBenchmarkOptions {
+  const numbers = Object.fromEntries(Object.entries(run).map(([name, value]) => [name, Number(value)]))
+  return { ...(numbers as Omit<NativeBenchmarkOptions, 'inputs'>), inputs: inputs.map(nativeInput) }
+}
+
+/** Tells a listener of a benchmark; when that throws, it is cancelled, and end() throws the same. */
+function watch(running: Pick<ReturnType<NativeEngine['benchmark']>, 'progress' | 'cancel'>, listener: BenchmarkListener): { end(): void } {
+  let failure: { readonly error: unknown } | undefined
+  const timer = setInterval(() => {
+    const { phase, elapsedMs } = running.progress()
+    try {
+      listener(phase, elapsedMs)
+    } catch (error) {
+      failure = { error }
+      clearInterval(timer)
+      running.cancel()
+    }
+  }, 100)
+  return {
+    end() {
+      clearInterval(timer)
+      if (failure !== undefined) throw failure.error
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Cut } from '../base/cancellation.js'
 import type { AnyTensor, DeviceMemory } from '../device-tensor.js'
-import type { DType } from '../tensor.js'
+import type { DType, Tensor } from '../tensor.js'
 
 /** The shapes that an optimization profile allows for one input. */
 export interface ProfileShapes {
@@ -29,7 +29,11 @@ export interface TensorInfo<D extends DType = DType> {
 }
 
 /** The same as a backend tells it, which need not know names of dimensions. */
-export type ModelTensor = Omit<TensorInfo, 'dimensionNames'> & Partial<Pick<TensorInfo, 'dimensionNames'>>
+export type ModelTensor = Omit<TensorInfo, 'dimensionNames'> &
+  Partial<Pick<TensorInfo, 'dimensionNames'>> & {
+    /** Of an input that the CPU reads: the values that each optimization profile takes, as far as they are known. */
+    readonly values?: readonly ProfileShapes[]
+  }
 
 /** An input or output of a model that no Tensor can hold. */
 export interface UnsupportedTensor {
@@ -101,6 +105,14 @@ export interface EngineMemory {
   readonly host: number
 }
 
+/** How an audit runs. */
+export interface AuditRun {
+  readonly profile: number
+  readonly iterations: number
+  /** In the order of the backend's inputs; unless given zeros, at the profile's best shapes. */
+  readonly inputs?: readonly Tensor[]
+}
+
 /** What an audit of an engine found. */
 export interface EngineAuditFacts {
   readonly layers: number
@@ -113,6 +125,47 @@ export interface EngineAuditFacts {
   /** In the order in which the layers ran; names may come twice. */
   readonly times: readonly { readonly name: string; readonly averageMs: number; readonly medianMs: number }[]
 }
+
+/** How a benchmark runs; complete, and checked. */
+export interface BenchmarkRun {
+  /** In the order of the backend's inputs, each with a shape that fits. */
+  readonly inputs: readonly Tensor[]
+  readonly profile: number
+  readonly streams: number
+  readonly threads: boolean
+  readonly depth: number
+  readonly warmUpMs: number
+  readonly durationMs: number
+  readonly iterations: number
+  readonly sleepMs: number
+  readonly idleMs: number
+  readonly transfers: boolean
+  readonly cudaGraph: boolean
+  readonly spinWait: boolean
+  readonly endToEnd: boolean
+  readonly outputs: boolean
+}
+
+/** What a benchmark measured. */
+export interface BenchmarkFacts {
+  /** The library and its version. */
+  readonly runtime: string
+  /** The GPU's name; empty for the CPU. */
+  readonly device: string
+  /**
+   * Of each query of all streams, in no order, eight numbers of milliseconds: the begin and end of its enqueue by the host's clock, then begin and duration of copy in,
+   * computation and copy out; begins are since the start.
+   */
+  readonly queries: Float64Array
+  /** Milliseconds of each query that was alone. */
+  readonly endToEnd: Float64Array
+  readonly outputs: readonly { readonly shape: readonly number[]; readonly data: ArrayBuffer }[]
+  /** Why there was no CUDA graph, where one was asked for. */
+  readonly graphRefused: string
+}
+
+/** Told about ten times a second while a benchmark runs: where it is, and how far by the clock that ends that part. */
+export type BenchmarkListener = (part: 'queries' | 'end-to-end', elapsedMs: number) => void
 
 /**
  * What runs a model: the seam between {@link Engine} and the addon or onnxruntime-node. A backend gets inputs that are checked already
@@ -148,7 +201,9 @@ export interface Backend {
   /** The name by which other threads of the process find the engine. */
   share?(): string
   /** Runs the engine layer by layer, beside its lanes; once cut short it ends before the next execution. */
-  audit?(options: { readonly profile: number; readonly iterations: number }, cut: Cut | undefined): Promise<EngineAuditFacts>
+  audit?(options: AuditRun, cut: Cut | undefined): Promise<EngineAuditFacts>
+  /** Measures the engine, beside its lanes; once cut short it ends before the next query. What the listener throws ends it, too. */
+  benchmark?(run: BenchmarkRun, cut: Cut | undefined, listener: BenchmarkListener | undefined): Promise<BenchmarkFacts>
   /** The precisions that the plan was built for, where that is known. */
   readonly precisions?: readonly string[]
   /** How many inferences it takes to keep all lanes busy, as far as the queue has room for them. */

@@ -1,7 +1,17 @@
 /** What native/node gives and takes. Nothing of this is public: users see the interfaces of backend.ts, facts.ts and of the rooms above. */
 import type { OnnxSource } from '../base/source.js'
 import type { DType } from '../tensor.js'
-import type { EngineAuditFacts, EngineMemory, EngineStats, ModelTensor, NamedShapes, ProfileShapes, UnsupportedTensor } from './backend.js'
+import type {
+  BenchmarkFacts,
+  BenchmarkRun,
+  EngineAuditFacts,
+  EngineMemory,
+  EngineStats,
+  ModelTensor,
+  NamedShapes,
+  ProfileShapes,
+  UnsupportedTensor,
+} from './backend.js'
 import type { NativeVision } from './native-vision.js'
 import type { CalibrationFacts, FoundBy, Gpu, LibraryKind, NetworkTensor, Observed, ParsedFacts } from './facts.js'
 
@@ -206,12 +216,28 @@ export interface NativeEngine {
   share(): string
   /** Of one that was loaded to be observed, and of no other: what was counted of each output that some inference has computed. */
   observed?(): readonly Observed[]
-  audit(options: { readonly profile: number; readonly iterations: number }): {
+  audit(options: { readonly profile: number; readonly iterations: number; readonly inputs?: readonly NativeInput[] }): {
     readonly promise: Promise<EngineAuditFacts>
     cancel(): void
   }
+  benchmark(options: NativeBenchmarkOptions): {
+    readonly promise: Promise<Omit<BenchmarkFacts, 'runtime'>>
+    cancel(): void
+    progress(): { readonly phase: 'queries' | 'end-to-end'; readonly elapsedMs: number }
+  }
   close(): Promise<void>
 }
+
+/** A tensor whose data is read before the call returns. */
+export interface NativeInput {
+  readonly shape: readonly number[]
+  readonly data: NodeJS.TypedArray
+}
+
+/** Complete, since native code does not guess; flags are 0 or 1. */
+export type NativeBenchmarkOptions = {
+  readonly [K in keyof Omit<BenchmarkRun, 'inputs'>]: number
+} & { readonly inputs: readonly NativeInput[] }
 
 /** A tensor that stays on its device; the addon knows its memory by this object. */
 export interface NativeTensor {
@@ -263,6 +289,8 @@ export interface NativePlanPlace {
   readonly plugins?: readonly string[]
   /** 1: it was noted that the plan was built without its weights. */
   readonly stripped?: number
+  /** 1: a plan whose ranges nobody measured is opened, too. */
+  readonly placeholderRanges?: 0 | 1
 }
 
 /** Weights that a refitter can replace. */

@@ -1,5 +1,5 @@
 /** What native/node/vision_*.cc gives and takes. What is handed over is checked by lib/vision, and is to stay as it is until a promise settles. */
-import type { Taps } from '../pixels/taps.js'
+import type { Taps, WholeTaps } from '../pixels/taps.js'
 
 /** Pixels that were made at once, or on a thread. */
 export type Pixels<S extends boolean> = S extends true ? ArrayBuffer : Promise<ArrayBuffer>
@@ -125,9 +125,10 @@ export interface NativeTarget {
 
 /** A picture as a model's input: see native/vision/resample.h. */
 export interface NativeResampling extends NativeTarget {
-  readonly columns: Taps
-  readonly rows: Taps
-  readonly roundedBetween: 0 | 1
+  /** Of {@link WholeTaps} where `whole` is 1, which is a resize as in native/vision/resample_bytes.h. */
+  readonly columns: Taps | WholeTaps
+  readonly rows: Taps | WholeTaps
+  readonly whole: 0 | 1
 }
 
 /** See native/vision/warp.h. */

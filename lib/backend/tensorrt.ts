@@ -20,6 +20,8 @@ export interface TensorRTOptions {
   readonly weights?: OnnxSource | undefined
   /** Code that the plan brings along may run in this process. */
   readonly hostCode?: boolean
+  /** A plan with ranges of INT8 that nobody measured is opened, too. */
+  readonly allowPlaceholderRanges?: boolean
   /** Absolute paths of the libraries that have the plan's plugins. */
   readonly plugins?: readonly string[]
   /** What TensorRT-RTX compiled for the plan another time. */
@@ -49,6 +51,7 @@ export async function openTensorRT(
     stripped = false,
     weights,
     hostCode = false,
+    allowPlaceholderRanges = false,
     plugins = [],
     compiled,
     told = {},
@@ -66,6 +69,7 @@ export async function openTensorRT(
     tensorrt: tensorrtPath(tensorrt),
     memoryLimit,
     hostCode: hostCode ? 1 : 0,
+    placeholderRanges: allowPlaceholderRanges ? 1 : 0,
     plugins,
     stripped: stripped ? 1 : 0,
     ...given,

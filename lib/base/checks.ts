@@ -25,9 +25,9 @@ export function checkedNumber(value: unknown, name: string, low = -Infinity, hig
   throw expected(what ?? `a finite number${range}`, name, value)
 }
 
-export function checkedBoolean(value: unknown, name: string): boolean {
+export function checkedBoolean(value: unknown, name: string, what = 'true or false'): boolean {
   if (typeof value === 'boolean') return value
-  throw expected('true or false', name, value)
+  throw expected(what, name, value)
 }
 
 /** Text that a path or a name in native code may be: not empty, and not cut off by a zero. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -77,8 +78,10 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
+type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
 /** Writes a file that was not there, and makes it last through a loss of power. */
-export async function writeSynced(path: string, chunks: Iterable<Uint8Array>): Promise<void> {
+export async function writeSynced(path: string, chunks: Chunks): Promise<void> {
   const file = await open(path, 'wx')
   try {
     await writeAll(file, chunks)
@@ -89,8 +92,8 @@ export async function writeSynced(path: string, chunks: Iterable<Uint8Array>): P
 }
 
 /** Writes to the end of what an open file has, piece by piece. */
-export async function writeAll(file: FileHandle, chunks: Iterable<Uint8Array>): Promise<void> {
-  for (const chunk of chunks) await writeWhole(file, chunk)
+export async function writeAll(file: FileHandle, chunks: Chunks): Promise<void> {
+  for await (const chunk of chunks) await writeWhole(file, chunk)
 }
 
 /** A write may take less than it was given: a disk that is nearly full, a signal. */
@@ -100,7 +103,7 @@ async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
 }
 
 /** Puts a new file in the place of the one that may be there: whoever looks finds the old one or the new one, whole. `temporary`: a name in the same folder that nobody else uses. */
-export async function replaceFile(path: string, temporary: string, chunks: Iterable<Uint8Array>): Promise<void> {
+export async function replaceFile(path: string, temporary: string, chunks: Chunks): Promise<void> {
   try {
     await writeSynced(temporary, chunks)
     await rename(temporary, path)
@@ -108,4 +111,22 @@ export async function replaceFile(path: string, temporary: string, chunks: Itera
   } finally {
     await rm(temporary, { force: true })
   }
+}
+
+/** Writes a file, the one that links lead to, whole or not at all, whatever ends the work before. @throws TensorRTError ERR_TRT_FILE, or it is what `chunks` throws */
+export async function saveFile(path: string, chunks: Chunks): Promise<void> {
+  await onFile('write', path, async () => {
+    const target = await writeTarget(path)
+    await replaceFile(target, temporaryOf(target), chunks)
+  })
+}
+
+/** The same of text. @throws TensorRTError ERR_TRT_FILE */
+export async function saveText(path: string, text: string): Promise<void> {
+  await saveFile(path, [Buffer.from(text)])
+}
+
+/** A name beside a file that nobody else uses. */
+export function temporaryOf(target: string): string {
+  return join(dirname(target), `.${basename(target)}.${randomBytes(4).toString('hex')}.tmp`)
 }

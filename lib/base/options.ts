@@ -25,6 +25,13 @@ export function plainCopy(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainCopy(inner)]))
 }
 
+/** The same value, frozen with all that is in it; typed arrays, which cannot be, are left out. */
+export function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value) || ArrayBuffer.isView(value)) return value
+  Object.values(value).forEach(deepFrozen)
+  return Object.freeze(value)
+}
+
 function unknownOption(name: string, known: readonly string[], owner: string): TensorRTError {
   const list = known.join(', ')
   const message = `Unknown option ${JSON.stringify(name)} for ${owner}: did you mean ${nearest(name, known)}? It knows ${list}`

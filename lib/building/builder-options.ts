@@ -45,6 +45,13 @@ export interface BuilderOptions extends TimingCacheOptions {
    * int8, fp8 and int4 need quantizing layers (QuantizeLinear, DequantizeLinear) everywhere; in place of them int8 takes a `calibrator` of build() in TensorRT 10, weakly typed.
    */
   readonly precision?: Precision | readonly Precision[]
+  /**
+   * Gives each tensor a range of INT8 that nobody measured, as trtexec does for `--int8` alone: ±2 what goes into a layer, ±4 what comes out. Only for how long a plan takes: what it
+   * answers means nothing. The plan says so (`plan.info.settings`, and the name of its engine), and {@link Engine} opens it only with `allowPlaceholderRanges`. Needs `precision` with 'int8'
+   * and a model without quantizing layers (else ERR_TRT_PRECISION); TensorRT 10 only, weakly typed. ITensor::setDynamicRange
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/_static/c-api/classnvinfer1_1_1_i_tensor.html
+   */
+  readonly placeholderRanges?: boolean
   /** Types are the model's. NetworkDefinitionCreationFlag::kSTRONGLY_TYPED; false by default on TensorRT 10, always true elsewhere, where false is an error. */
   readonly stronglyTyped?: boolean
   /** Whether FP32 layers may use TensorFloat-32 (10 bits of mantissa); TensorRT's default is true. BuilderFlag::kTF32 */

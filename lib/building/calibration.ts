@@ -52,7 +52,9 @@ export function checkedCalibrator(value: unknown): CheckedCalibrator | undefined
 }
 
 /** Rules between a calibrator and what else a build is told. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkCalibrated({ precision, stronglyTyped }: Readonly<Record<string, unknown>>): void {
+export function checkCalibrated({ precision, stronglyTyped, placeholderRanges }: Readonly<Record<string, unknown>>): void {
+  if (placeholderRanges === true)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Option calibrator measures ranges: leave out placeholderRanges of the Builder')
   if (stronglyTyped === true)
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Option calibrator needs a weakly typed network, not stronglyTyped: true')
   if (!Array.isArray(precision) || !precision.includes('int8'))

@@ -19,6 +19,7 @@ const checks = {
   tacticSharedMemory: checkedBytes,
   tacticDram: checkedBytes,
   precision: checkedPrecision,
+  placeholderRanges: checkedBoolean,
   stronglyTyped: checkedBoolean,
   tf32: checkedBoolean,
   sparsity: checkedBoolean,
@@ -65,6 +66,7 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { 
     if (value !== undefined) values[name] = check(value, name)
   }
   if (values['refit'] === false) delete values['refit']
+  if (values['placeholderRanges'] === false) delete values['placeholderRanges']
   const native: NativeOptions = {
     values,
     inputFormats: checkedFormats(given.inputFormats, 'inputFormats'),
@@ -97,6 +99,11 @@ function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOpti
     ],
     [hasLayers && strong, `${layers} needs a weakly typed network, not stronglyTyped: true`],
     [values['precisionConstraints'] !== undefined && strong, 'precisionConstraints needs a weakly typed network, not stronglyTyped: true'],
+    [values['placeholderRanges'] === true && strong, 'placeholderRanges needs a weakly typed network, not stronglyTyped: true'],
+    [
+      values['placeholderRanges'] === true && !(Array.isArray(precision) && precision.includes('int8')),
+      "placeholderRanges needs precision 'int8', alone or among others",
+    ],
     [values['refit'] === 'individual' && values['refittableWeights'] === undefined, "refit: 'individual' needs refittableWeights"],
     [values['refittableWeights'] !== undefined && values['refit'] !== 'individual', "refittableWeights needs refit: 'individual'"],
     [

@@ -1,29 +1,22 @@
 #!/usr/bin/env node
 import { basename } from 'node:path'
-import { argv } from 'node:process'
-import { Command } from 'commander'
-import { packageVersion } from '../base/package.js'
-import { TensorRTError } from '../errors.js'
-import { doctor } from './doctor.js'
+import { argv, stderr, stdout } from 'node:process'
+import { runTrt } from './program.js'
+import { Session } from './session.js'
 
-const name = basename(argv[1] ?? 'trt', '.js')
+const session = new Session({ name: basename(argv[1] ?? 'trt', '.js'), stdout, stderr })
 
-/** The command line: each command in a file of its own. Its name is the one it was called by, `trt` or `node-tensorrt`. */
-function program(): Command {
-  const trt = new Command(name).description('NVIDIA TensorRT from Node.js').version(packageVersion())
-  trt
-    .command('doctor')
-    .description('say what this machine has, what it can do, and what mends what is missing')
-    .option('--tensorrt <path>', 'look at this TensorRT library or folder only')
-    .option('--json', 'print JSON')
-    .action(doctor)
-  return trt
-}
-
-program()
-  .parseAsync()
-  .catch((error: unknown) => {
-    if (!(error instanceof TensorRTError)) throw error
-    process.stderr.write(`${name}: ${error.message} (${error.code})\n`)
-    process.exitCode = 1
+// The first asks the command to end, which leaves no half file; who asks twice does not want to wait.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (session.signal.aborted) process.exit(signal === 'SIGINT' ? 130 : 143)
+    session.interrupt(signal)
   })
+}
+// The reader of a pipe went away, as `| head` does.
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
+
+process.exitCode = await runTrt(argv.slice(2), session)

@@ -15,7 +15,8 @@ export function infosByName(infos: readonly ModelTensor[]): TensorInfos {
     )
     const shape = Object.freeze([...info.shape])
     const dimensionNames = Object.freeze(shape.map((_, i) => info.dimensionNames?.[i]))
-    record[info.name] = Object.freeze({ ...info, shape, dimensionNames, profiles: Object.freeze(profiles) })
+    const { name, dtype, format } = info
+    record[name] = Object.freeze({ name, dtype, shape, dimensionNames, profiles: Object.freeze(profiles), format })
   }
   return Object.freeze(record)
 }

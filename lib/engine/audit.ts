@@ -2,7 +2,7 @@ import type { EngineAuditFacts } from '../backend/backend.js'
 import { type AuditPrecision, type EngineLayer, engineLayers, type ExpectedPrecision, precisionTypes } from './layers.js'
 import { expected } from '../errors.js'
 import { checkedNumber, checkedSignal, checkedWhole } from '../base/checks.js'
-import { readOptions } from '../base/options.js'
+import { deepFrozen, readOptions } from '../base/options.js'
 
 export interface EngineAuditOptions {
   /** How many executions are timed, after some that are not; 10 unless given, at most 1000. */
@@ -190,9 +190,3 @@ function expectation(name: ExpectedPrecision, { precisions, count, minShare, lim
 }
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
-
-function deepFrozen<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  Object.values(value).forEach(deepFrozen)
-  return Object.freeze(value)
-}

@@ -8,7 +8,17 @@ import { cpuNames } from './cpu-options.js'
 type Given = Readonly<Partial<Record<string, unknown>>>
 
 /** Wishes for TensorRT by being given at all. */
-const always = ['tensorrt', 'device', 'memoryLimit', 'builder', 'weights', 'plugins', 'hostCode', 'anyGpu'] as const
+const always = [
+  'tensorrt',
+  'device',
+  'memoryLimit',
+  'builder',
+  'weights',
+  'plugins',
+  'hostCode',
+  'anyGpu',
+  'allowPlaceholderRanges',
+] as const
 /** Wishes for TensorRT with any value but the default. */
 const unlessDefault = { profile: 'auto', priority: 'normal', cudaGraph: 'auto' } as const
 

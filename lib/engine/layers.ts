@@ -24,6 +24,18 @@ export interface EngineLayer {
   readonly precision: AuditPrecision
 }
 
+/** What a layer reads or gives. */
+export interface LayerTensor {
+  readonly name: string
+  readonly shape: readonly number[]
+}
+
+/** A layer with what it reads and gives; both are empty where the document does not tell. */
+export interface ConnectedLayer extends EngineLayer {
+  readonly inputs: readonly LayerTensor[]
+  readonly outputs: readonly LayerTensor[]
+}
+
 /**
  * The layers of an inspector's document. TensorRT 10 writes format and type of a tensor in one field, `Format/Datatype`; 11 has a field for the type alone.
  * Without detailed verbosity a layer is but its name. Nothing is guessed: what is not as documented has the precision `unknown`.
@@ -31,8 +43,20 @@ export interface EngineLayer {
  * @see https://docs.nvidia.com/deeplearning/tensorrt/11.3.0/api/migration/tensorrt-10x-to-11x-IEngineInspector.html
  */
 export function engineLayers(document: string): readonly EngineLayer[] {
-  const layers = fieldOf(parsed(document), 'Layers')
-  return Array.isArray(layers) ? layers.map(layerOf) : []
+  return layersOf(document).map(layerOf)
+}
+
+/** The same with what is between them. */
+export function connectedLayers(document: string): readonly ConnectedLayer[] {
+  const tensors = (layer: unknown, field: string): LayerTensor[] => listOf(fieldOf(layer, field)).flatMap(tensorOf)
+  return layersOf(document).map((layer) => ({ ...layerOf(layer), inputs: tensors(layer, 'Inputs'), outputs: tensors(layer, 'Outputs') }))
+}
+
+const layersOf = (document: string): readonly unknown[] => listOf(fieldOf(parsed(document), 'Layers'))
+
+function tensorOf(tensor: unknown): LayerTensor[] {
+  const name = fieldOf(tensor, 'Name')
+  return typeof name === 'string' ? [{ name, shape: listOf(fieldOf(tensor, 'Dimensions')).map(Number) }] : []
 }
 
 function parsed(document: string): unknown {

@@ -16,11 +16,14 @@ export class Opener {
   readonly signal: AbortSignal | undefined
   readonly declaration: Declaration
   readonly open: (signal: AbortSignal) => Promise<Backend>
+  /** The path of the model, where it has one. */
+  readonly file: string | undefined
 
-  constructor(signal: AbortSignal | undefined, declaration: Declaration, open: (signal: AbortSignal) => Promise<Backend>) {
+  constructor(signal: AbortSignal | undefined, declaration: Declaration, open: (signal: AbortSignal) => Promise<Backend>, file?: string) {
     this.signal = signal
     this.declaration = declaration
     this.open = open
+    this.file = file
   }
 }
 
@@ -29,7 +32,7 @@ export function openerOf(source: EngineSource, options: EngineOptions | undefine
   const { signal, declaration, ...open } = checkedEngineOptions(options)
   // where the signal is aborted already nothing is opened, and so nothing is copied
   const checked = signal?.aborted ? '' : checkedEngineSource(source)
-  return new Opener(signal, declaration, async (loading) => {
+  const opened = async (loading: AbortSignal): Promise<Backend> => {
     const model = await openModel(checked, loading)
     try {
       loading.throwIfAborted()
@@ -37,7 +40,8 @@ export function openerOf(source: EngineSource, options: EngineOptions | undefine
     } finally {
       await closeModel(model)
     }
-  })
+  }
+  return new Opener(signal, declaration, opened, typeof checked === 'string' ? checked : undefined)
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN */

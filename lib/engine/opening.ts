@@ -11,7 +11,7 @@ import { isUnableToBuild, reasonForCpu, takenSince, withOnnxRemedy } from './cho
 import { type OnnxSource, onnxSource } from '../base/source.js'
 import { type Model, type PlanToOpen, withContent } from './source.js'
 import type { Plan } from '../plan.js'
-import { checkedOrigin, dimensionNamesOf, isStripped, precisionsOf } from '../plan/origin.js'
+import { checkedOrigin, dimensionNamesOf, hasPlaceholderRanges, isStripped, precisionsOf } from '../plan/origin.js'
 
 export interface OpenOptions {
   readonly backend: 'auto' | 'tensorrt' | 'cpu'
@@ -35,6 +35,7 @@ export interface OpenOptions {
   /** Absolute paths of plugin libraries. */
   readonly plugins: readonly string[]
   readonly hostCode: boolean
+  readonly allowPlaceholderRanges: boolean
 }
 
 /** How an engine is built from ONNX; TensorRT and the GPU are those that run it. */
@@ -51,6 +52,7 @@ export async function openBackend(model: Model, options: OpenOptions, signal: Ab
     return openPlan(model.plan, options, signal)
   }
   refuseForOnnx(model.label, options)
+  refusePlaceholders(model.label, options.builder?.placeholderRanges === true, options)
   const choice = await chooseBackend(options)
   signal.throwIfAborted()
   if (choice.backend === 'cpu') return openOnCpu(model.data, options, choice.reason)
@@ -75,6 +77,19 @@ function refuseForOnnx(label: string, { weights, anyGpu }: OpenOptions): void {
   const refuse = (why: string): TensorRTError => new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${label} is ONNX and ${why}`)
   if (weights !== undefined) throw refuse('has its own weights: the option weights is for a plan')
   if (anyGpu !== undefined) throw refuse('is built for the GPU that is here: the option anyGpu is for a plan')
+}
+
+/** Before anything is built or loaded, where it is known by then; native code finds the mark in the plan itself. @throws TensorRTError ERR_TRT_PLACEHOLDER_RANGES */
+function refusePlaceholders(label: string, known: boolean, { allowPlaceholderRanges }: OpenOptions): void {
+  if (known && !allowPlaceholderRanges) throw withPlaceholders(label)
+}
+
+function withPlaceholders(label: string): TensorRTError {
+  return new TensorRTError(
+    'ERR_TRT_PLACEHOLDER_RANGES',
+    `${label} has ranges of INT8 that nobody measured (option placeholderRanges of Builder): its times are real, its outputs mean nothing. ` +
+      'Build it from a model that quantize() made or with a calibrator; only to time it, give the option allowPlaceholderRanges: true',
+  )
 }
 
 interface Choice {
@@ -109,6 +124,7 @@ async function openOnCpu(model: Uint8Array | string, options: OpenOptions, reaso
 
 async function openPlan(plan: PlanToOpen, options: OpenOptions & Pick<Built, 'runtimeCache'>, signal: AbortSignal): Promise<Backend> {
   const origin = checkedOrigin(plan, options)
+  refusePlaceholders(plan.name, hasPlaceholderRanges(plan.info), options)
   const { openTensorRT } = await import('../backend/tensorrt.js')
   const { bytes: compiled, keep: keepCompiled } = options.runtimeCache ?? {}
   const told = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info), keepCompiled }
@@ -123,6 +139,7 @@ async function nativelyOpened(plan: PlanToOpen, open: (content: Uint8Array | num
   try {
     return await withContent(plan, open)
   } catch (error) {
+    if (error instanceof TensorRTError && error.code === 'ERR_TRT_PLACEHOLDER_RANGES') throw withPlaceholders(plan.name)
     throw withOnnxRemedy(error)
   }
 }

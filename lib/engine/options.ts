@@ -57,7 +57,7 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
    * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
    * machine can build and run with it, else the CPU; {@link Engine.backend} says which, {@link Engine.backendReason} why.
    *
-   * `tensorrt`, `device`, `memoryLimit`, `builder`, `weights`, `plugins`, `hostCode` and `anyGpu`, and `profile`, `priority` and `cudaGraph` with any value but the default, ask for TensorRT: where it cannot build
+   * `tensorrt`, `device`, `memoryLimit`, `builder`, `weights`, `plugins`, `hostCode`, `allowPlaceholderRanges` and `anyGpu`, and `profile`, `priority` and `cudaGraph` with any value but the default, ask for TensorRT: where it cannot build
    * and run here, `auto` is then an error that says why, and so is a $TENSORRT_PATH where nothing can be loaded. Beside `cpu` they are always an error; so are
    * `threads` and `onnxruntime` beside `tensorrt` and for a plan. With `auto` those count where the CPU is taken.
    */
@@ -112,6 +112,11 @@ export interface EngineOptions extends LaneOptions, CpuEngineOptions {
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html setEngineHostCodeAllowed
    */
   readonly hostCode?: boolean | undefined
+  /**
+   * `true` also opens a plan that was built with the option `placeholderRanges`, whose times are real and whose outputs mean nothing; `false` unless given: such a plan is then
+   * ERR_TRT_PLACEHOLDER_RANGES.
+   */
+  readonly allowPlaceholderRanges?: boolean | undefined
   /** Aborts the loading. */
   readonly signal?: AbortSignal | undefined
 }
@@ -158,6 +163,7 @@ const ownNames = [
   'anyGpu',
   'plugins',
   'hostCode',
+  'allowPlaceholderRanges',
   'signal',
 ] as const
 
@@ -207,12 +213,20 @@ export function checkedEngineOptions(
 }
 
 /** Paths are made absolute here: a later chdir changes nothing. */
-function checkedPlanNeeds({ plugins, hostCode }: { plugins?: unknown; hostCode?: unknown }): Pick<OpenOptions, 'plugins' | 'hostCode'> {
+function checkedPlanNeeds({
+  plugins,
+  hostCode,
+  allowPlaceholderRanges,
+}: Partial<Record<'plugins' | 'hostCode' | 'allowPlaceholderRanges', unknown>>): Pick<
+  OpenOptions,
+  'plugins' | 'hostCode' | 'allowPlaceholderRanges'
+> {
   if (plugins !== undefined && !Array.isArray(plugins)) throw expected('an array of paths', 'plugins', plugins)
   if (hostCode !== undefined && typeof hostCode !== 'boolean') throw expected('true or false', 'hostCode', hostCode)
   return {
     plugins: (plugins ?? []).map((path: unknown, i) => checkedPath(path, `plugins[${i}]`)),
     hostCode: hostCode === true,
+    allowPlaceholderRanges: allowPlaceholderRanges !== undefined && checkedBoolean(allowPlaceholderRanges, 'allowPlaceholderRanges'),
   }
 }
 

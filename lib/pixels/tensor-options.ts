@@ -15,7 +15,7 @@ export interface TensorOptions<D extends PixelType = PixelType> {
   readonly filter?: Filter | undefined
   /** How output pixels map to picture pixels, by the names of ONNX's Resize; default `half_pixel`. Only of the filter `linear`. */
   readonly coordinates?: Coordinates | undefined
-  /** Whether what comes out of the resize is rounded to whole values of 0 to 255 before it is normalized, as where pictures are resized as uint8 (PIL, cv2, torchvision's presets); default false. */
+  /** Whether what comes out of the resize is rounded to whole values of 0 to 255 before it is normalized, as where pictures are resized as uint8 (PIL, cv2, torchvision's presets); default false. With `triangle`, `cubic` and `lanczos` they are PIL's to the last one. */
   readonly round?: boolean | undefined
   /**
    * What `mean`, `scale` and `std` are counted in: `0-255` (default), a pixel's own values; `0-1`: pixels are divided by 255 first, as torchvision's ToTensor does. ImageNet's are
@@ -32,7 +32,7 @@ export interface TensorOptions<D extends PixelType = PixelType> {
   readonly layout?: 'NCHW' | 'NHWC' | undefined
   /** Default RGB. `mean`, `scale` and `std` are in the order red, green, blue in either case. GRAY: one channel, 0.299 R + 0.587 G + 0.114 B, as PIL's convert('L'). */
   readonly order?: 'RGB' | 'BGR' | 'GRAY' | undefined
-  /** Default float32, or what `into` is. float32 and float16 are not rounded to whole values; uint8 is, to the nearest, halves to even. */
+  /** Default float32, or what `into` is. float32 and float16 are not rounded to whole values; uint8 is, as with `round`; halves go to even with `linear`. */
   readonly dtype?: D | undefined
 }
 

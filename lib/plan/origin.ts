@@ -50,6 +50,7 @@ interface Settings {
   readonly hardwareCompatibility?: unknown
   readonly versionCompatible?: unknown
   readonly stripWeights?: unknown
+  readonly placeholderRanges?: unknown
   readonly precision?: unknown
 }
 
@@ -62,6 +63,11 @@ function settingsOf(info: PlanInfo): Settings {
 /** Whether it was built without its weights, as far as that was noted: TensorRT 10.14 and newer tell it themselves. */
 export function isStripped(info: PlanInfo): boolean {
   return settingsOf(info).stripWeights === true
+}
+
+/** Whether its ranges of INT8 are such that nobody measured, as far as that was noted; its engine's name tells it, too. */
+export function hasPlaceholderRanges(info: PlanInfo): boolean {
+  return settingsOf(info).placeholderRanges === true
 }
 
 /** The same plan with its weights in it, whatever it was built with. */

@@ -57,6 +57,8 @@ export interface BuildSettings {
   /** Weakly typed: those that the flags allow. Strongly typed: those that the network has. */
   readonly precision: readonly Precision[]
   readonly stronglyTyped: boolean
+  /** Ranges of INT8 that nobody measured; only where they were asked for. */
+  readonly placeholderRanges?: true
   /** Those that were asked for, and likewise below. */
   readonly inputFormats: Readonly<Record<string, Required<TensorFormat>>>
   readonly outputFormats: Readonly<Record<string, Required<TensorFormat>>>

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../backend/file-lock.js'
-import { isMissing, onFile, replaceFile, syncFolder, writeSynced, writeTarget } from '../base/files.js'
+import { isMissing, onFile, replaceFile, syncFolder, temporaryOf, writeSynced, writeTarget } from '../base/files.js'
 import { chunkSize, newHash } from './hash.js'
 import type { PlanInfo } from './info.js'
 import { foreign, isPlan, readPlan, readSidecarText } from './read.js'
@@ -51,11 +50,7 @@ async function replacePlan(target: string, plan: PlanToWrite, signal: AbortSigna
   }
 }
 
-/** A name that only a saver of the target uses, one at a time: any other file of such a name is a dead one's. */
-function temporaryOf(target: string): string {
-  return join(dirname(target), `.${basename(target)}.${randomBytes(4).toString('hex')}.tmp`)
-}
-
+/** Only a saver of the target uses a temporary name of it, one at a time: any other file of such a name is a dead one's. */
 async function removeStale(target: string): Promise<void> {
   const [folder, prefix] = [dirname(target), `.${basename(target)}.`]
   const isTemporary = (name: string): boolean => name.startsWith(prefix) && /^[0-9a-f]{8}\.tmp$/.test(name.slice(prefix.length))

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { checkedChoice, checkedListener, checkedNumber, checkedText, checkedWhole } from '../base/checks.js'
-import { checkedPath, isMissing, onFile, replaceFile, writeTarget } from '../base/files.js'
+import { checkedPath, isMissing, onFile, saveText } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
 import type { CpuOptions } from '../backend/cpu-options.js'
 import { checkedCpuOptions, type CpuEngineOptions } from '../engine/cpu-options.js'
@@ -155,10 +155,7 @@ export class Calibrator {
   }
 
   async #kept(path: string, calibration: Calibration): Promise<Calibration> {
-    await onFile('write', path, async () => {
-      const target = await writeTarget(path)
-      await replaceFile(target, `${target}.${process.pid}.tmp`, [Buffer.from(formatCalibration(calibration))])
-    })
+    await saveText(path, formatCalibration(calibration))
     return calibration
   }
 }

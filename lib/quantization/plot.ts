@@ -1,3 +1,4 @@
+import { text } from '../base/markup.js'
 import type { Histogram } from './histogram.js'
 import type { QuantizationReport, QuantizedTensor } from './report.js'
 
@@ -38,8 +39,8 @@ function panel(tensor: QuantizedTensor, x: number, y: number): string {
   const beyond = saturated === undefined ? '' : `, ${(saturated * 100).toPrecision(2)} % beyond`
   return [
     `<g transform="translate(${x} ${y})">`,
-    `<title>${escaped(name)}</title>`,
-    `<text x="${margin}" y="10" fill="#222">${escaped(shortened(name))}</text>`,
+    `<title>${text(name)}</title>`,
+    `<text x="${margin}" y="10" fill="#222">${text(shortened(name))}</text>`,
     ...(histogram === undefined ? [] : [columnsOf(histogram, limit)]),
     `<line x1="${margin}" x2="${margin + plotWidth}" y1="${16 + plotHeight}" y2="${16 + plotHeight}" stroke="#999"/>`,
     `<line x1="${at.toFixed(1)}" x2="${at.toFixed(1)}" y1="14" y2="${16 + plotHeight}" stroke="#c22"/>`,
@@ -65,8 +66,4 @@ function columnsOf({ counts, width: binWidth }: Histogram, limit: number): strin
 
 function shortened(name: string): string {
   return name.length > 38 ? `…${name.slice(-37)}` : name
-}
-
-function escaped(text: string): string {
-  return text.replace(/[<>&"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '?')
 }

@@ -110,7 +110,7 @@ export async function openDetector(model: TaskSource, options: unknown, owner: s
 interface Rules {
   readonly output: Readonly<Record<string, unknown>> & { readonly decoder: DecoderName }
   readonly tensors: unknown
-  readonly clip: boolean
+  readonly clip: boolean | 'before'
   readonly wholeSides: boolean
   readonly suppress: NonMaxSuppressionOptions | false
   readonly labels?: readonly string[] | undefined
@@ -134,7 +134,7 @@ function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
   const rules = {
     output: { ...output, ...score, decoder: name },
     tensors,
-    clip: checkedBoolean(clip, 'output.clip'),
+    clip: clip === 'before' ? ('before' as const) : checkedBoolean(clip, 'output.clip', "true, false or 'before'"),
     wholeSides: checkedBoolean(wholeSides, 'output.wholeSides'),
   }
   const suppress = suppressOf(preset?.suppress ?? {}, given.suppress, score)
@@ -197,7 +197,7 @@ async function boxesOf(
   checkRows(found.length, frames.length)
   return Promise.all(
     frames.map(async (frame, index) => {
-      const decoded = found[index]!
+      const decoded = rules.clip === 'before' ? withinPicture(found[index]!, frame) : found[index]!
       const { indices, scores } = isFinal || rules.suppress === false ? allOf(decoded) : stayingOf(decoded, rules.suppress)
       const masks = await masksOf(decoded, tensors, index, frame, indices, signal)
       return Array.from(indices, (at, i): Found => ({
@@ -207,6 +207,15 @@ async function boxesOf(
       }))
     }),
   )
+}
+
+/** Boxes cut off where the picture ends in the model's input. */
+function withinPicture(decoded: Decoded, frame: Frame): Decoded {
+  const [left, top, width, height] = frame.toModel([0, 0, frame.image.width, frame.image.height])
+  const low = [left, top]
+  const high = [left + width, top + height]
+  const boxes = decoded.boxes.map((value, at) => Math.min(Math.max(value, low[at % 2]!), high[at % 2]!))
+  return { ...decoded, boxes }
 }
 
 interface Staying {

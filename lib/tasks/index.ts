@@ -1,4 +1,5 @@
 /** Pictures in, answers out: a model and the name of its family. */
+export { presetBatches, type PresetBatchOptions } from './batches.js'
 export { Classifier, type ClassifierOptions } from './classifier.js'
 export { Detector, type DetectorOptions, type Found } from './detector.js'
 export { FaceBlur, type FaceBlurOptions } from './face-blur.js'

@@ -9,7 +9,7 @@ import { type Frame } from '../vision/index.js'
 import { PictureInput, pictureInputOf } from './input.js'
 import { type Answers, Pipeline } from './pipeline.js'
 import { type Preset, type PresetName, presets } from './presets.js'
-import { checkedSteps, type InputSteps } from './steps.js'
+import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
 
 /** What a task takes when it is loaded, and an engine's options, such as `backend`, `device`, `lanes`, `builder`: these not beside an engine that is open already. */
 export interface LoadOptions<P> extends EngineOptions {
@@ -54,26 +54,11 @@ export function splitOptions<P extends Preset, K extends string>(
     given,
     preset,
     presetName: typeof all['preset'] === 'string' ? all['preset'] : 'its own',
-    input: merged(preset?.input, own),
+    input: mergedSteps(preset?.input, own),
     hasOwnSize: own?.size !== undefined,
     inFlight: all['inFlight'] === undefined ? 3 : checkedWhole(all['inFlight'], 'inFlight', 1, 1024),
     engine,
   }
-}
-
-const layoutNames: readonly string[] = ['position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter']
-
-/** The steps of both; `scale` and `std` are two words for one. */
-function merged(preset: InputSteps | undefined, own: InputSteps | undefined): InputSteps {
-  // another way to lay the picture has words of its own
-  const isLaidAnew = own?.resize !== undefined && own.resize !== preset?.resize
-  const kept = Object.entries(preset ?? {}).filter(([name]) => !isLaidAnew || !layoutNames.includes(name))
-  const result: Record<string, unknown> = Object.fromEntries(kept)
-  if (own?.scale !== undefined) delete result['std']
-  if (own?.std !== undefined) delete result['scale']
-  if (own?.fill !== undefined) delete result['fillAfter']
-  for (const [name, value] of Object.entries(own ?? {})) if (value !== undefined) result[name] = value
-  return result
 }
 
 function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner: string): P {

@@ -1,5 +1,6 @@
 import { checkedBoolean, checkedChoice, checkedObject, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import { longest } from '../base/size.js'
 import { expected } from '../errors.js'
 import { checkedPreprocessing, type CheckedSteps, type PreprocessingSteps, preprocessingStepNames } from '../onnx/processing/input.js'
 import { centerCrop, type Frame, letterbox, padToSquare, type Size, stretch } from '../vision/index.js'
@@ -27,6 +28,21 @@ export interface InputSteps extends PreprocessingSteps {
   readonly size?: InputSize | undefined
   /** Pixels are divided by the greatest value of the resized picture instead of 255, as U²-Net's own code does; with `range: '0-1'`. Default false. */
   readonly ownMaximum?: boolean | undefined
+}
+
+const layoutNames: readonly string[] = ['position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter']
+
+/** A preset's steps and one's own, which go first; `scale` and `std` are two words for one. */
+export function mergedSteps(preset: InputSteps | undefined, own: InputSteps | undefined): InputSteps {
+  // another way to lay the picture has words of its own
+  const isLaidAnew = own?.resize !== undefined && own.resize !== preset?.resize
+  const kept = Object.entries(preset ?? {}).filter(([name]) => !isLaidAnew || !layoutNames.includes(name))
+  const result: Record<string, unknown> = Object.fromEntries(kept)
+  if (own?.scale !== undefined) delete result['std']
+  if (own?.std !== undefined) delete result['scale']
+  if (own?.fill !== undefined) delete result['fillAfter']
+  for (const [name, value] of Object.entries(own ?? {})) if (value !== undefined) result[name] = value
+  return result
 }
 
 /** Steps that were checked. */
@@ -80,7 +96,6 @@ function squareOf({ width, height }: Size): number {
 }
 
 const sizeNames = ['shortSide', 'leastShortSide', 'mostLongSide', 'multipleOf', 'rounding'] as const
-const longest = 2 ** 20
 
 function checkedInputSize(size: unknown): Size | PictureSize {
   if (typeof size !== 'object') {

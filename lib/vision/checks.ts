@@ -1,9 +1,10 @@
 import { isUint8Array } from 'node:util/types'
+import { checkedSize } from '../base/size.js'
 import { expected } from '../errors.js'
-import { checkedSize } from '../pixels/checks.js'
 import type { Box, Image, Point } from './types.js'
 
-export { checkedColor, checkedPerChannel, checkedSize, longest } from '../pixels/checks.js'
+export { checkedSize } from '../base/size.js'
+export { checkedColor, checkedPerChannel } from '../pixels/checks.js'
 
 export function checkedPoint(value: unknown, name: string): Point {
   const numbers: readonly unknown[] = Array.isArray(value) ? (value as unknown[]) : []

@@ -1,7 +1,8 @@
 import { checkedChoice, checkedNumber, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import { checkedSize, longest, sizeOf } from '../base/size.js'
 import { expected } from '../errors.js'
-import { checkedColor, checkedSize, longest, sizeOf } from '../pixels/checks.js'
+import { checkedColor } from '../pixels/checks.js'
 import {
   centreCropped,
   type Layout,

@@ -2,7 +2,8 @@ import type { Metadata, Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedBoolean, checkedChoice, checkedSignal, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
-import { checkedColor, checkedSize } from './checks.js'
+import { sizeOf } from '../base/size.js'
+import { checkedColor } from './checks.js'
 import { isSrgb } from './icc.js'
 import { infoOf, type PictureSource } from './info.js'
 import { checkedPicture, inspected, type Inspected, opened, type Opened } from './opened.js'
@@ -77,8 +78,7 @@ export function checkedReading(given: Partial<Record<(typeof readingNames)[numbe
     background: background === undefined ? undefined : checkedColor(background, 'background'),
     page: checkedWhole(page, 'page', 0, 100_000),
     orient: checkedBoolean(orient, 'orient'),
-    shrink:
-      shrink === undefined ? undefined : checkedSize(typeof shrink === 'object' ? shrink : { width: shrink, height: shrink }, 'shrink'),
+    shrink: shrink === undefined ? undefined : sizeOf(shrink, 'shrink'),
   }
 }
 

@@ -39,14 +39,14 @@ export {
   type EfficientDetAnchorOptions,
   type LevelAnchors,
   type RetinaFacePriorOptions,
-  type Sides,
 } from '../anchors/index.js'
+export type { Sides } from '../base/size.js'
 export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat } from './encode.js'
 export { decodeGrid, type GridOptions } from './grid.js'
 export { readImage, type ReadImage, type ReadImageOptions } from './image.js'
 export { readImageInfo, type ImageInfo, type PictureSource } from './info.js'
 export type { ManyOptions, ManyProgress, Picture } from './picture.js'
-export { pictures, type PicturesOptions, type PicturesProgress } from './pictures.js'
+export { pictureFiles, pictures, type PicturesOptions, type PicturesProgress } from './pictures.js'
 export {
   instanceMasks,
   instanceMasksSync,

@@ -22,7 +22,7 @@ export interface PicturesOptions extends ReadImageOptions {
 }
 
 /** What sharp reads as it is installed. */
-const extensions = ['.avif', '.gif', '.jpeg', '.jpg', '.png', '.svg', '.tif', '.tiff', '.webp']
+export const pictureExtensions: readonly string[] = ['.avif', '.gif', '.jpeg', '.jpg', '.png', '.svg', '.tif', '.tiff', '.webp']
 
 /**
  * Pictures, one after the other, each decoded when it is asked for:
@@ -43,7 +43,7 @@ export function pictures(
   const onProgress = checkedListener<NonNullable<PicturesOptions['onProgress']>>(given.onProgress, 'onProgress')
   if (typeof source === 'string' || source instanceof URL) {
     const folder = checkedPath(source, 'source')
-    return new Repeatable(() => decoded(() => filesOf(folder), reading, onProgress))
+    return new Repeatable(() => decoded(() => pictureFiles(folder), reading, onProgress))
   }
   // the bytes of one picture could be iterated, too
   if (!isIterable(source) || ArrayBuffer.isView(source) || source instanceof Uint8Array)
@@ -66,8 +66,13 @@ async function* decoded(
   }
 }
 
-/** @throws TensorRTError ERR_TRT_FILE */
-async function filesOf(folder: string): Promise<string[]> {
+/**
+ * The paths of a folder's pictures, as {@link pictures} takes them one after the other.
+ * @param source The path or `file:` URL of the folder
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE where it cannot be read or has none; ERR_TRT_INVALID_ARGUMENT
+ */
+export async function pictureFiles(source: string | URL): Promise<string[]> {
+  const folder = checkedPath(source, 'source')
   const entries = await onFile('read', folder, () => readdir(folder, { withFileTypes: true }))
   const names = entries
     .filter((entry) => (entry.isFile() || entry.isSymbolicLink()) && isPicture(entry.name))
@@ -75,7 +80,7 @@ async function filesOf(folder: string): Promise<string[]> {
     // the order of UTF-8 is that of code points
     .sort((a, b) => a.compare(b))
   if (names.length === 0) {
-    const message = `Cannot read the pictures of ${folder}: it has none (files that end in ${extensions.join(', ')})`
+    const message = `Cannot read the pictures of ${folder}: it has none (files that end in ${pictureExtensions.join(', ')})`
     throw new TensorRTError('ERR_TRT_FILE', message, { details: { path: folder } })
   }
   return names.map((name) => join(folder, name.toString()))
@@ -83,5 +88,5 @@ async function filesOf(folder: string): Promise<string[]> {
 
 /** By its name; some systems put files of their own beside pictures, called as those with a dot before it. */
 function isPicture(name: string): boolean {
-  return !name.startsWith('.') && extensions.includes(extname(name).toLowerCase())
+  return !name.startsWith('.') && pictureExtensions.includes(extname(name).toLowerCase())
 }

@@ -5,8 +5,10 @@ import { Tensor } from '../tensor.js'
 import type { Frame } from './frame.js'
 import { nativePixels, type Pixels, rgbOf } from './raw.js'
 import { sample, sampleTurned } from './sample.js'
-import { axisOf, makeTaps, type Taps } from '../pixels/taps.js'
+import { sampleWhole } from './sample-whole.js'
+import { type Axis, axisOf, makeTaps, makeWholeTaps, type Taps, type WholeTaps } from '../pixels/taps.js'
 import { type Normalization, pixelTypes } from '../pixels/tensor-options.js'
+import { isWhole, wholeColor, type WholeFilter } from '../pixels/whole.js'
 import { onThread, pixelAddon } from './threads.js'
 import { Turns } from './turns.js'
 
@@ -47,8 +49,12 @@ function byAddon(addon: NativeVision, job: Resampling, sync: boolean): Promise<v
     const { width, height, transform } = frame
     return addon.warp({ ...target, width, height, matrix: Float64Array.from(transform) }, nativePixels(pixels), sync)
   }
-  const roundedBetween = roundsBetween(normalization) ? 1 : 0
-  return addon.resample({ ...target, ...axes(frame, normalization), roundedBetween }, nativePixels(pixels), sync)
+  const whole = wholeFilterOf(normalization)
+  const how =
+    whole === undefined
+      ? ({ ...axes(frame, normalization), whole: 0 } as const)
+      : ({ ...wholeAxes(frame, whole), fill: wholeColor(frame.fill), whole: 1 } as const)
+  return addon.resample({ ...target, ...how }, nativePixels(pixels), sync)
 }
 
 /** In JavaScript. */
@@ -57,7 +63,9 @@ function resamplePortably({ pixels, frame, normalization, out }: Resampling): vo
   const write = (to: Float32Array | Uint8ClampedArray): void => {
     const plan = { ...normalization, fill: frame.fill, width: frame.width, height: frame.height }
     if (frame.transform !== undefined) return sampleTurned(rgb, frame.image, plan, frame.transform, to)
-    sample(rgb, pixels.width, { ...plan, ...axes(frame, normalization), roundsBetween: roundsBetween(normalization) }, to)
+    const whole = wholeFilterOf(normalization)
+    if (whole === undefined) return sample(rgb, pixels.width, { ...plan, ...axes(frame, normalization) }, to)
+    sampleWhole(rgb, pixels.width, { ...plan, ...wholeAxes(frame, whole), fill: wholeColor(frame.fill) }, to)
   }
   if (out instanceof Uint8Array) write(new Uint8ClampedArray(out.buffer, out.byteOffset, out.length))
   else if (out instanceof Float32Array) write(out)
@@ -68,9 +76,8 @@ function resamplePortably({ pixels, frame, normalization, out }: Resampling): vo
   }
 }
 
-/** Where whole values are wanted of weights below 0, PIL's order of things counts: columns, rounded, then rows. */
-function roundsBetween({ filter, round, dtype }: Normalization): boolean {
-  return (filter === 'cubic' || filter === 'lanczos') && (round || dtype === 'uint8')
+function wholeFilterOf({ filter, round, dtype }: Normalization): WholeFilter | undefined {
+  return isWhole(filter, round || dtype === 'uint8') ? filter : undefined
 }
 
 /** In the order of native/vision/resample.h. */
@@ -90,23 +97,39 @@ function nativeTarget({ frame, normalization, out }: Resampling): NativeTarget {
   }
 }
 
-function axes(frame: Frame, { filter, coordinates }: Normalization): { columns: Taps; rows: Taps } {
-  const tapsOf = (side: 'width' | 'height'): Taps => {
-    const axis = axisOf(frame, side)
-    return remembered(JSON.stringify([axis, filter, coordinates]), () => makeTaps(axis, filter, coordinates))
-  }
-  return { columns: tapsOf('width'), rows: tapsOf('height') }
+interface Axes<T> {
+  readonly columns: T
+  readonly rows: T
 }
 
-/** Of the last frames that were used: those of a video or of a folder are alike. */
-const made = new Map<string, Taps>()
+function axes(frame: Frame, { filter, coordinates }: Normalization): Axes<Taps> {
+  return tapsOf.both(frame, [filter, coordinates], (axis) => makeTaps(axis, filter, coordinates))
+}
+
+function wholeAxes(frame: Frame, filter: WholeFilter): Axes<WholeTaps> {
+  return wholeTapsOf.both(frame, [filter], (axis) => makeWholeTaps(axis, filter))
+}
+
 const mostMade = 16
 
-function remembered(key: string, make: () => Taps): Taps {
-  const taps = made.get(key) ?? make()
-  made.delete(key)
-  made.set(key, taps)
-  const [oldest] = made.keys()
-  if (made.size > mostMade && oldest !== undefined) made.delete(oldest)
-  return taps
+/** Those of the last frames that were used: the frames of a video or of a folder are alike. */
+class Remembered<T> {
+  readonly #made = new Map<string, T>()
+
+  both(frame: Frame, how: readonly string[], make: (axis: Axis) => T): Axes<T> {
+    const of = (axis: Axis): T => this.#at(JSON.stringify([axis, how]), () => make(axis))
+    return { columns: of(axisOf(frame, 'width')), rows: of(axisOf(frame, 'height')) }
+  }
+
+  #at(key: string, make: () => T): T {
+    const taps = this.#made.get(key) ?? make()
+    this.#made.delete(key)
+    this.#made.set(key, taps)
+    const [oldest] = this.#made.keys()
+    if (this.#made.size > mostMade && oldest !== undefined) this.#made.delete(oldest)
+    return taps
+  }
 }
+
+const tapsOf = new Remembered<Taps>()
+const wholeTapsOf = new Remembered<WholeTaps>()

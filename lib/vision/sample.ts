@@ -3,7 +3,7 @@ import { type Affine, applied } from './affine.js'
 import type { Color, Size } from './types.js'
 
 /** An output, and what is made of its values. */
-interface Writing extends Size {
+export interface Writing extends Size {
   readonly fill: Color
   readonly layout: 'NCHW' | 'NHWC'
   readonly order: 'RGB' | 'BGR' | 'GRAY'
@@ -16,8 +16,6 @@ interface Writing extends Size {
 interface Sampling extends Writing {
   readonly columns: Taps
   readonly rows: Taps
-  /** Whether what comes of the columns is rounded to whole values of 0 to 255 before rows are added up. */
-  readonly roundsBetween: boolean
 }
 
 /**
@@ -26,37 +24,19 @@ interface Sampling extends Writing {
  * @param out an array that rounds by itself (uint8), or floats
  */
 export function sample(data: Uint8Array, width: number, plan: Sampling, out: Float32Array | Uint8ClampedArray): void {
-  const outputs = plan.columns.outputs
-  const narrow = plan.roundsBetween ? narrowed(data, width, plan) : undefined
-  const row = new Float32Array((narrow === undefined ? width : outputs) * 3)
-  const planes = [new Float32Array(outputs), new Float32Array(outputs), new Float32Array(outputs)] as const
+  const row = new Float32Array(width * 3)
+  const planes = planesOf(plan.columns.outputs)
   for (let y = 0; y < plan.rows.outputs; y++) {
-    if (y >= plan.rows.begin && y < plan.rows.end) combineRows(narrow ?? data, plan, y, row)
+    if (y >= plan.rows.begin && y < plan.rows.end) combineRows(data, plan, y, row)
     planes.forEach((plane, channel) => {
-      if (narrow === undefined) sampleColumns(row, plan.columns, channel, plane)
-      else plane.forEach((_, x) => (plane[x] = row[x * 3 + channel]!))
+      sampleColumns(row, plan.columns, channel, plane)
       addFill(plan, y, plan.fill[channel as 0 | 1 | 2], plane)
     })
     writeRow(planes, plan, y, out)
   }
 }
 
-/** All rows of the picture, as narrow as the output. */
-function narrowed(data: Uint8Array, width: number, { columns }: Sampling): Uint8ClampedArray {
-  const rows = data.length / (width * 3)
-  const out = new Uint8ClampedArray(rows * columns.outputs * 3)
-  const plane = new Float32Array(columns.outputs)
-  for (let y = 0; y < rows; y++) {
-    const row = data.subarray(y * width * 3, (y + 1) * width * 3)
-    for (let channel = 0; channel < 3; channel++) {
-      sampleColumns(row, columns, channel, plane)
-      for (let x = 0; x < columns.outputs; x++) out[(y * columns.outputs + x) * 3 + channel] = plane[x]!
-    }
-  }
-  return out
-}
-
-function combineRows(data: Uint8Array | Uint8ClampedArray, { rows }: Sampling, y: number, row: Float32Array): void {
+function combineRows(data: Uint8Array, { rows }: Sampling, y: number, row: Float32Array): void {
   row.fill(0)
   for (let k = 0; k < rows.taps; k++) {
     const weight = rows.weights[y * rows.taps + k]!
@@ -67,7 +47,7 @@ function combineRows(data: Uint8Array | Uint8ClampedArray, { rows }: Sampling, y
 }
 
 /** One channel of a row; 0 where it does not see the picture. */
-function sampleColumns(row: Float32Array | Uint8Array, columns: Taps, channel: number, plane: Float32Array): void {
+function sampleColumns(row: Float32Array, columns: Taps, channel: number, plane: Float32Array): void {
   const { begin, end, taps, first, weights } = columns
   for (let x = begin; x < end; x++) {
     let sum = 0
@@ -90,9 +70,14 @@ function addFill({ columns, rows }: Sampling, y: number, fill: number, plane: Fl
   }
 }
 
+/** A row of an output: red, green, blue. */
 type Planes = readonly [Float32Array, Float32Array, Float32Array]
 
-function writeRow(planes: Planes, plan: Writing, y: number, out: Float32Array | Uint8ClampedArray): void {
+export function planesOf(width: number): Planes {
+  return [new Float32Array(width), new Float32Array(width), new Float32Array(width)]
+}
+
+export function writeRow(planes: Planes, plan: Writing, y: number, out: Float32Array | Uint8ClampedArray): void {
   const { layout, order, round, scale, mean } = plan
   const { width, height } = plan
   const [red, green, blue] = planes
@@ -109,7 +94,7 @@ function writeRow(planes: Planes, plan: Writing, y: number, out: Float32Array | 
 
 /** What native/vision/warp.cc does: each output pixel is what lies between the four pixels around its place in the picture. */
 export function sampleTurned(data: Uint8Array, image: Size, plan: Writing, transform: Affine, out: Float32Array | Uint8ClampedArray): void {
-  const planes = [new Float32Array(plan.width), new Float32Array(plan.width), new Float32Array(plan.width)] as const
+  const planes = planesOf(plan.width)
   for (let row = 0; row < plan.height; row++) {
     for (let column = 0; column < plan.width; column++) {
       const [x, y] = applied(transform, [column + 0.5, row + 0.5])

@@ -10,6 +10,7 @@
 #include "layers.h"
 #include "model_bytes.h"
 #include "parse.h"
+#include "placeholder_ranges.h"
 #include "precision.h"
 #include "profiles.h"
 
@@ -31,6 +32,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   const Options& options = request.options;
   if (request.calibration) requireCalibrators(library);
   const bool stronglyTyped = isStronglyTyped(library, options);
+  requirePlaceholderRanges(library, options);
   // made before the builder, which must not outlive its timing cache
   std::optional<TimingCacheFile> timings;
   if (!request.timingCache.path.empty()) timings.emplace(library, request.timingCache, cancelled);
@@ -64,6 +66,7 @@ Result build(const tensorrt::Library& library, const Request& request, tensorrt:
   if (request.parseOnly) return result;
 
   checkPrecision(*network, options, stronglyTyped, request.calibration.has_value());
+  applyPlaceholderRanges(*network, options, result.settings);
   applyFormats(*network, options, stronglyTyped);
   applyLayerTypes(*network, options, result.settings);
   markRefittable(*network, options);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "../base/text.h"
+#include "placeholder_ranges.h"
 
 namespace nt::building {
 namespace {
@@ -157,8 +158,8 @@ void checkPrecision(const NetworkDefinition& network, const Options& options, bo
                  (canBeWeak(library) ? "" : " (Flags for precisions need TensorRT 10.)"),
              row, census);
     }
-    const bool byCalibrator = calibrated && row.type == DType::int8;
-    if (row.quantized && !byCalibrator && !quantizesWeakly(census, row)) {
+    const bool ranged = (calibrated || wantsPlaceholderRanges(options)) && row.type == DType::int8;
+    if (row.quantized && !ranged && !quantizesWeakly(census, row)) {
       refuse("Precision " + name + " needs quantizing layers in the model" +
                  (row.type == DType::int8 ? ", or a calibrator: build(model, { calibrator })." : "."),
              row, census);

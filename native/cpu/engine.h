@@ -63,6 +63,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   void throwIfLost() const override {}
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
   std::size_t deviceBytes() const noexcept override { return 0; }
+  execution::BenchmarkResult benchmark(const execution::BenchmarkOptions& options,
+                                       execution::BenchmarkWatch& watch) const override;
   std::chrono::seconds patienceAtExit() const noexcept override { return kPatienceAtExit; }
 
   // The shapes that are allowed, for each input one entry per profile, or none where all are: before there is any lane.

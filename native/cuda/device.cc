@@ -102,7 +102,7 @@ void OwnedStream::synchronize() const {
 
 OwnedEvent::OwnedEvent(const DeviceContext& device, Use use) : device_(device) {
   constexpr unsigned kBlockingSync = 1, kDisableTiming = 2;  // CU_EVENT_…
-  const unsigned flags = kBlockingSync | (use == Use::order ? kDisableTiming : 0);
+  const unsigned flags = (use == Use::spinning ? 0 : kBlockingSync) | (use == Use::order ? kDisableTiming : 0);
   device.check(device.driver().eventCreate(&event_, flags), "cuEventCreate");
 }
 

@@ -114,7 +114,8 @@ class OwnedStream {
 
 class OwnedEvent {
  public:
-  enum class Use { order, timing };
+  // spinning: with times, and whoever waits for it asks all the time
+  enum class Use { order, timing, spinning };
   OwnedEvent(const DeviceContext& device, Use use);
   OwnedEvent(const OwnedEvent&) = delete;
   OwnedEvent& operator=(const OwnedEvent&) = delete;
@@ -122,10 +123,10 @@ class OwnedEvent {
 
   Event get() const noexcept { return event_; }
   void record(const OwnedStream& stream) const;
-  // Sleeps until the recorded work is done.
+  // Waits until the recorded work is done.
   void synchronize() const;
   bool done() const;
-  // Milliseconds from this event to `end`; both of Use::timing, recorded and done.
+  // Milliseconds from this event to `end`; both with times, recorded and done.
   float millisecondsTo(const OwnedEvent& end) const;
 
  private:

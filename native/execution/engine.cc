@@ -42,6 +42,12 @@ std::vector<int64_t> numbersAt(const uint8_t* data, std::size_t bytes) {
 
 }  // namespace
 
+void Engine::checkProfileNumber(int32_t profile) const {
+  if (profile >= 0 && profile < std::max(profiles_, 1)) return;
+  throw Error("ERR_TRT_INVALID_ARGUMENT", "The engine has " + std::to_string(std::max(profiles_, 1)) +
+                                              " optimization profiles: there is no profile " + std::to_string(profile));
+}
+
 void Engine::checkMergeable(int64_t maxBatch) const {
   const auto refuse = [](const IoTensor& tensor, const std::string& why) {
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Batching needs " + why + ", but '" + tensor.name + "' is " +

@@ -11,6 +11,7 @@
 #include "../base/error.h"
 #include "../base/host_pool.h"
 #include "../base/tensor_memory.h"
+#include "benchmark.h"
 #include "lane.h"
 
 namespace nt::execution {
@@ -84,6 +85,10 @@ class Engine {
   // Bytes of device memory that it holds: all lanes of all sessions, and what the runtime allocates for itself.
   virtual std::size_t deviceBytes() const noexcept = 0;
 
+  // Measures it beside its lanes, on this thread and on others that end with it. Throws ABORTED,
+  // ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE and what running it throws.
+  virtual BenchmarkResult benchmark(const BenchmarkOptions& options, BenchmarkWatch& watch) const = 0;
+
   // How much longer than others its lanes are waited for at the end of the process.
   virtual std::chrono::seconds patienceAtExit() const noexcept { return std::chrono::seconds(0); }
 
@@ -94,6 +99,8 @@ class Engine {
   // Throws ERR_TRT_INVALID_ARGUMENT unless requests can merge into batches of up to `maxBatch` rows: dimension 0 of
   // every input and output is dynamic, rows are whole bytes and not the CPU's alone, and some profile takes that many.
   void checkMergeable(int64_t maxBatch) const;
+  // Throws ERR_TRT_INVALID_ARGUMENT unless there is an optimization profile of that number; 0 there always is.
+  void checkProfileNumber(int32_t profile) const;
   // The profile that takes these shapes and values with the least distance to its optimum, or `fixed` where that is not
   // negative; 0 where there is none. Throws ERR_TRT_SHAPE, with the range where the profile is fixed.
   int32_t profileFor(const Shapes& shapes, const Values& values = {}, int32_t fixed = -1) const;

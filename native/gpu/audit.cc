@@ -6,7 +6,7 @@
 
 #include "../base/text.h"
 #include "../tensorrt/profiler.h"
-#include "bound_context.h"
+#include "io_memory.h"
 
 namespace nt::gpu {
 namespace {
@@ -30,13 +30,6 @@ std::vector<uint8_t> packed(const std::vector<int64_t>& values, DType dtype, con
   return bytes;
 }
 
-// One tensor's memory.
-struct Place {
-  std::unique_ptr<cuda::DeviceBuffer> device;
-  std::vector<uint8_t> host;
-  std::unique_ptr<tensorrt::OutputAllocator> allocator;
-};
-
 class Audit {
  public:
   Audit(const std::shared_ptr<Engine>& engine, int32_t profile)
@@ -44,6 +37,7 @@ class Audit {
         profile_(profile),
         stream_(engine->device()),
         profiler_(engine->library().family()),
+        io_(*engine),
         scratch_(engine->device(), engine->account()),
         context_(*engine) {}
   ~Audit() {
@@ -53,23 +47,20 @@ class Audit {
   Audit(const Audit&) = delete;
   Audit& operator=(const Audit&) = delete;
 
-  void prepare(EngineAudit& result);
+  void prepare(EngineAudit& result, const std::vector<execution::BenchmarkTensor>& inputs);
   void inspect(EngineAudit& result) const;
   void run(EngineAudit& result, int iterations, const std::atomic<bool>& cancelled);
 
  private:
   Shape bestShape(const IoTensor& tensor) const;
-  void placeInput(const IoTensor& tensor, const Shape& shape);
-  void placeOutput(const IoTensor& tensor, const Shape& shape);
-  void* addressOf(std::size_t tensor) const;
+  void addInput(const IoTensor& tensor, const Shape& shape);
   void execute(const std::atomic<bool>& cancelled);
 
   std::shared_ptr<Engine> engine_;
   int32_t profile_;
   cuda::OwnedStream stream_;
-  std::vector<std::shared_ptr<HostBlock>> zeros_;
-  std::vector<Place> places_;  // of inputs, then of outputs
   tensorrt::Profiler profiler_;
+  IoMemory io_;
   cuda::DeviceBuffer scratch_;
   BoundContext context_;  // goes first: it may call what stands above
 };
@@ -78,68 +69,29 @@ Shape Audit::bestShape(const IoTensor& tensor) const {
   return tensor.profiles.empty() ? tensor.shape : tensor.profiles[static_cast<std::size_t>(profile_)].opt;
 }
 
-void* Audit::addressOf(std::size_t tensor) const {
-  const Place& place = places_[tensor];
-  return place.device ? place.device->address() : const_cast<uint8_t*>(place.host.data());
-}
-
-void Audit::prepare(EngineAudit& result) {
+void Audit::prepare(EngineAudit& result, const std::vector<execution::BenchmarkTensor>& inputs) {
   if (profile_ > 0) context_.setProfile(profile_, stream_);
   scratch_.reserve(engine_->scratchBytes(profile_), cuda::DeviceBuffer::Growth::exact);
   context_.setScratch(scratch_);
   Shapes shapes;
-  for (const IoTensor& tensor : engine_->inputs()) {
-    shapes.push_back(bestShape(tensor));
+  for (std::size_t i = 0; i < engine_->inputs().size(); ++i) {
+    const IoTensor& tensor = engine_->inputs()[i];
+    shapes.push_back(inputs.empty() ? bestShape(tensor) : inputs[i].shape);
     result.shapes.emplace_back(tensor.name, shapes.back());
-    placeInput(tensor, shapes.back());
+    inputs.empty() ? addInput(tensor, shapes.back()) : io_.addInput(shapes.back(), inputs[i].bytes);
   }
-  context_.setShapes(shapes, [this](std::size_t input) { return addressOf(input); });
-  const std::vector<Shape> outputs = context_.outputShapes();
-  for (std::size_t i = 0; i < outputs.size(); ++i) placeOutput(engine_->outputs()[i], outputs[i]);
-  for (std::size_t i = 0; i < shapes.size(); ++i) context_.bindInput(i, addressOf(i));
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    context_.bindOutput(i, addressOf(shapes.size() + i), places_[shapes.size() + i].allocator.get());
+  context_.setShapes(shapes, [this](std::size_t input) { return io_.hostInput(input); });
+  io_.addOutputs(context_.outputShapes());
+  io_.bind(context_);
+  io_.copyIn(stream_);
   stream_.synchronize();
 }
 
-void Audit::placeInput(const IoTensor& tensor, const Shape& shape) {
-  Place place;
-  if (tensor.onHost) {
-    const std::size_t count = std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
-    const auto values = engine_->profileValues(tensor.name.c_str(), profile_, count);
-    place.host = packed(values.empty() ? std::vector<int64_t>(count) : values, tensor.dtype, tensor.name);
-  } else {
-    const cuda::DeviceContext& device = engine_->device();
-    const std::size_t bytes = std::max<std::size_t>(byteSize(tensor.dtype, shape), 1);
-    place.device = std::make_unique<cuda::DeviceBuffer>(device, engine_->account());
-    place.device->reserve(bytes);
-    zeros_.push_back(cuda::pinnedPool(device).acquire(bytes));
-    std::memset(zeros_.back()->data(), 0, bytes);
-    device.check(device.driver().memcpyHtoDAsync(place.device->get(), zeros_.back()->data(), bytes, stream_.get()),
-                 "cuMemcpyHtoDAsync");
-  }
-  places_.push_back(std::move(place));
-}
-
-void Audit::placeOutput(const IoTensor& tensor, const Shape& shape) {
-  Place place;
-  const bool dependent = isDynamic(shape);
-  const std::size_t bytes = dependent ? 0 : std::max<std::size_t>(byteSize(tensor.dtype, shape), 1);
-  if (tensor.onHost) {
-    place.host.resize(bytes);
-  } else {
-    place.device = std::make_unique<cuda::DeviceBuffer>(engine_->device(), engine_->account());
-    if (dependent) {
-      place.allocator = std::make_unique<tensorrt::OutputAllocator>(engine_->library().family(),
-                                                                    [buffer = place.device.get()](std::size_t wanted) {
-                                                                      buffer->reserve(wanted);
-                                                                      return buffer->address();
-                                                                    });
-    } else {
-      place.device->reserve(bytes);
-    }
-  }
-  places_.push_back(std::move(place));
+void Audit::addInput(const IoTensor& tensor, const Shape& shape) {
+  if (!tensor.onHost) return io_.addInput(shape);
+  const std::size_t count = std::accumulate(shape.begin(), shape.end(), std::size_t{1}, std::multiplies<>());
+  const auto values = engine_->profileValues(tensor.name.c_str(), profile_, count);
+  io_.addInput(shape, packed(values.empty() ? std::vector<int64_t>(count) : values, tensor.dtype, tensor.name));
 }
 
 void Audit::inspect(EngineAudit& result) const {
@@ -179,17 +131,13 @@ void Audit::run(EngineAudit& result, int iterations, const std::atomic<bool>& ca
 
 EngineAudit audit(const std::shared_ptr<Engine>& engine, const AuditOptions& options,
                   const std::atomic<bool>& cancelled) {
-  const int32_t profiles = std::max(engine->profiles(), 1);
-  if (options.profile < 0 || options.profile >= profiles)
-    throw Error("ERR_TRT_INVALID_ARGUMENT", "The engine has " + std::to_string(profiles) +
-                                                " optimization profiles: there is no profile " +
-                                                std::to_string(options.profile));
+  engine->checkProfileNumber(options.profile);
   const cuda::DeviceScope scope(engine->device());
   const tensorrt::LogCapture log(engine->library().log());
   try {
     EngineAudit result;
     Audit audit(engine, options.profile);
-    audit.prepare(result);
+    audit.prepare(result, options.inputs);
     audit.inspect(result);
     audit.run(result, options.iterations, cancelled);
     return result;

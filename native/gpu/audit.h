@@ -12,8 +12,9 @@
 namespace nt::gpu {
 
 struct AuditOptions {
-  // the optimization profile, at whose best shapes the engine runs
   int32_t profile = 0;
+  // by input; empty: zeros, at the best shapes of the profile
+  std::vector<execution::BenchmarkTensor> inputs;
   // how many executions are timed; some more go before
   int iterations = 10;
 };
@@ -34,10 +35,10 @@ struct EngineAudit {
   std::vector<LayerTime> times;
 };
 
-// Runs on the calling thread, on a context, a stream and memory of its own, which are freed when it returns. Inputs are
-// zeros; those that the CPU reads have the values that the profile was built for. `cancelled` is looked at before each
-// execution. Throws ABORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY and the errors of
-// cuda/.
+// Runs on the calling thread, on a context, a stream and memory of its own, which are freed when it returns. Where none
+// are given, inputs are zeros; those that the CPU reads have the values that the profile was built for. `cancelled` is
+// looked at before each execution. Throws ABORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY
+// and the errors of cuda/.
 EngineAudit audit(const std::shared_ptr<Engine>& engine, const AuditOptions& options,
                   const std::atomic<bool>& cancelled);
 

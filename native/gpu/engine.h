@@ -45,6 +45,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   void throwIfLost() const override { device_.throwIfLost(); }
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
   std::size_t deviceBytes() const noexcept override { return account_->used(); }
+  execution::BenchmarkResult benchmark(const execution::BenchmarkOptions& options,
+                                       execution::BenchmarkWatch& watch) const override;
 
   const cuda::DeviceContext& device() const noexcept { return device_; }
   const std::shared_ptr<cuda::Account>& account() const noexcept { return account_; }

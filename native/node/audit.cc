@@ -1,6 +1,7 @@
 #include "audit.h"
 
 #include "../gpu/audit.h"
+#include "benchmark.h"
 #include "errors.h"
 #include "handle.h"
 #include "values.h"
@@ -84,6 +85,7 @@ Napi::Value audit(const Napi::CallbackInfo& info) {
     audit.profile = static_cast<int32_t>(integerOf(options, "profile", 0));
     audit.iterations = static_cast<int>(integerOf(options, "iterations", 10));
     const EngineHandle& handle = handleOf(info);
+    if (options.Has("inputs")) audit.inputs = tensorsOf(options.Get("inputs"), handle.open().engine().inputs());
     // shared: the engine stays while it is audited, whoever closes it
     auto engine = std::dynamic_pointer_cast<gpu::Engine>(handle.open().sharedEngine());
     if (!engine) throw Error("ERR_TRT_UNSUPPORTED", "Only an engine of TensorRT can be audited");

@@ -1,8 +1,10 @@
 // openEngine(), attachEngine(), joinEngine() and the object of an engine with lanes of its own.
 #include "../gpu/engine.h"
 
+#include "../building/placeholder_ranges.h"
 #include "../execution/registry.h"
 #include "audit.h"
+#include "benchmark.h"
 #include "engine.h"
 #include "errors.h"
 #include "exports.h"
@@ -27,21 +29,26 @@ Napi::Array namesValue(Napi::Env env, const std::vector<std::string>& names) {
   return array;
 }
 
+Napi::Array rangesValue(Napi::Env env, const std::vector<execution::ShapeRange>& ranges) {
+  const Napi::Array array = Napi::Array::New(env);
+  for (const execution::ShapeRange& range : ranges) {
+    const Napi::Object value = Napi::Object::New(env);
+    value.Set("min", shapeValue(env, range.min));
+    value.Set("opt", shapeValue(env, range.opt));
+    value.Set("max", shapeValue(env, range.max));
+    array.Set(array.Length(), value);
+  }
+  return array;
+}
+
 Napi::Object tensorValue(Napi::Env env, const IoTensor& tensor) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("name", tensor.name);
   value.Set("dtype", dtypeName(tensor.dtype));
   value.Set("shape", shapeValue(env, tensor.shape));
   value.Set("format", tensor.format);
-  const Napi::Array profiles = Napi::Array::New(env);
-  for (const execution::ShapeRange& range : tensor.profiles) {
-    const Napi::Object profile = Napi::Object::New(env);
-    profile.Set("min", shapeValue(env, range.min));
-    profile.Set("opt", shapeValue(env, range.opt));
-    profile.Set("max", shapeValue(env, range.max));
-    profiles.Set(profiles.Length(), profile);
-  }
-  value.Set("profiles", profiles);
+  value.Set("profiles", rangesValue(env, tensor.profiles));
+  if (tensor.onHost) value.Set("values", rangesValue(env, tensor.values));
   if (!tensor.dimensionNames.empty()) value.Set("dimensionNames", namesValue(env, tensor.dimensionNames));
   return value;
 }
@@ -281,14 +288,22 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   exportUpload(env, value, handle);
   exportObserved(env, value, handle);
   value.Set("audit", keeping(env, audit, "audit", handle));
+  value.Set("benchmark", keeping(env, benchmark, "benchmark", handle));
   return value;
 }
 
-// Before anything runs on the engine: its weights, where the user gave them, or the refusal of one that has none.
-decltype(gpu::Loading::prepare) weighing(const tensorrt::Library& library, const cuda::DeviceContext& device,
-                                         bool noted, const std::optional<refitting::OnnxSource>& weights) {
-  return [&library, &device, noted, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
+// Before anything runs on the engine: its weights, where the user gave them, or the refusal of one that has none, or
+// whose outputs mean nothing.
+decltype(gpu::Loading::prepare) preparing(const tensorrt::Library& library, const cuda::DeviceContext& device,
+                                          const PlanToOpen& plan, const std::optional<refitting::OnnxSource>& weights) {
+  const bool noted = plan.stripped;
+  const bool allowed = plan.placeholderRanges;
+  return [&library, &device, noted, allowed, &weights](const std::shared_ptr<tensorrt::CudaEngine>& engine) {
     tensorrt::withLog(library.log(), [&] {
+      if (!allowed && building::hasPlaceholderRanges(*engine)) {
+        throw Error("ERR_TRT_PLACEHOLDER_RANGES",
+                    "The plan '" + engine->name() + "' has ranges of INT8 that nobody measured");
+      }
       const bool stripped = refitting::isStripped(*engine, noted);
       if (weights) return refitting::refitFromOnnx(device, engine, stripped, *weights);
       if (stripped) refitting::refuseStripped(device, engine);
@@ -309,7 +324,7 @@ Napi::Value openEngine(const Napi::CallbackInfo& info) {
     return openSession(info.Env(), options, [plan, weights, memoryLimit, compiled] {
       const auto [library, device] = plan.place();
       return gpu::Engine::load(library, device, plan.source(),
-                               {plan.needs, weighing(library, device, plan.stripped, *weights), memoryLimit, compiled});
+                               {plan.needs, preparing(library, device, plan, *weights), memoryLimit, compiled});
     });
   });
 }

@@ -99,15 +99,16 @@ Napi::Promise Environment::run(Napi::Env env, Work work, std::function<void()> c
 }
 
 Napi::Object Environment::runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>&)> work,
-                                         AtEnd atEnd, std::function<void()> onCancel) {
+                                         AtEnd atEnd, std::function<void()> onCancel, std::chrono::seconds patience) {
   const auto cancelled = std::make_shared<std::atomic<bool>>(false);
   const auto cancel = [cancelled, onCancel = std::move(onCancel)] {
     cancelled->store(true);
     if (onCancel) onCancel();
   };
   const Napi::Object running = Napi::Object::New(env);
-  running.Set("promise", run(
-                             env, [cancelled, work = std::move(work)] { return work(*cancelled); }, cancel, {}, atEnd));
+  running.Set("promise",
+              run(
+                  env, [cancelled, work = std::move(work)] { return work(*cancelled); }, cancel, patience, atEnd));
   running.Set("cancel", Napi::Function::New(env, [cancel](const Napi::CallbackInfo&) { cancel(); }));
   return running;
 }

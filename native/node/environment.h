@@ -44,7 +44,8 @@ class Environment : public std::enable_shared_from_this<Environment> {
   // { promise, cancel() }: the same with a flag that cancel(), or the end of the environment, sets. `onCancel` is
   // called then, on any thread, to wake work that waits; it must not throw.
   Napi::Object runCancellable(Napi::Env env, std::function<Finish(const std::atomic<bool>& cancelled)> work,
-                              AtEnd atEnd = AtEnd::join, std::function<void()> onCancel = {});
+                              AtEnd atEnd = AtEnd::join, std::function<void()> onCancel = {},
+                              std::chrono::seconds patience = {});
   // The same without a promise, and without keeping the process alive. `work` must not throw.
   void background(std::function<void()> work, std::function<void()> cancel = {}, std::chrono::seconds patience = {},
                   AtEnd atEnd = AtEnd::join);

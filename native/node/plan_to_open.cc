@@ -49,6 +49,7 @@ PlanToOpen planToOpen(const Napi::CallbackInfo& info) {
       originOf(options),
       needsOf(options),
       integerOf(options, "stripped", 0) != 0,
+      integerOf(options, "placeholderRanges", 0) != 0,
       [environment](const std::string& text) { environment->post([text](Napi::Env env) { emitWarning(env, text); }); }};
   if (info[0].IsNumber()) {
     plan.file = std::make_shared<const tensorrt::PlanFile>(info[0].As<Napi::Number>().Int32Value());

@@ -1,9 +1,11 @@
 // resample(): a picture as a model's input. What it may be is checked by lib/vision; here nothing may crash.
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "../base/host_pool.h"
 #include "../vision/resample.h"
+#include "../vision/resample_bytes.h"
 #include "../vision/warp.h"
 #include "errors.h"
 #include "exports.h"
@@ -13,17 +15,16 @@
 namespace nt::node {
 namespace {
 
-using vision::Axis;
-
 double numberOf(const Napi::Object& object, const char* key) {
   const Napi::Value value = object.Get(key);
   if (!value.IsNumber()) refuse(std::string("a number for ") + key);
   return value.As<Napi::Number>().DoubleValue();
 }
 
-Axis axisOf(PixelWork& work, const Napi::Object& object, const char* key, int pixels) {
+template <class Weight>
+vision::AxisOf<Weight> axisOf(PixelWork& work, const Napi::Object& object, const char* key, int pixels) {
   const Napi::Object given = object.Get(key).As<Napi::Object>();
-  Axis axis;
+  vision::AxisOf<Weight> axis;
   axis.outputs = static_cast<int>(integerOf(given, "outputs", 0));
   axis.begin = static_cast<int>(integerOf(given, "begin", 0));
   axis.end = static_cast<int>(integerOf(given, "end", 0));
@@ -34,17 +35,18 @@ Axis axisOf(PixelWork& work, const Napi::Object& object, const char* key, int pi
   }
   const auto outputs = static_cast<std::size_t>(axis.outputs);
   axis.first = work.array<const int32_t>(given, "first", outputs);
-  axis.weights = work.array<const float>(given, "weights", outputs * static_cast<std::size_t>(axis.taps));
-  axis.outside = work.array<const float>(given, "outside", outputs);
+  axis.weights = work.array<const Weight>(given, "weights", outputs * static_cast<std::size_t>(axis.taps));
+  axis.outside = work.array<const Weight>(given, "outside", outputs);
   const bool inside = std::all_of(axis.first, axis.first + outputs,
                                   [&](int32_t first) { return first >= 0 && first <= pixels - axis.taps; });
   if (!inside) refuse(std::string("taps within the picture for ") + key);
   return axis;
 }
 
-void readNumbers(const Napi::Object& object, const char* key, float (&numbers)[3]) {
+template <class T>
+void readNumbers(const Napi::Object& object, const char* key, T (&numbers)[3]) {
   const Napi::Object given = object.Get(key).As<Napi::Object>();
-  for (uint32_t i = 0; i < 3; ++i) numbers[i] = given.Get(i).As<Napi::Number>().FloatValue();
+  for (uint32_t i = 0; i < 3; ++i) numbers[i] = static_cast<T>(given.Get(i).As<Napi::Number>().FloatValue());
 }
 
 vision::Picture pictureOf(PixelWork& work, const Napi::Object& object) {
@@ -91,14 +93,17 @@ Napi::Value resample(const Napi::CallbackInfo& info) {
     const Napi::Object job = objectArgument(info, 0, "job");
     PixelWork work(info.Env());
     const vision::Picture picture = pictureOf(work, objectArgument(info, 1, "picture"));
-    vision::Resize resize;
-    resize.columns = axisOf(work, job, "columns", picture.width);
-    resize.rows = axisOf(work, job, "rows", picture.height);
-    resize.roundedBetween = integerOf(job, "roundedBetween", 0) != 0;
-    readNumbers(job, "fill", resize.fill);
-    const vision::Target target = targetOf(work, job, resize.columns.outputs, resize.rows.outputs);
     const bool sync = info.Length() > 2 && info[2].ToBoolean();
-    return work.run(sync, [picture, resize, target] { vision::resample(picture, resize, target); });
+    const auto runWith = [&](auto resize, auto resample) {
+      using Weight = std::remove_const_t<std::remove_pointer_t<decltype(resize.columns.weights)>>;
+      resize.columns = axisOf<Weight>(work, job, "columns", picture.width);
+      resize.rows = axisOf<Weight>(work, job, "rows", picture.height);
+      readNumbers(job, "fill", resize.fill);
+      const vision::Target target = targetOf(work, job, resize.columns.outputs, resize.rows.outputs);
+      return work.run(sync, [picture, resize, target, resample] { resample(picture, resize, target); });
+    };
+    if (integerOf(job, "whole", 0) != 0) return runWith(vision::WholeResize(), vision::resampleBytes);
+    return runWith(vision::Resize(), vision::resample);
   });
 }
 

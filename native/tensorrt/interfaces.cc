@@ -48,6 +48,7 @@ std::vector<Weights> Layer::weights() const {
   return {};
 }
 
+std::string NetworkDefinition::name() const { return orEmpty(call<Method::VNetworkDefinition_getName>()); }
 std::string Layer::name() const { return orEmpty(call<Method::VLayer_getName>()); }
 
 bool OptimizationProfile::setValues(const std::string& input, Enumerator selector, const std::vector<int64_t>& values) {

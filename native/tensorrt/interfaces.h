@@ -61,6 +61,9 @@ class Tensor : public Reference {
   std::string dimensionName(int32_t dimension) const;
   bool isShapeTensor() const { return call<Method::VTensor_isShapeTensor>(); }
   void setType(int32_t type) { call<Method::VTensor_setType>(type); }
+  // of INT8, from -range to range
+  bool setDynamicRange(float range) { return call<Method::VTensor_setDynamicRange>(-range, range); }
+  bool hasDynamicRange() const { return call<Method::VTensor_dynamicRangeIsSet>(); }
   // one bit for each TensorFormat
   void setAllowedFormats(uint32_t formats) { call<Method::VTensor_setAllowedFormats>(formats); }
   uint32_t allowedFormats() const { return call<Method::VTensor_getAllowedFormats>(); }
@@ -99,6 +102,9 @@ class NetworkDefinition : public Owned {
   Tensor output(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getOutput>(i)}; }
   Layer layer(int32_t i) const { return {library(), call<Method::VNetworkDefinition_getLayer>(i)}; }
   bool flag(Enumerator flag) const { return call<Method::VNetworkDefinition_getFlag>(library().require(flag)); }
+  std::string name() const;
+  // what getName() of its engines says, too
+  void setName(const std::string& name) { call<Method::VNetworkDefinition_setName>(name.c_str()); }
   bool markWeightsRefittable(const std::string& name) {
     return call<Method::VNetworkDefinition_markWeightsRefittable>(name.c_str());
   }

@@ -10,6 +10,7 @@ namespace nt::vision::baseline {
 
 #include "kernels.inc"
 
-const Kernels kernels{"baseline", combine, gather, toFloat, toHalf, toByte, interleave, greatestDown, greatestAlong};
+const Kernels kernels{"baseline", combine, gather, combineBytes, gatherBytes,  toFloat,
+                      toHalf,     toByte,  spread, interleave,   greatestDown, greatestAlong};
 
 }  // namespace nt::vision::baseline

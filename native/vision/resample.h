@@ -2,6 +2,7 @@
 // columns apart, normalized and laid out where the model reads it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -11,21 +12,33 @@ namespace nt::vision {
 
 // Along one axis: output i is the sum of weights[i * taps + k] times picture pixel first[i] + k, plus outside[i] times
 // the fill. Outputs that are not in [begin, end) are all fill.
-struct Axis {
+template <class Weight>
+struct AxisOf {
   int outputs = 0;
   int begin = 0, end = 0;
   int taps = 0;
   const int32_t* first = nullptr;
-  const float* weights = nullptr;
-  const float* outside = nullptr;
+  const Weight* weights = nullptr;
+  const Weight* outside = nullptr;
 };
+
+using Axis = AxisOf<float>;
+
+// Columns of the picture that any output sees.
+struct Span {
+  int from = 0, count = 0;
+};
+
+template <class Weight>
+Span spanOf(const AxisOf<Weight>& axis) {
+  if (axis.begin >= axis.end) return {};
+  const auto [least, most] = std::minmax_element(axis.first + axis.begin, axis.first + axis.end);
+  return {*least, *most + axis.taps - *least};
+}
 
 struct Resize {
   Axis columns, rows;
   float fill[3] = {0, 0, 0};  // red, green, blue
-  // Columns first, and what comes of them rounded to whole values of 0 to 255, as PIL does. Of weights below 0 that is
-  // another result.
-  bool roundedBetween = false;
 };
 
 enum class Number : uint8_t { float32, float16, uint8 };

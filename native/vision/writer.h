@@ -1,6 +1,7 @@
 // One row of a model's input at a time, from planes of floats to where and how it is to lie.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -35,5 +36,26 @@ class Writer {
   std::vector<float> planes_;
   std::vector<uint8_t> bytes_;
 };
+
+// Row after row of a resize; `make` puts what sees the picture into the writer's planes, the rest is the fill.
+template <class Resize, class Make>
+void writeRows(Writer& writer, const Resize& resize, const Make& make) {
+  const auto &columns = resize.columns, &rows = resize.rows;
+  const auto fill = [&](int from, int to) {
+    for (int channel = 0; channel < 3; ++channel) {
+      float* const plane = writer.plane(channel);
+      std::fill(plane + from, plane + to, static_cast<float>(resize.fill[channel]));
+    }
+  };
+  for (int y = 0; y < rows.outputs; ++y) {
+    const bool isSeen = y >= rows.begin && y < rows.end && columns.begin < columns.end;
+    fill(0, isSeen ? columns.begin : columns.outputs);
+    if (isSeen) {
+      fill(columns.end, columns.outputs);
+      make(y);
+    }
+    writer.write(y);
+  }
+}
 
 }  // namespace nt::vision

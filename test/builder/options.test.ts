@@ -64,7 +64,8 @@ const settingNames: Record<keyof BuildSettings, (version: Version) => boolean> =
   runtimePlatform: (version) => knows(version, 'VBuilderConfig.setRuntimePlatform'),
   computeCapabilities: (version) => knows(version, 'VBuilderConfig.setNbComputeCapabilities'),
   nativeInstanceNorm: (version) => knows(version, 'OnnxParserFlag.kNATIVE_INSTANCENORM'),
-  precisionConstraints: () => false, // only where it was asked for
+  precisionConstraints: () => false, // only where they were asked for
+  placeholderRanges: () => false,
 }
 
 type Told = Record<string, number>

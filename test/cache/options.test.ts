@@ -60,6 +60,7 @@ const variants: Partial<Record<keyof BuilderOptions, object[]>> = {
     { precisionConstraints: 'obey', layerPrecisions: { b: 'float16' } },
   ],
   layerOutputTypes: [{ precisionConstraints: 'obey', layerOutputTypes: { a: 'float16' } }],
+  placeholderRanges: [{ precision: 'int8', placeholderRanges: true }],
 }
 
 /** What says where, or how fast, and not what. */

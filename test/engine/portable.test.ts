@@ -48,6 +48,7 @@ t.test('each member that it lacks is refused by name', async (t) => {
     memory: () => engine.memory,
     "location: 'device'": () => engine.infer(pattern('float32', [2]), { location: 'device' }),
     'upload()': () => engine.upload(pattern('float32', [2])),
+    'benchmark()': () => engine.benchmark(),
   }
   for (const [name, use] of Object.entries(uses))
     t.match(await failureOf(use), { code: 'ERR_TRT_UNSUPPORTED', message: `${name} ${because}` })

@@ -31,6 +31,7 @@ const wishes: readonly Wish[] = [
   { options: { weights: model } },
   { options: { plugins: [fakes.plugin] } },
   { options: { hostCode: true } },
+  { options: { allowPlaceholderRanges: true } },
   { options: { anyGpu: true } },
   { options: { cudaGraph: true } },
   { options: { cudaGraph: false } },

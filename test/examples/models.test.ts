@@ -1,5 +1,16 @@
 import t from 'tap'
-import { efficientDet, mobileNetV2, retinaFace, u2netp, unet, yoloV5, type ModelOptions } from '../../examples/models/index.js'
+import {
+  efficientDet,
+  mobileNetV2,
+  resnet50,
+  retinaFace,
+  u2netp,
+  unet,
+  yoloV5,
+  yoloV8Seg,
+  yoloX,
+  type ModelOptions,
+} from '../../examples/models/index.js'
 import { retinaFacePriors } from '../../lib/anchors/index.js'
 import { Engine } from '../../lib/engine.js'
 import { checkModel, writeModel, type ModelProto } from '../../lib/onnx/index.js'
@@ -11,6 +22,8 @@ interface Architecture {
   readonly modelOf: (options: ModelOptions) => ModelProto
   /** As published, of the weights that are trained. */
   readonly parameters: number
+  /** With BatchNorm in the convolutions before it, where that is published too. */
+  readonly folded?: number
   /** A size at which it is quick. */
   readonly size: number
   readonly outputs: Readonly<Record<string, readonly number[]>>
@@ -22,6 +35,8 @@ const levels = [16, 8, 4, 2, 1]
 const architectures: readonly Architecture[] = [
   // torchvision's documentation, mobilenet_v2.
   { name: 'MobileNetV2', modelOf: mobileNetV2.modelOf, parameters: 3_504_872, size: 64, outputs: { logits: [1000] } },
+  // torchvision's documentation, resnet50.
+  { name: 'ResNet-50', modelOf: resnet50.modelOf, parameters: 25_557_032, size: 64, outputs: { logits: [1000] } },
   // 24,436,369 for one class (smp.Unet('resnet34')), and 16 · 9 + 1 for the second.
   { name: 'UNet', modelOf: unet.modelOf, parameters: 24_436_514, size: 64, outputs: { logits: [2, 64, 64] } },
   // 1.7 MB of float32 weights, as the file that Pytorch_Retinaface publishes.
@@ -40,6 +55,24 @@ const architectures: readonly Architecture[] = [
     parameters: 7_235_389,
     size: 64,
     outputs: { output0: [252, 85] },
+  },
+  // The summary that ultralytics 8.4 prints.
+  {
+    name: 'YOLOv8n-seg',
+    modelOf: yoloV8Seg.modelOf,
+    parameters: 3_409_968,
+    folded: 3_404_320,
+    size: 64,
+    outputs: { output0: [116, 84], output1: [32, 16, 16] },
+  },
+  // 0.91 M and 5.06 M in YOLOX's README; counted by its code.
+  { name: 'YOLOX nano', modelOf: yoloX.modelOf, parameters: 912_159, size: 64, outputs: { output: [84, 85] } },
+  {
+    name: 'YOLOX tiny',
+    modelOf: (options) => yoloX.modelOf({ ...options, variant: 'tiny' }),
+    parameters: 5_055_855,
+    size: 64,
+    outputs: { output: [84, 85] },
   },
   // effdet's tf_efficientdet_d1; 6.6 M in the paper.
   {
@@ -75,7 +108,7 @@ function noise(batch: number, size: number): Tensor<'float32'> {
   )
 }
 
-for (const { name, modelOf, parameters, size, outputs } of architectures) {
+for (const { name, modelOf, parameters, folded, size, outputs } of architectures) {
   t.test(name, async (t) => {
     const asTrained = modelOf({ size, batchNorm: 'nodes' })
     t.equal(trained(asTrained), parameters, 'as many parameters as published')
@@ -85,6 +118,7 @@ for (const { name, modelOf, parameters, size, outputs } of architectures) {
       model.graph?.node.some(({ opType }) => opType === 'BatchNormalization'),
       'folded, as it is exported',
     )
+    if (folded !== undefined) t.equal(trained(model), folded, 'as many as published of it')
     const answers = await answersOf(model, noise(2, size))
     t.same(
       Object.fromEntries(Object.entries(answers).map(([key, { shape }]) => [key, shape])),

@@ -6,6 +6,7 @@ import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { writtenLines } from '../../examples/read-text/written.js'
 import { mobileNetV2 } from '../../examples/models/index.js'
+import type { Benchmark } from '../../lib/benchmark/index.js'
 import { writeModel } from '../../lib/onnx/index.js'
 import { packageRoot } from '../../lib/base/package.js'
 import { readImage } from '../../lib/vision/index.js'
@@ -174,6 +175,30 @@ t.test('read-text: lines as usual, uphill, on their heads and standing', async (
   const turns = writtenLines.map((text) => found.get(plain(text))!.degrees)
   for (const [i, degrees] of [0, -10, 180, 90].entries()) t.ok(Math.abs(turns[i]! - degrees) < 3, `${writtenLines[i]}: ${turns[i]} degrees`)
   await isDrawnOn(t, answer!.written, join(folder, 'written.png'))
+})
+
+t.test('segmentation-benchmark: each size in each precision, beside onnxruntime-node, as a page', async (t) => {
+  const folder = t.testdir()
+  const args = ['--sizes', '32', '--warm-up', '1', '--duration', '20', '--date', 'today', '--out', folder, '--json']
+  const { code, stdout, stderr } = await example('segmentation-benchmark', args)
+  t.equal(code, 0, stderr)
+  const { runs, others } = JSON.parse(stdout) as {
+    runs: { size: number; precision: string; benchmark: Benchmark }[]
+    others: { series: string; value: number; medianMs: number }[]
+  }
+  t.same(runs.map(({ size, precision }) => `${precision} ${size}`), ['fp32 32', 'fp16 32']) // prettier-ignore
+  for (const { size, benchmark } of runs) {
+    t.match(benchmark, { backend: 'cpu', settings: { shapes: { images: [1, 3, size, size] } } })
+    t.ok(benchmark.queries >= 10 && benchmark.latency.median > 0 && benchmark.endToEnd!.median > 0)
+  }
+  t.same(others.map(({ value }) => value), [32, 32]) // prettier-ignore
+  t.ok(others.every(({ medianMs }) => medianMs > 0))
+  t.match(stderr, /FP16 is a model that was converted/)
+  t.match(stderr, /torch\.compile\) was left out: --python/)
+  const page = await readFile(join(folder, 'segmentation.html'), 'utf8')
+  t.match(page, /<p class="soft">today<\/p>[^]*onnxruntime-node, CPU, FP16/)
+  const kept = JSON.parse(await readFile(join(folder, 'segmentation.json'), 'utf8')) as { runs: { benchmark: Benchmark }[] }
+  t.equal(kept.runs[0]?.benchmark.trace.length, runs[0]?.benchmark.queries, 'each query is in the file')
 })
 
 t.test('a picture that cannot be read is named, the others are done, and the exit code is 1', async (t) => {

@@ -5,7 +5,7 @@ import ts from 'typescript'
 import { root } from '../fake/build.js'
 
 const lib = join(root, 'dist', 'lib')
-const entries = ['index.d.ts', 'onnx/index.d.ts', 'vision/index.d.ts', 'tasks/index.d.ts']
+const entries = ['index.d.ts', 'onnx/index.d.ts', 'vision/index.d.ts', 'tasks/index.d.ts', 'benchmark/index.d.ts']
 
 /** Every declaration of this package that an entry's exports are made of, by name, and who names it. */
 function reachable(entry: string): Map<string, string> {

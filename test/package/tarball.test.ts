@@ -68,7 +68,7 @@ t.test('without sharp, the error says how to install it', async (t) => {
 t.test('its types are complete', async () => {
   writeFileSync(
     join(folder, 'typed.mts'),
-    `import { Tensor } from 'node-tensorrt'\nimport 'node-tensorrt/onnx'\nimport 'node-tensorrt/vision'\nimport 'node-tensorrt/quantization'\nimport 'node-tensorrt/tasks'\nconst tensor = new Tensor('float32', new Float32Array(4), [2, 2])\nexport const data: Float32Array = tensor.data\n`,
+    `import { Tensor } from 'node-tensorrt'\nimport 'node-tensorrt/onnx'\nimport 'node-tensorrt/vision'\nimport 'node-tensorrt/quantization'\nimport 'node-tensorrt/tasks'\nimport 'node-tensorrt/benchmark'\nconst tensor = new Tensor('float32', new Float32Array(4), [2, 2])\nexport const data: Float32Array = tensor.data\n`,
   )
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,esnext.disposable']
   const types = ['--types', 'node', '--typeRoots', join(root, 'node_modules', '@types')]

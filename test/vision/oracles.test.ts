@@ -31,14 +31,13 @@ function furthest(seed: number, values: Float32Array | Uint8Array, samples: read
   return samples.reduce((most, sample) => Math.max(most, Math.abs(sample - values[random.below(values.length)]!)), 0)
 }
 
-/** Whose resize, which of ours, and how far apart they may be: for whole numbers 1, since each rounds in its own way. */
+/** Whose resize, which of ours, and how far apart they may be: those of PIL not at all, others of whole numbers by 1, since each rounds in its own way. */
 const peers: readonly (readonly [peer: string, TensorOptions, tolerance: number])[] = [
-  ['triangle', { filter: 'triangle', dtype: 'uint8' }, 1],
+  ['triangle', { filter: 'triangle', dtype: 'uint8' }, 0],
   ['torch', { filter: 'triangle', dtype: 'uint8' }, 1],
   ['torch32', { filter: 'triangle' }, 0.005],
-  ['cubic', { filter: 'cubic', dtype: 'uint8' }, 1],
-  // rounded between its passes, by weights whose amounts add up to more than 1
-  ['lanczos', { filter: 'lanczos', dtype: 'uint8' }, 2],
+  ['cubic', { filter: 'cubic', dtype: 'uint8' }, 0],
+  ['lanczos', { filter: 'lanczos', dtype: 'uint8' }, 0],
   ['nearest', { filter: 'nearest', dtype: 'uint8' }, 0],
   ['linear', { filter: 'linear', dtype: 'uint8' }, 1],
   ['linear32', { filter: 'linear' }, 0.03],
@@ -69,16 +68,19 @@ bothWays((t) => {
     const seed = 2001 + index
     const random = new Random(seed)
     const width = 100 + random.below(500)
-    const image = picture(random, width, 100 + random.below(500))
+    const height = 100 + random.below(500)
+    const image = picture(random, width, height)
     for (const [version, resize] of [
       ['v1', 256],
       ['v2', 232],
     ] as const) {
       const frame = centerCrop(image, 224, { resize })
       const { data } = toTensorSync(image, frame, { ...imagenet, filter: 'triangle', round: true })
-      // 0.018 is one step of a pixel
       const difference = furthest(seed, data, samples[version]!)
-      t.ok(difference <= 0.018, `${version} of ${image.width} x ${image.height}: ${difference}`)
+      const [, , toWidth, toHeight] = frame.target
+      // Pillow 13, with which this was recorded, takes rows first there: one step of a pixel
+      const isTall = height - toHeight > 2 * (width - toWidth)
+      t.ok(difference <= (isTall ? 0.018 : 1e-5), `${version} of ${image.width} x ${image.height}: ${difference}`)
     }
   })
 }, "a ResNet-50's preset is torchvision's")

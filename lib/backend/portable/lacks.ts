@@ -20,6 +20,7 @@ export const lacks = {
     memory: '',
     "location: 'device'": 'and a DeviceTensor as an input: all tensors are on the host',
     'upload()': '',
+    'benchmark()': '',
   },
   /** What goes on, in another way. */
   ways: [

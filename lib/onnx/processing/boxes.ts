@@ -5,6 +5,7 @@ import {
   type EfficientDetAnchorOptions,
   retinaFacePriors,
   type RetinaFacePriorOptions,
+  type Variances,
   yoloStrides,
 } from '../../anchors/index.js'
 import type { Size } from '../../pixels/types.js'
@@ -21,6 +22,8 @@ export interface Ranking {
   readonly count: number
   /** C. */
   readonly classes: number
+  /** [N, P, 1], of a C of 1: the number of each row's class, where the model has decided; else all are of class 0. */
+  readonly labels?: string
   /** Boxes [N, K, 4], xyxy, of the chosen: `pick` takes the rows of [N, P, X] to [N, K, X], `pickStored` those of numbers that are stored, [P, X]. */
   readonly boxes: (picked: Picked) => string
   /** [N, K, X]: x and y of points, or mask coefficients. */
@@ -60,7 +63,7 @@ export function yoloRanking(
   }
 }
 
-function centredRows(graph: StepGraph, rows: string): string {
+export function centredRows(graph: StepGraph, rows: string): string {
   return cornersOf(graph, columns(graph, rows, 0, 2), columns(graph, rows, 2, 4))
 }
 
@@ -141,8 +144,13 @@ export function yoloxRanking(graph: StepGraph, { name, width, size }: { name: st
   }
 }
 
+/** (y, x, h, w) as (x, y, w, h). */
+export function swappedPairs(graph: StepGraph, rows: string): string {
+  return graph.node('Gather', [rows, graph.ints([1, 0, 3, 2])], { axis: 2 })
+}
+
 /** Offsets (x, y, w, h) [N, K, 4] from anchors (cx, cy, w, h) [N, K, 4]. */
-function fromAnchors(graph: StepGraph, offsets: string, anchors: string, [centre, side]: readonly [number, number]): string {
+export function fromAnchors(graph: StepGraph, offsets: string, anchors: string, [centre, side]: Variances): string {
   const sides = columns(graph, anchors, 2, 4)
   const moved = graph.mul(graph.mul(columns(graph, offsets, 0, 2), graph.float(centre)), sides)
   const sized = graph.mul(graph.node('Exp', [graph.mul(columns(graph, offsets, 2, 4), graph.float(side))]), sides)
@@ -154,7 +162,7 @@ export interface RetinaFaceParts {
   readonly scores: string
   readonly points: string | undefined
   readonly size: Size
-  readonly variances: readonly [number, number]
+  readonly variances: Variances
   readonly priors: RetinaFacePriorOptions
   /** Whether scores are logits of two classes. */
   readonly isLogit: boolean
@@ -206,7 +214,7 @@ export function efficientDetRanking(
     classes: number
     perCell: number
     anchors: EfficientDetAnchorOptions
-    variances: readonly [number, number]
+    variances: Variances
     isLogit: boolean
   },
 ): Ranking {
@@ -221,10 +229,7 @@ export function efficientDetRanking(
     sigmoid: isLogit,
     count: anchors.length / 4,
     classes,
-    boxes: ({ pick, pickStored }) => {
-      const offsets = graph.node('Gather', [pick(boxes), graph.ints([1, 0, 3, 2])], { axis: 2 })
-      return fromAnchors(graph, offsets, pickStored(anchors, 4), variances)
-    },
+    boxes: ({ pick, pickStored }) => fromAnchors(graph, swappedPairs(graph, pick(boxes)), pickStored(anchors, 4), variances),
   }
 }
 

@@ -1,11 +1,11 @@
-import type { EfficientDetAnchorOptions, LevelAnchors, RetinaFacePriorOptions } from '../../anchors/index.js'
-import { checkedArray, checkedBoolean, checkedChoice, checkedNumber, checkedWhole } from '../../base/checks.js'
+import type { EfficientDetAnchorOptions, LevelAnchors, RetinaFacePriorOptions, Variances } from '../../anchors/index.js'
+import { checkedArray, checkedBoolean, checkedChoice, checkedNumber, checkedWhole, isOneOf } from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
-import { expected } from '../../errors.js'
-import { sizeOf } from '../../pixels/checks.js'
+import { expected, TensorRTError } from '../../errors.js'
+import { sizeOf } from '../../base/size.js'
 import type { Size } from '../../pixels/types.js'
 import type { Picked, Ranking } from './boxes.js'
-import { type CheckedDetection, type Decoder, decoders } from './checked-detection.js'
+import { type CheckedDetection, type Decoder, decoders, onHostAlone } from './checked-detection.js'
 import type { StepGraph } from './graph.js'
 import { batchOf, type Given, type Output, replaceOutputs } from './outputs.js'
 import { rankingOf } from './rankings.js'
@@ -33,7 +33,7 @@ export interface DetectionSteps extends Omit<EfficientDetAnchorOptions, 'size'>,
   readonly decoder: Decoder
   /** The outputs that are decoded; when not given, all: which is which their shapes say. */
   readonly outputs?: readonly string[] | undefined
-  /** Of the model's input; not needed for `yolo` and decoded boxes of `yoloAnchors`. */
+  /** Of the model's input; not needed for `yolo`, for `ssd`, and where boxes come decoded, of `yolo-anchors` and `rtdetr`. */
   readonly size?: number | Size | undefined
   /** Only boxes with a greater score; default 0.25. */
   readonly scoreThreshold?: number | undefined
@@ -41,20 +41,26 @@ export interface DetectionSteps extends Omit<EfficientDetAnchorOptions, 'size'>,
   readonly maxCandidates?: number | undefined
   /** How many are given, at most; default as many as candidates. */
   readonly maxDetections?: number | undefined
-  /** A box counts once for each class, not only for its best one; default false. */
+  /** A box counts once for each class, not only for its best one; default false, of `rtdetr` true, as its authors have it. */
   readonly multiLabel?: boolean | undefined
-  /** `false`: boxes are ranked and decoded, and suppressed by who gets them. */
+  /** `false`: boxes are ranked and decoded, and suppressed by who gets them. Default: suppressed, but for `rtdetr`, which leaves nothing to be suppressed. */
   readonly suppress?: SuppressionSteps | false | undefined
   /** Of `yolo`: how many mask coefficients follow the classes; default 0. */
   readonly coefficients?: number | undefined
-  /** Of `yoloAnchors` whose maps are not decoded; default `v5`. */
-  readonly anchors?: 'v5' | 'v7' | readonly LevelAnchors[] | undefined
-  /** Of `retinaface`, default [0.1, 0.2]. */
-  readonly variances?: readonly [centre: number, size: number] | undefined
-  /** Of `retinaface` (default `none`; `softmax`: of two logits) and `efficientdet` (default `sigmoid`). */
+  /** Of `yolo-anchors` whose maps are not decoded; default `v5`. Of `ssd`, which has no default: (cx, cy, w, h) of each in pixels of the model's input. */
+  readonly anchors?: 'v5' | 'v7' | readonly LevelAnchors[] | Float32Array | undefined
+  /** Of `retinaface` and `ssd`, default [0.1, 0.2]. */
+  readonly variances?: Variances | undefined
+  /** Of `retinaface` (default `none`; `softmax`: of two logits), `efficientdet` and `ssd` (default `sigmoid`). */
   readonly activation?: 'none' | 'softmax' | 'sigmoid' | undefined
   /** Of `efficientdet`; default `automl`. */
   readonly coder?: 'automl' | 'tf' | undefined
+  /** Of `ssd`: whether y comes before x in each pair; default `yx`. */
+  readonly order?: 'yx' | 'xy' | undefined
+  /** Of `ssd`: the column of scores that is class 0; default 1, since 0 is the background. */
+  readonly firstClass?: number | undefined
+  /** Of `ssd`: how many columns from there on are classes; default all. */
+  readonly classes?: number | undefined
   /** What the names of outputs begin with; default nothing: boxes, scores … */
   readonly prefix?: string | undefined
 }
@@ -74,16 +80,18 @@ const shared = [
 /** What each decoder knows besides. */
 const own = {
   yolo: ['coefficients'],
-  yoloAnchors: ['size', 'anchors'],
+  'yolo-anchors': ['size', 'anchors'],
   yolox: ['size'],
   retinaface: ['size', 'variances', 'activation', 'steps', 'minSizes'],
   efficientdet: ['size', 'activation', 'coder', 'minLevel', 'maxLevel', 'anchorScale', 'octaves', 'aspects'],
+  ssd: ['anchors', 'variances', 'order', 'activation', 'firstClass', 'classes'],
   centerface: ['size'],
+  rtdetr: ['size'],
 } as const satisfies Record<Decoder, readonly string[]>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedDetection(steps: unknown): CheckedDetection {
-  const decoder = checkedChoice((steps as Partial<DetectionSteps>).decoder, 'decoder', decoders)
+  const decoder = checkedDecoder((steps as Partial<DetectionSteps>).decoder)
   const given = readOptions(steps, [...shared, ...own[decoder]] as string[], `decoder '${decoder}'`)
   const maxCandidates = checkedWhole(given['maxCandidates'] ?? 300, 'maxCandidates', 1, mostPicked)
   return {
@@ -94,11 +102,17 @@ export function checkedDetection(steps: unknown): CheckedDetection {
     scoreThreshold: Math.fround(checkedNumber(given['scoreThreshold'] ?? 0.25, 'scoreThreshold', 0, 1)),
     maxCandidates,
     maxDetections: checkedWhole(given['maxDetections'] ?? maxCandidates, 'maxDetections', 1, maxCandidates),
-    multiLabel: checkedBoolean(given['multiLabel'] ?? false, 'multiLabel'),
-    suppress: given['suppress'] === false ? undefined : checkedSuppression(given['suppress']),
+    multiLabel: checkedBoolean(given['multiLabel'] ?? decoder === 'rtdetr', 'multiLabel'),
+    suppress: (given['suppress'] ?? decoder !== 'rtdetr') === false ? undefined : checkedSuppression(given['suppress']),
     prefix: checkedPrefix(given['prefix'] ?? ''),
     own: given,
   }
+}
+
+function checkedDecoder(decoder: unknown): Decoder {
+  if (isOneOf(decoder, Object.keys(onHostAlone)))
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Decoder '${decoder}' cannot be written into a model: ${onHostAlone[decoder]}`)
+  return checkedChoice(decoder, 'decoder', decoders)
 }
 
 function checkedPrefix(prefix: unknown): string {
@@ -174,7 +188,7 @@ interface RankedRows {
 /** The best, of equal ones the first. */
 function ranked(
   graph: StepGraph,
-  { scores, objectness, sigmoid, count, classes }: Ranking,
+  { scores, objectness, sigmoid, count, classes, labels }: Ranking,
   { maxCandidates, multiLabel }: CheckedDetection,
 ): RankedRows {
   const probability = (value: string): string => (sigmoid ? graph.node('Sigmoid', [value]) : value)
@@ -193,10 +207,8 @@ function ranked(
   const values = objectness === undefined ? top : graph.mul(top, graph.squeeze(objectness, 2))
   const most = Math.min(maxCandidates, count)
   const [best, rows] = graph.nodeWithOutputs('TopK', [values, graph.ints([most])], 2) as [string, string]
-  const number =
-    classes > 1
-      ? graph.node('GatherElements', [graph.node('ArgMax', [scores], { axis: 2, keepdims: 0 }), rows], { axis: 1 })
-      : graph.mul(rows, graph.ints([0]))
+  const known = classes > 1 ? graph.node('ArgMax', [scores], { axis: 2, keepdims: 0 }) : labels && graph.squeeze(labels, 2)
+  const number = known === undefined ? graph.mul(rows, graph.ints([0])) : graph.node('GatherElements', [known, rows], { axis: 1 })
   return { scores: probability(best), classes: graph.cast(number, 'int32'), rows, count: most }
 }
 

@@ -1,11 +1,13 @@
 /** Pictures whose size is known only when the model runs: the geometry of lib/pixels/layout.ts in nodes, exact, on int64 of one element each. */
 import type { Size } from '../../pixels/types.js'
+import { isWhole } from '../../pixels/whole.js'
 import { type Filling, shifted } from './filling.js'
 import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'
 import { letterboxSides } from './letterbox.js'
 import { combined, resizedTo } from './resize.js'
-import { weightsBetween } from './weights.js'
+import { weightsBetween, wholeWeightsBetween } from './weights.js'
+import { changed, combinedWhole, computedParts } from './whole.js'
 
 /** What is computed on sizes; each value is an int64 [1]. */
 interface Sides {
@@ -21,11 +23,10 @@ export const dynamicOpset = 12
  * @param planes [N, 3, height, width] of any height and width
  */
 export function laidDynamic(graph: StepGraph, planes: string, size: Size, steps: CheckedSteps, filling: Filling): string {
-  const { moved, value, back } = shifted(graph, planes, filling)
-  const { inner, around } = laidBy[steps.resize](graph, moved, size, steps, value)
-  if (around === undefined) return filling.finish(back(inner))
+  const { inner, around } = laidBy[steps.resize](graph, planes, size, steps, filling)
+  if (around === undefined) return filling.finish(inner)
   if (filling.after) return padded(graph, filling.finish(inner), around, 0)
-  return filling.finish(back(padded(graph, inner, around, value)))
+  return filling.finish(filledAround(graph, inner, around, filling))
 }
 
 /** What is seen of the picture, and what stands around it. */
@@ -34,7 +35,7 @@ interface Laid {
   readonly around?: Padding
 }
 
-type Lay = (graph: StepGraph, planes: string, size: Size, steps: CheckedSteps, fill: number) => Laid
+type Lay = (graph: StepGraph, planes: string, size: Size, steps: CheckedSteps, filling: Filling) => Laid
 
 const laidBy: Readonly<Record<CheckedSteps['resize'], Lay>> = {
   stretch: (graph, planes, size, steps) => ({ inner: resized(graph, planes, stored(graph, size), steps) }),
@@ -44,11 +45,11 @@ const laidBy: Readonly<Record<CheckedSteps['resize'], Lay>> = {
     const around = { before: placed(graph, outer, sides, steps.position), outer, inner: sides }
     return { inner: resized(graph, planes, sides, steps), around }
   },
-  padToSquare: (graph, planes, size, steps, fill) => {
+  padToSquare: (graph, planes, size, steps, filling) => {
     const sides = sidesOf(graph, planes)
     const side = graph.node('Max', [sides.width, sides.height])
     const outer = { width: side, height: side }
-    const square = padded(graph, planes, { before: placed(graph, outer, sides, steps.position), outer, inner: sides }, fill)
+    const square = filledAround(graph, planes, { before: placed(graph, outer, sides, steps.position), outer, inner: sides }, filling)
     return { inner: resized(graph, square, stored(graph, size), steps) }
   },
   centerCrop: (graph, planes, size, steps) => {
@@ -68,11 +69,16 @@ function stored(graph: StepGraph, { width, height }: Size): Sides {
 }
 
 function resized(graph: StepGraph, planes: string, to: Sides, steps: CheckedSteps): string {
-  const { filter, coordinates } = steps
+  const { filter, coordinates, round } = steps
   if (filter === 'linear') return resizedTo(graph, planes, to.height, to.width, coordinates)
   const from = sidesOf(graph, planes)
-  const across = graph.transpose(weightsBetween(graph, from.width, to.width, filter), [1, 0])
-  return combined(graph, planes, weightsBetween(graph, from.height, to.height, filter), across, steps)
+  const turned = (matrix: string): string => graph.transpose(matrix, [1, 0])
+  if (isWhole(filter, round)) {
+    const weights = (side: keyof Sides) => computedParts(graph, wholeWeightsBetween(graph, from[side], to[side], filter))
+    return combinedWhole(graph, planes, { weights: weights('height') }, { weights: changed(weights('width'), turned) })
+  }
+  const weights = (side: keyof Sides): string => weightsBetween(graph, from[side], to[side], filter)
+  return combined(graph, planes, weights('height'), turned(weights('width')))
 }
 
 function filledUp(graph: StepGraph, { width, height }: Sides, unit: number): Sides {
@@ -91,6 +97,12 @@ interface Padding {
   readonly before: Sides
   readonly outer: Sides
   readonly inner: Sides
+}
+
+/** In the fill's colour, which Pad has one number for: what is filled with 0 is moved by it. */
+function filledAround(graph: StepGraph, planes: string, around: Padding, filling: Filling): string {
+  const { moved, value, back } = shifted(graph, planes, filling)
+  return back(padded(graph, moved, around, value))
 }
 
 function padded(graph: StepGraph, planes: string, { before, outer, inner }: Padding, value: number): string {

@@ -1,4 +1,5 @@
 import type { Color } from '../../pixels/types.js'
+import { isWhole, wholeColor } from '../../pixels/whole.js'
 import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'
 
@@ -12,9 +13,10 @@ export interface Filling {
 }
 
 /** In front of the resize, 0 of the model's numbers is the mean's colour. */
-export function fillingOf({ fill, fillAfter, mean, resize }: CheckedSteps, finish: Filling['finish']): Filling {
+export function fillingOf({ fill, fillAfter, mean, resize, filter, round }: CheckedSteps, finish: Filling['finish']): Filling {
   const after = fillAfter && resize !== 'padToSquare'
-  return { fill: fillAfter ? mean : fill, after, finish }
+  const color = fillAfter ? mean : fill
+  return { fill: isWhole(filter, round) ? wholeColor(color) : color, after, finish }
 }
 
 /** One value that planes are padded with, and what is to be added to them afterwards where channels have several. */

@@ -133,7 +133,16 @@ export class StepGraph {
 
   /** Whole values of 0 to 255, halves to even, as the host rounds. Opset 11. */
   roundedByte(value: string): string {
-    return this.node('Round', [this.max(this.min(value, this.float(255)), this.float(0))])
+    return this.node('Round', [this.#inByte(value)])
+  }
+
+  /** The same, halves up; any opset. */
+  roundedUpByte(value: string): string {
+    return this.#inByte(this.node('Floor', [this.add(value, this.float(0.5))]))
+  }
+
+  #inByte(value: string): string {
+    return this.max(this.min(value, this.float(255)), this.float(0))
   }
 
   /** What was an attribute is an input from an opset on. */

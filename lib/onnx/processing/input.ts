@@ -1,7 +1,8 @@
 import { checkedBoolean, checkedChoice, checkedWhole } from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
 import { expected } from '../../errors.js'
-import { checkedColor, checkedSize, longest } from '../../pixels/checks.js'
+import { checkedSize, longest } from '../../base/size.js'
+import { checkedColor } from '../../pixels/checks.js'
 import {
   centreCropped,
   type Layout,

@@ -1,4 +1,5 @@
 import type { Color } from '../../pixels/types.js'
+import { isWhole } from '../../pixels/whole.js'
 import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'
 
@@ -7,10 +8,11 @@ import type { CheckedSteps } from './input.js'
  * @param planes [N, 3, height, width]
  * @returns [N, 3 or 1, height, width]
  */
-export function normalized(graph: StepGraph, planes: string, { order, round, mean, scale }: CheckedSteps): string {
+export function normalized(graph: StepGraph, planes: string, { filter, order, round, mean, scale }: CheckedSteps): string {
   const isGray = order === 'GRAY'
   const channels = isGray ? gray(graph, planes) : planes
-  const values = round ? graph.roundedByte(channels) : channels
+  const isRounded = isWhole(filter, round) && !isGray
+  const values = round && !isRounded ? graph.roundedByte(channels) : channels
   const perChannel = (factors: Color): string =>
     new Set(factors).size === 1 ? graph.float(factors[0]) : graph.floats(factors, [1, 3, 1, 1])
   const centred = mean.every((each) => each === 0) ? values : graph.sub(values, perChannel(mean))

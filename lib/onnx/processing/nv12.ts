@@ -33,7 +33,7 @@ export function rgbOfNv12(graph: StepGraph, bytes: string, { matrix, range }: Yu
   const green = graph.sub(graph.sub(y, graph.mul(u, graph.float(greenU))), graph.mul(v, graph.float(greenV)))
   const rgb = graph.concat([graph.add(y, graph.mul(v, graph.float(red))), green, graph.add(y, graph.mul(u, graph.float(blue)))], 1)
   // halves up, as the host's bytes are made
-  return graph.node('Floor', [graph.max(graph.min(graph.add(rgb, graph.float(0.5)), graph.float(255)), graph.float(0))])
+  return graph.roundedUpByte(rgb)
 }
 
 function everySecond(graph: StepGraph, chroma: string, first: number): string {

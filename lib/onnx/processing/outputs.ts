@@ -48,6 +48,11 @@ export function canBe({ shape }: Output, wanted: readonly (number | undefined)[]
   )
 }
 
+/** Whether it is of whole numbers. */
+export function isWhole({ dtype }: Output): boolean {
+  return /^u?int/.test(dtype)
+}
+
 /** A side that has to be known. */
 export function knownSide(output: Output, axis: number, what: string): number {
   const side = output.shape?.[axis]

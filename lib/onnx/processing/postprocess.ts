@@ -1,14 +1,14 @@
 import { checkedArray, checkedChoice, checkedNumber, checkedObject, checkedText, checkedWhole } from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
 import { expected, TensorRTError } from '../../errors.js'
-import { sizeOf } from '../../pixels/checks.js'
+import { sizeOf } from '../../base/size.js'
 import type { Size } from '../../pixels/types.js'
 import { copyModel } from '../copy.js'
 import type { ModelProto } from '../onnx_pb.js'
 import type { Dim } from '../value-info.js'
 import { addDetections, checkedDetection, type DetectionSteps, mostPicked } from './detections.js'
 import { StepGraph } from './graph.js'
-import { type Output, outputsOf, replaceOutputs, shapesText } from './outputs.js'
+import { isWhole, type Output, outputsOf, replaceOutputs, shapesText } from './outputs.js'
 import { resizedTo } from './resize.js'
 
 interface OneOutput {
@@ -65,7 +65,7 @@ export type PostprocessingSteps = ArgMaxSteps | ThresholdSteps | SoftmaxSteps | 
  * - `topK` gives `scores` and `classes`.
  * - `detections` gives `boxes` float32 [N, M, 4] (left, top, right, bottom in pixels of the model's input), `scores` [N, M], `classes` int32 [N, M], for faces `landmarks` [N, M, 10],
  *   for masks `coefficients`, and `count` int32 [N]: so many rows are boxes, the best first, what follows is 0. With suppression there is `converged` int32 [N]: 1 where the boxes are exactly those of
- *   greedy suppression, 0 where more `rounds` would be needed. It consists of ordinary operators: TensorRT-RTX has no NonMaxSuppression.
+ *   greedy suppression, 0 where more `rounds` would be needed. It consists of ordinary operators: TensorRT-RTX has no NonMaxSuppression. DBNet's regions and CTC's texts are read on the host alone.
  *
  * A model whose opset is below 13 is raised to it where that changes nothing.
  * @param model it stays as it is; weights are shared with the new one
@@ -144,7 +144,8 @@ const adders: Readonly<Record<PostprocessingSteps['kind'], (steps: unknown) => A
     const given = checkedDetection(steps)
     return (graph) => {
       const outputs = outputsOf(graph.editor.model, given.outputs)
-      outputs.forEach(checkFloat)
+      // RT-DETR's own export has labels among its outputs
+      outputs.filter((output) => given.decoder !== 'rtdetr' || !isWhole(output)).forEach(checkFloat)
       addDetections(graph, outputs, given)
     }
   },

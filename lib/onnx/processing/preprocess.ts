@@ -2,7 +2,7 @@ import { checkedChoice, checkedObject, checkedText, checkedWhole } from '../../b
 import { shapeText } from '../../base/dims.js'
 import { readOptions } from '../../base/options.js'
 import { expected, TensorRTError } from '../../errors.js'
-import { longest, sizeOf } from '../../pixels/checks.js'
+import { longest, sizeOf } from '../../base/size.js'
 import type { Size } from '../../pixels/types.js'
 import { yuvMatrices, yuvRanges } from '../../pixels/yuv.js'
 import { copyModel } from '../copy.js'
@@ -44,7 +44,7 @@ const optionNames = ['input', 'steps', 'picture', 'size', 'format', 'layout', 'm
  * Writes a picture's way into the model before its input, which keeps its name and takes the bytes of pictures from then on: uint8 [N, height, width, 3] (a quarter of the bytes
  * of float32). `N` is as it was. The numbers that the model sees are those of `toTensor` of `node-tensorrt/vision` with the same steps.
  *
- * `linear` is a Resize (from opset 11 on), any other filter two MatMul, which TensorRT may compute in TF32: build with it off where that matters. A model whose opset lacks a
+ * `linear` is a Resize (from opset 11 on), any other filter two MatMul, which TensorRT may compute in TF32: build with it off where that matters (with `round` they are four, of whole numbers that TF32 holds). A model whose opset lacks a
  * step is raised to 13 where that changes nothing.
  * @param model it stays as it is; weights are shared with the new one
  * @returns a new model
@@ -55,7 +55,7 @@ export function withPreprocessing(model: ModelProto, options: PreprocessingOptio
   const given = checkedOptions(options)
   const info = inputOf(model, given.input)
   const target = targetOf(info, given)
-  const graph = new StepGraph(copyModel(model), given.prefix, neededBy(given))
+  const graph = new StepGraph(copyModel(model), given.prefix, neededBy(given, target.dtype))
   const { editor } = graph
   if (editor.isOutput(info.name)) throw expected('one that is not an output too', 'input', info.name)
   const readers = new Set(editor.uses(info.name).map(({ node }) => node))
@@ -121,17 +121,14 @@ function isOpen({ width, height }: Pick<Checked, 'width' | 'height'>): boolean {
 }
 
 /** What cannot be computed in the graph as the host does. */
-function checkOpen({ filter, resize, round }: CheckedSteps): void {
+function checkOpen({ filter }: CheckedSteps): void {
   if (filter === 'nearest') throw expected('a filter other than nearest with a picture of dynamic size', 'filter', filter)
-  const roundsBetween = round && (filter === 'cubic' || filter === 'lanczos')
-  if (roundsBetween && resize === 'padToSquare')
-    throw expected(`no round with filter '${filter}' and resize 'padToSquare' of a picture of dynamic size`, 'the steps', round)
 }
 
-function neededBy({ steps, yuv, ...picture }: Checked): { opset: number; why: string } {
+function neededBy({ steps, yuv, ...picture }: Checked, dtype: Target['dtype']): { opset: number; why: string } {
   if (isOpen(picture)) return { opset: dynamicOpset, why: 'a picture of dynamic size' }
   if (yuv !== undefined) return { opset: nv12Opset, why: 'NV12' }
-  if (steps.round) return { opset: 11, why: 'Round' }
+  if (steps.round || dtype === 'uint8') return { opset: 11, why: 'Round' }
   return { opset: 8, why: 'Max and Min of what is of several shapes' }
 }
 
@@ -220,7 +217,8 @@ function checkSeen(
 
 /** From bytes to what the model takes, in float32. */
 function numbersOf(graph: StepGraph, bytes: string, { size, dtype }: Target, given: Checked): string {
-  const { steps, width, height, yuv } = given
+  const { width, height, yuv } = given
+  const steps = stepsTo(dtype, given.steps)
   // the first thing, since TensorRT takes bytes nowhere else
   const numbers = graph.cast(bytes, 'float32')
   const planes =
@@ -229,9 +227,19 @@ function numbersOf(graph: StepGraph, bytes: string, { size, dtype }: Target, giv
   const layout = isKnown ? layoutOf(steps, { width, height }, size) : undefined
   const filling = fillingOf(steps, (framed) => normalized(graph, framed, steps))
   const values = layout === undefined ? laidDynamic(graph, planes, size, steps, filling) : laid(graph, planes, layout, steps, filling)
-  const whole = dtype === 'uint8' && !steps.round ? graph.roundedByte(values) : values
+  const whole = dtype === 'uint8' && !isPlain(steps) ? graph.roundedByte(values) : values
   const placed = steps.layout === 'NHWC' ? graph.transpose(whole, [0, 2, 3, 1]) : whole
   return layout === undefined && steps.multipleOf === undefined ? sized(graph, placed, size, steps) : placed
+}
+
+/** A model that takes bytes gets them as the host makes bytes. */
+function stepsTo(dtype: Target['dtype'], steps: CheckedSteps): CheckedSteps {
+  return dtype === 'uint8' && isPlain(steps) ? { ...steps, round: true } : steps
+}
+
+/** Whether pixels stay as they are. */
+function isPlain({ mean, scale }: CheckedSteps): boolean {
+  return mean.every((each) => each === 0) && scale.every((each) => each === 1)
 }
 
 /** Says the size that computed sizes come to, for runtimes that want to know it. */

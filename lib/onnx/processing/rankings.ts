@@ -1,5 +1,7 @@
 /** Which output is which, by shapes: as the decoders of lib/vision have it. */
 import {
+  checkedLevels,
+  checkedVariances,
   type EfficientDetAnchorOptions,
   efficientDetAnchors,
   type LevelAnchors,
@@ -7,9 +9,8 @@ import {
   levelArea,
   type RetinaFacePriorOptions,
   retinaFacePriors,
-  yoloAnchors,
 } from '../../anchors/index.js'
-import { checkedArray, checkedChoice, checkedNumber, checkedWhole } from '../../base/checks.js'
+import { checkedChoice, checkedWhole } from '../../base/checks.js'
 import { expected } from '../../errors.js'
 import type { Size } from '../../pixels/types.js'
 import {
@@ -23,9 +24,11 @@ import {
   yoloRowsRanking,
   yoloxRanking,
 } from './boxes.js'
-import type { CheckedDetection, Decoder } from './checked-detection.js'
+import { type CheckedDetection, type Decoder, inputSizeOf } from './checked-detection.js'
 import type { StepGraph } from './graph.js'
 import { canBe, knownSide, type Output, wrongOutputs } from './outputs.js'
+import { rtDetr } from './rt-detr.js'
+import { ssd } from './ssd.js'
 
 type Rank = (graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection) => Ranking
 
@@ -34,11 +37,15 @@ export function rankingOf(graph: StepGraph, outputs: readonly Output[], steps: C
   return rankings[steps.decoder](graph, outputs, steps)
 }
 
-const rankings: Readonly<Record<Decoder, Rank>> = { yolo, yoloAnchors: withAnchors, yolox, retinaface, efficientdet, centerface }
-
-function sizeOf({ size, decoder }: CheckedDetection): Size {
-  if (size === undefined) throw expected("the size of the model's input", `size of decoder '${decoder}'`, size)
-  return size
+const rankings: Readonly<Record<Decoder, Rank>> = {
+  yolo,
+  'yolo-anchors': withAnchors,
+  yolox,
+  retinaface,
+  efficientdet,
+  ssd,
+  centerface,
+  rtdetr: rtDetr,
 }
 
 function sizeText({ width, height }: Size): string {
@@ -67,7 +74,7 @@ function yolo(graph: StepGraph, outputs: readonly Output[], { own }: CheckedDete
 }
 
 function withAnchors(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
-  const levels = levelAnchors(steps.own['anchors'])
+  const levels = checkedLevels(steps.own['anchors'])
   const [first] = outputs
   if (outputs.length === 1 && first?.shape?.length === 3) {
     const wanted = '[N, boxes, 5 + classes]'
@@ -75,7 +82,7 @@ function withAnchors(graph: StepGraph, outputs: readonly Output[], steps: Checke
     if (width < 5) throw wrongOutputs(wanted, outputs)
     return yoloRowsRanking(graph, { name: first.name, width, count: knownSide(first, 1, wanted) })
   }
-  return yoloMaps(graph, outputs, levels, sizeOf(steps))
+  return yoloMaps(graph, outputs, levels, inputSizeOf(steps))
 }
 
 function yoloMaps(graph: StepGraph, outputs: readonly Output[], anchors: readonly LevelAnchors[], size: Size): Ranking {
@@ -92,20 +99,8 @@ function yoloMaps(graph: StepGraph, outputs: readonly Output[], anchors: readonl
   return yoloMapsRanking(graph, { maps: maps.map(({ output, ...map }) => ({ name: output.name, ...map })), width, size, anchors })
 }
 
-function levelAnchors(given: unknown = 'v5'): readonly LevelAnchors[] {
-  if (given === 'v5' || given === 'v7') return yoloAnchors[given]
-  return checkedArray(given, 'anchors', "'v5', 'v7' or a list of anchors for each level").map((level, i) =>
-    checkedArray(level, `anchors[${i}]`).map((anchor, k) => {
-      const name = `anchors[${i}][${k}]`
-      const sides = checkedArray(anchor, name, '[width, height]').map((side) => checkedNumber(side, name, 1e-3))
-      if (sides.length !== 2) throw expected('[width, height]', name, anchor)
-      return [sides[0]!, sides[1]!] as const
-    }),
-  )
-}
-
 function yolox(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
-  const size = sizeOf(steps)
+  const size = inputSizeOf(steps)
   const count = [8, 16, 32].reduce((sum, stride) => sum + Math.ceil(size.width / stride) * Math.ceil(size.height / stride), 0)
   const wanted = `[N, ${count}, 5 + classes] ${sizeText(size)}`
   const output = only(outputs, [undefined, count, undefined], wanted)
@@ -115,7 +110,7 @@ function yolox(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetec
 }
 
 function retinaface(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
-  const size = sizeOf(steps)
+  const size = inputSizeOf(steps)
   const { own } = steps
   const priors = { steps: own['steps'], minSizes: own['minSizes'] } as RetinaFacePriorOptions
   const count = retinaFacePriors(size, priors).length / 4
@@ -125,18 +120,12 @@ function retinaface(graph: StepGraph, outputs: readonly Output[], steps: Checked
   const [boxes, scores, points] = [ofWidth(4), ofWidth(2), ofWidth(10)]
   if (boxes === undefined || scores === undefined || outputs.length !== (points === undefined ? 2 : 3)) throw wrongOutputs(wanted, outputs)
   const isLogit = checkedChoice(own['activation'] ?? 'none', 'activation', ['none', 'softmax']) === 'softmax'
-  const variances = checkedVariances(own['variances'] ?? [0.1, 0.2])
+  const variances = checkedVariances(own['variances'])
   return retinaFaceRanking(graph, { boxes: boxes.name, scores: scores.name, points: points?.name, size, variances, priors, isLogit })
 }
 
-function checkedVariances(given: unknown): readonly [number, number] {
-  const numbers = checkedArray(given, 'variances', '[of centres, of sizes]').map((number, i) => checkedNumber(number, `variances[${i}]`, 0))
-  if (numbers.length !== 2) throw expected('[of centres, of sizes]', 'variances', given)
-  return [numbers[0]!, numbers[1]!]
-}
-
 function efficientdet(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
-  const size = sizeOf(steps)
+  const size = inputSizeOf(steps)
   const { own } = steps
   const names = ['minLevel', 'maxLevel', 'anchorScale', 'octaves', 'aspects']
   const anchors = { size, ...Object.fromEntries(names.map((name) => [name, own[name]])) } as EfficientDetAnchorOptions
@@ -202,7 +191,7 @@ function pairOf(outputs: readonly Output[], channel: number, boxChannels: number
 }
 
 function centerface(graph: StepGraph, outputs: readonly Output[], steps: CheckedDetection): Ranking {
-  const size = sizeOf(steps)
+  const size = inputSizeOf(steps)
   if (size.width % 32 !== 0 || size.height % 32 !== 0) throw expected('multiples of 32 pixels', 'size', `${size.width} x ${size.height}`)
   const [rows, columns] = [size.height / 4, size.width / 4]
   const ofChannels = (channels: number): Output[] =>

@@ -1,8 +1,10 @@
-import { axisOf, type Coordinates, makeTaps, type Taps } from '../../pixels/taps.js'
+import { axisOf, type Coordinates, makeTaps, makeWholeTaps, type Taps, type WholeTaps } from '../../pixels/taps.js'
 import type { Layout } from '../../pixels/layout.js'
+import { isWhole, type WholeFilter } from '../../pixels/whole.js'
 import { type Filling, shifted } from './filling.js'
 import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'
+import { changed, combinedWhole, storedParts } from './whole.js'
 
 /** The opset from which on Resize takes sizes, and pixels by their coordinates. */
 export const resizeOpset = 11
@@ -59,36 +61,65 @@ function padded(
 }
 
 /** Any filter, in any opset: the weights of rows and columns as matrices. */
-function byWeights(graph: StepGraph, planes: Planes, layout: Layout, steps: CheckedSteps, { fill, after, finish }: Filling): string {
+function byWeights(graph: StepGraph, planes: Planes, layout: Layout, steps: CheckedSteps, filling: Filling): string {
+  const { filter, round } = steps
+  if (isWhole(filter, round)) return byWholeWeights(graph, planes, layout, filter, filling)
+  const { fill, after, finish } = filling
   const tapsOf = (side: 'width' | 'height'): Taps => makeTaps(axisOf(layout, side), steps.filter, steps.coordinates)
   const [columns, rows] = [tapsOf('width'), tapsOf('height')]
   const { width, height } = layout.image
   const across = graph.floats(matrixOf(columns, width, true), [width, layout.width])
   const down = graph.floats(matrixOf(rows, height, false), [layout.height, height])
-  const sums = combined(graph, planes, down, across, steps)
-  const isFull = columns.outside.every((each) => each === 0) && rows.outside.every((each) => each === 0)
-  if (isFull) return finish(sums)
+  const sums = combined(graph, planes, down, across)
+  if (isFull(columns) && isFull(rows)) return finish(sums)
+  if (after) return graph.mul(finish(sums), seen(graph, columns, rows))
   /** 1 where the picture is, by what of each row and column lies in it. */
-  const plane = (shareOf: (outside: number) => number): string =>
-    graph.mul(graph.floats(rows.outside.map(shareOf), [layout.height, 1]), graph.floats(columns.outside.map(shareOf), [1, layout.width]))
-  if (after)
-    return graph.mul(
-      finish(sums),
-      plane((outside) => (outside < 1 ? 1 : 0)),
-    )
-  const filled = graph.mul(graph.sub(graph.float(1), plane((outside) => 1 - outside)), graph.floats(fill, [1, 3, 1, 1])) // prettier-ignore
+  const covered = (taps: Taps): Float32Array => taps.outside.map((outside) => 1 - outside)
+  const shown = graph.mul(graph.floats(covered(rows), [layout.height, 1]), graph.floats(covered(columns), [1, layout.width]))
+  const filled = graph.mul(graph.sub(graph.float(1), shown), graph.floats(fill, [1, 3, 1, 1]))
   return finish(graph.add(sums, filled))
 }
 
-/** Rows are added up first, as the host does; where whole values are wanted of weights below 0, PIL's order counts: columns, rounded, then rows. */
-export function combined(graph: StepGraph, planes: Planes, down: string, across: string, { filter, round }: CheckedSteps): Planes {
-  if (round && (filter === 'cubic' || filter === 'lanczos'))
-    return graph.node('MatMul', [down, graph.roundedByte(graph.node('MatMul', [planes, across]))])
+function isFull({ outside }: Taps | WholeTaps): boolean {
+  return outside.every((each) => each === 0)
+}
+
+/** 1 where a pixel of the picture lies, else 0. */
+function seen(graph: StepGraph, columns: Taps | WholeTaps, rows: Taps | WholeTaps): string {
+  const flags = ({ outputs, begin, end }: Taps | WholeTaps) =>
+    Float32Array.from({ length: outputs }, (_, i) => (i >= begin && i < end ? 1 : 0))
+  return graph.mul(graph.floats(flags(rows), [rows.outputs, 1]), graph.floats(flags(columns), [1, columns.outputs]))
+}
+
+/** As PIL, with the fill as if it were pixels of the picture. */
+function byWholeWeights(graph: StepGraph, planes: Planes, layout: Layout, filter: WholeFilter, { fill, after, finish }: Filling): string {
+  const [columns, rows] = [makeWholeTaps(axisOf(layout, 'width'), filter), makeWholeTaps(axisOf(layout, 'height'), filter)]
+  const { width, height } = layout.image
+  const isWholePicture = isFull(columns) && isFull(rows)
+  const filledIn = (taps: WholeTaps, shape: readonly number[]) => {
+    if (isFull(taps)) return undefined
+    const color = graph.floats(fill, [1, 3, 1, 1])
+    return changed(storedParts(graph, Float32Array.from(taps.outside), shape), (outside) => graph.mul(outside, color))
+  }
+  const across = {
+    weights: storedParts(graph, matrixOf(columns, width, true), [width, layout.width]),
+    filled: filledIn(columns, [1, layout.width]),
+  }
+  const down = {
+    weights: storedParts(graph, matrixOf(rows, height, false), [layout.height, height]),
+    filled: filledIn(rows, [layout.height, 1]),
+  }
+  const values = finish(combinedWhole(graph, planes, down, across))
+  return after && !isWholePicture ? graph.mul(values, seen(graph, columns, rows)) : values
+}
+
+/** Rows are added up first, as the host does. */
+export function combined(graph: StepGraph, planes: Planes, down: string, across: string): Planes {
   return graph.node('MatMul', [graph.node('MatMul', [down, planes]), across])
 }
 
 /** The weights of an axis: [outputs, pixels], or turned. */
-function matrixOf({ outputs, begin, end, taps, first, weights }: Taps, pixels: number, turned: boolean): Float32Array {
+function matrixOf({ outputs, begin, end, taps, first, weights }: Taps | WholeTaps, pixels: number, turned: boolean): Float32Array {
   const matrix = new Float32Array(outputs * pixels)
   for (let output = begin; output < end; output++) {
     for (let tap = 0; tap < taps; tap++) {

@@ -1,5 +1,7 @@
 import type { Filter } from '../../pixels/filters.js'
+import { type WholeFilter, wholeUnit } from '../../pixels/whole.js'
 import type { StepGraph } from './graph.js'
+import { rounded } from './whole.js'
 
 /**
  * What each pixel of an axis weighs for each output, where their numbers are known only when the model runs: [outputs, pixels], the rows normalized to 1, as `makeTaps` has them.
@@ -8,6 +10,27 @@ import type { StepGraph } from './graph.js'
  * @param to the number of outputs, an int64 [1]
  */
 export function weightsBetween(graph: StepGraph, from: string, to: string, filter: Exclude<Filter, 'linear'>): string {
+  const { difference, divisor } = distancesBetween(graph, from, to)
+  const distance = graph.node('Abs', [graph.div(difference, divisor)])
+  const weights = kernels[filter as keyof typeof kernels](graph, distance)
+  return graph.div(weights, graph.reduceSum(weights, [1]))
+}
+
+/**
+ * The same in units of 1 / {@link wholeUnit}, whole numbers of float32, as `makeWholeTaps` has them: those of `triangle` are exact, since they are fractions; of others float32 decides
+ * which of two is nearer.
+ */
+export function wholeWeightsBetween(graph: StepGraph, from: string, to: string, filter: WholeFilter): string {
+  if (filter !== 'triangle') return rounded(graph, graph.mul(weightsBetween(graph, from, to, filter), graph.float(wholeUnit)))
+  const { difference, divisor } = distancesBetween(graph, from, to)
+  const heights = graph.max(graph.sub(divisor, graph.node('Abs', [difference])), graph.float(0))
+  const sum = graph.cast(graph.reduceSum(heights, [1]), 'int64')
+  const twice = graph.mul(graph.cast(heights, 'int64'), graph.ints([2 * wholeUnit]))
+  return graph.cast(graph.div(graph.add(twice, sum), graph.mul(sum, graph.ints([2]))), 'float32')
+}
+
+/** How far the middles of outputs [outputs, 1] and of pixels [1, pixels] are apart, by whole numbers, and what the number for the distance of two neighbours of the coarser ones is. */
+function distancesBetween(graph: StepGraph, from: string, to: string): { difference: string; divisor: string } {
   const two = graph.ints([2])
   const middles = (count: string, per: string): string => {
     const each = graph.node('Range', [graph.ints([0], []), graph.squeeze(count, 0), graph.ints([1], [])])
@@ -15,9 +38,7 @@ export function weightsBetween(graph: StepGraph, from: string, to: string, filte
   }
   const difference = graph.sub(graph.unsqueeze(middles(from, to), 0), graph.unsqueeze(middles(to, from), 1))
   const divisor = graph.mul(graph.node('Max', [from, to]), two)
-  const distance = graph.node('Abs', [graph.div(graph.cast(difference, 'float32'), graph.cast(divisor, 'float32'))])
-  const weights = kernels[filter as keyof typeof kernels](graph, distance)
-  return graph.div(weights, graph.reduceSum(weights, [1]))
+  return { difference: graph.cast(difference, 'float32'), divisor: graph.cast(divisor, 'float32') }
 }
 
 /** The kernels of lib/pixels/filters.ts. */

@@ -1,6 +1,13 @@
 import { imagenetColors } from './classify.js'
 import type { DetectPreset } from './types.js'
 
+/** The forms that Google's D0 to D7x were trained with: nearly a half, 1 and 2. */
+const aspects = [
+  [1, 1],
+  [1.4, 0.7],
+  [0.7, 1.4],
+] as const
+
 /** effdet: resized by PIL, the colour behind is the mean one; all pairs of a box and a class, hard suppression. */
 const effdet = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({
   task: 'detect',
@@ -14,7 +21,7 @@ const effdet = (size: number, more: { readonly anchorScale?: number; readonly ma
     round: true,
     ...imagenetColors,
   },
-  output: { decoder: 'efficientdet', multiLabel: true, maxCandidates: 5000, scoreThreshold: 0.3, clip: true, ...more },
+  output: { decoder: 'efficientdet', multiLabel: true, maxCandidates: 5000, scoreThreshold: 0.3, clip: 'before', aspects, ...more },
   suppress: { iouThreshold: 0.5, maximum: 100 },
   source: 'effdet 0.4.1: data/transforms.py, bench.py, anchors.py; boxes are shown from 0.3 on, labels are coco90',
 })

@@ -26,8 +26,8 @@ export interface ClassifyOutput {
 
 /** What every decoder of boxes has beside its own options. */
 interface Finding {
-  /** Whether boxes are cut off at the picture's edges; default false. */
-  readonly clip?: boolean | undefined
+  /** Whether boxes are cut off at the picture's edges; `before`: before they suppress each other, as effdet has it, else those that stay; default false. */
+  readonly clip?: boolean | 'before' | undefined
   /**
    * Whether boxes go back to the picture as if its resized sides were whole pixels, as face-api has it, which moves them by up to a part of a pixel of the input; with `padToSquare` and `start`.
    * Default false: as the picture lies in the input.

@@ -1,8 +1,6 @@
 /** How boxes are told from anchors, all of them (cx, cy, w, h) in pixels. */
+import type { Variances } from '../../anchors/index.js'
 import { writeCentred } from './decoded.js'
-
-/** Factors of the offsets of centre and size, once each. */
-export type Variances = readonly [centre: number, size: number]
 
 /** centre = anchor's + offset * variance * anchor's side; side = anchor's * exp(offset * variance). Offsets in pairs: those of the centre at `from`, those of the size behind them. */
 export function writeFromAnchor(

@@ -1,9 +1,7 @@
 /** Options that decoders share. */
-import type { Sides } from '../../anchors/index.js'
 import { checkedBoolean, checkedNumber, checkedObject, checkedWhole } from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
-import { checkedSize } from '../checks.js'
-import type { Size } from '../types.js'
+import { type Sides, type Size, sizeOf } from '../../base/size.js'
 import type { CandidateRule } from './candidates.js'
 
 export interface CandidateOptions {
@@ -52,7 +50,7 @@ export function ruleOf(
 
 /** The model's input. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function inputSize(size: unknown): Size {
-  return checkedSize(typeof size === 'number' ? { width: size, height: size } : size, 'size')
+  return sizeOf(size)
 }
 
 export function sizeText({ width, height }: Size): string {

@@ -1,8 +1,7 @@
-import { retinaFacePriors } from '../../anchors/index.js'
-import { checkedArray, checkedChoice, checkedNumber } from '../../base/checks.js'
-import { expected } from '../../errors.js'
+import { checkedVariances, retinaFacePriors, type Variances } from '../../anchors/index.js'
+import { checkedChoice } from '../../base/checks.js'
 import { findCandidates, type Scores } from './candidates.js'
-import { type Variances, writeFromAnchor } from './coders.js'
+import { writeFromAnchor } from './coders.js'
 import { type Decoded, decodedOf, type Extra } from './decoded.js'
 import { type CandidateOptions, decoderOptions, inputSize, ruleOf, type Sides, sizeText } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
@@ -36,7 +35,7 @@ export function decodeRetinaFace(outputs: Outputs, options: RetinaFaceOptions): 
   const given = decoderOptions(options, names, 'decodeRetinaFace')
   const isLogit = checkedChoice(given.activation ?? 'none', 'activation', ['none', 'softmax']) === 'softmax'
   const rule = ruleOf(given, { scoreThreshold: 0.02, maxCandidates: 5000, sigmoid: isLogit })
-  const variances = checkedVariances(given.variances ?? [0.1, 0.2])
+  const variances = checkedVariances(given.variances)
   const size = inputSize(given.size)
   const priors = retinaFacePriors(size, { steps: given.steps as number[], minSizes: given.minSizes as number[][] })
   const { boxes, scores, points } = partsOf(outputsOf(outputs), priors.length / 4, `for an input of ${sizeText(size)}`)
@@ -50,12 +49,6 @@ export function decodeRetinaFace(outputs: Outputs, options: RetinaFaceOptions): 
     }
     return decodedOf(found, write, points === undefined ? {} : { landmarks: landmarksOf(pictureOf(points, index), priors, variances[0]) })
   })
-}
-
-export function checkedVariances(given: unknown): Variances {
-  const numbers = checkedArray(given, 'variances', '[of centres, of sizes]').map((number, i) => checkedNumber(number, `variances[${i}]`, 0))
-  if (numbers.length !== 2) throw expected('[of centres, of sizes]', 'variances', given)
-  return [numbers[0]!, numbers[1]!]
 }
 
 /** The second of two classes; of logits a softmax of two is a sigmoid of their difference. */

@@ -1,13 +1,12 @@
+import { checkedAnchors, checkedVariances, type Variances } from '../../anchors/index.js'
 import { checkedChoice, checkedWhole } from '../../base/checks.js'
-import { expected } from '../../errors.js'
 import { softmax } from '../classes.js'
 import { Tensor } from '../../tensor.js'
 import { findCandidates, type Scores } from './candidates.js'
-import { type Variances, writeFromAnchor } from './coders.js'
+import { writeFromAnchor } from './coders.js'
 import { type Decoded, decodedOf } from './decoded.js'
 import { decoderOptions, type ManyClassesOptions, ruleOf } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
-import { checkedVariances } from './retinaface.js'
 
 export interface SsdOptions extends ManyClassesOptions {
   /** (cx, cy, w, h) of each, in pixels of the model's input: `anchorsOfCorners` makes them of what a model has. */
@@ -39,7 +38,7 @@ export function decodeSsd(outputs: Outputs, options: SsdOptions): Decoded[] {
   const given = decoderOptions(options, names, 'decodeSsd')
   const activation = checkedChoice(given.activation ?? 'sigmoid', 'activation', ['sigmoid', 'softmax', 'none'])
   const rule = ruleOf(given, { scoreThreshold: 0.5, maxCandidates: 5000, sigmoid: activation === 'sigmoid' })
-  const variances = checkedVariances(given.variances ?? [0.1, 0.2])
+  const variances = checkedVariances(given.variances)
   const isDown = checkedChoice(given.order ?? 'yx', 'order', ['yx', 'xy']) === 'yx'
   const anchors = checkedAnchors(given.anchors)
   const firstClass = checkedWhole(given.firstClass ?? 1, 'firstClass', 0, 65535)
@@ -69,11 +68,6 @@ export function decodeSsd(outputs: Outputs, options: SsdOptions): Decoded[] {
 function activated(values: Float32Array, columns: number, isSoftmax: boolean): Float32Array {
   if (!isSoftmax) return values
   return softmax(new Tensor('float32', values, [values.length / columns, columns])).data
-}
-
-function checkedAnchors(anchors: unknown): Float32Array {
-  if (anchors instanceof Float32Array && anchors.length > 0 && anchors.length % 4 === 0) return anchors
-  throw expected('a Float32Array of (cx, cy, w, h) of each anchor', 'anchors', anchors)
 }
 
 function pairOf(outputs: readonly Output[], count: number, firstClass: number): { readonly boxes: Output; readonly scores: Output } {

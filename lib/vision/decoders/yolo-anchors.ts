@@ -1,6 +1,5 @@
-import { type LevelAnchors, yoloAnchors } from '../../anchors/index.js'
-import { checkedArray, checkedNumber, checkedWhole } from '../../base/checks.js'
-import { expected } from '../../errors.js'
+import { checkedLevels, type LevelAnchors } from '../../anchors/index.js'
+import { checkedWhole } from '../../base/checks.js'
 import type { Size } from '../types.js'
 import { type CandidateRule, findCandidates, type Scores, sigmoid } from './candidates.js'
 import { type Decoded, decodedOf, writeCentred } from './decoded.js'
@@ -37,7 +36,7 @@ type Given = Readonly<Partial<Record<(typeof names)[number], unknown>>>
  */
 export function decodeYoloAnchors(outputs: Outputs, options?: YoloAnchorsOptions): Decoded[] {
   const given = decoderOptions(options, names, 'decodeYoloAnchors')
-  const levels = anchorsOf(given.anchors)
+  const levels = checkedLevels(given.anchors)
   const all = outputsOf(outputs)
   const [boxes, prototypes] = withPrototypes(all)
   if (boxes.length === 1 && boxes[0]!.shape.length === 3) {
@@ -46,23 +45,6 @@ export function decodeYoloAnchors(outputs: Outputs, options?: YoloAnchorsOptions
   }
   const rule = ruleOf(given, { scoreThreshold: 0.25, maxCandidates: 30000, sigmoid: true })
   return decodeMaps(all, coefficientsOf(given.coefficients, undefined), levels, given, rule)
-}
-
-function anchorsOf(given: unknown = 'v5'): readonly LevelAnchors[] {
-  if (given === 'v5' || given === 'v7') return yoloAnchors[given]
-  const levels = checkedArray(given, 'anchors', "'v5', 'v7' or a list of anchors for each level")
-  if (levels.length === 0 || levels.length > 16) throw expected('1 to 16 levels', 'anchors', given)
-  return levels.map((level, index) => {
-    const anchors = checkedArray(level, `anchors[${index}]`)
-    if (anchors.length === 0 || anchors.length > 64) throw expected('1 to 64 anchors', `anchors[${index}]`, level)
-    return anchors.map((anchor, place) => checkedAnchor(anchor, `anchors[${index}][${place}]`))
-  })
-}
-
-function checkedAnchor(anchor: unknown, name: string): readonly [number, number] {
-  const sides = checkedArray(anchor, name, '[width, height]')
-  if (sides.length !== 2) throw expected('[width, height]', name, anchor)
-  return [checkedNumber(sides[0], `${name}[0]`, 1e-3), checkedNumber(sides[1], `${name}[1]`, 1e-3)]
 }
 
 /** A wanted number of channels in words, or the number. */

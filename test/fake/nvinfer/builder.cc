@@ -135,7 +135,7 @@ std::string contradiction([[maybe_unused]] Network& network, [[maybe_unused]] Co
        {BuilderFlag::kFP16, BuilderFlag::kBF16, BuilderFlag::kINT8, BuilderFlag::kFP8, BuilderFlag::kINT4,
         BuilderFlag::kOBEY_PRECISION_CONSTRAINTS, BuilderFlag::kPREFER_PRECISION_CONSTRAINTS})
     if (network.strong() && config.has(flag)) return "a strongly typed network takes no flags for precisions";
-  if (config.has(BuilderFlag::kINT8) && !config.calibrator && !network.quantizes())
+  if (config.has(BuilderFlag::kINT8) && !config.calibrator && !network.quantizes() && !network.ranged())
     return "Calibrator is not being used, and the network has no scales";
   if (config.has(BuilderFlag::kINT8) && config.has(BuilderFlag::kFP8)) return "FP8 and INT8 do not go together";
 #endif

@@ -1,6 +1,8 @@
 // The building half, shared by libnvinfer and the parser: a network is a program with tensors and layers to look at.
 #pragma once
+#include <cmath>
 #include <deque>
+#include <optional>
 
 #include "common.h"
 #include "program.h"
@@ -39,8 +41,9 @@ struct Tensor final : apiv::VTensor {
     const auto found = dimensionNames.find(index);
     return found == dimensionNames.end() ? nullptr : found->second.c_str();
   }
-  bool setDynamicRange(float, float) noexcept { return true; }
-  bool dynamicRangeIsSet() noexcept { return false; }
+  std::optional<std::pair<float, float>> range;
+  bool setDynamicRange(float min, float max) noexcept;
+  bool dynamicRangeIsSet() noexcept { return range.has_value(); }
 };
 
 struct Layer final : apiv::VLayer {
@@ -157,6 +160,14 @@ struct Network final : apiv::VNetworkDefinition, Counted {
       if (layer(i).kind == LayerType::kQUANTIZE || layer(i).kind == LayerType::kDEQUANTIZE) return true;
     return false;
   }
+  // Whether each tensor that a layer makes has a range for INT8.
+  bool ranged() {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const Tensor* output = tensor(program.ops[i].outputs[0]);
+      if (output && !output->range) return false;
+    }
+    return !layers.empty();
+  }
   // What the application set on tensors and layers, for tests to read.
   std::map<std::string, long long> told() {
     std::map<std::string, long long> all{{"networkFlags", flags}};
@@ -165,6 +176,11 @@ struct Network final : apiv::VNetworkDefinition, Counted {
         Tensor& t = *implementation<ITensor, Tensor>(each);
         all["formats." + t.name] = t.formats, all["type." + t.name] = static_cast<int>(t.type);
       }
+    for (const auto& each : tensors) {
+      const Tensor& t = *implementation<ITensor, Tensor>(each.get());
+      if (t.range) all["rangeMin." + t.name] = std::lround(t.range->first);
+      if (t.range) all["rangeMax." + t.name] = std::lround(t.range->second);
+    }
     for (std::size_t i = 0; i < layers.size(); ++i) {
       if (layer(i).precise) all["precision." + layer(i).name] = static_cast<int>(layer(i).precision);
       for (const auto& [output, type] : layer(i).outputTypes)
@@ -175,6 +191,12 @@ struct Network final : apiv::VNetworkDefinition, Counted {
   }
 };
 
+inline bool Tensor::setDynamicRange(float min, float max) noexcept {
+  METHOD("VTensor.setDynamicRange");
+  if (fail_ || network->refusesTypes("ITensor::setDynamicRange")) return false;
+  range.emplace(min, max);
+  return true;
+}
 inline void Tensor::setType(DataType t) noexcept {
   METHOD("VTensor.setType");
   if (!fail_ && !network->refusesTypes("ITensor::setType")) type = t;

@@ -58,7 +58,7 @@ function sameBoxes(t: Test, found: Readonly<Record<string, Result>>, wanted: Ret
   )
 }
 
-for (const [name, { answers, steps, host }] of Object.entries(cases)) {
+for (const [name, { answers, steps, whole, host }] of Object.entries(cases)) {
   await t.test(name, async (t) => {
     for (const rules of [
       { iouThreshold: 0.45 },
@@ -66,7 +66,12 @@ for (const [name, { answers, steps, host }] of Object.entries(cases)) {
       { iouThreshold: 0.4, pixelAreas: true },
     ]) {
       const limits = { scoreThreshold: 0.2, maxCandidates: 150 }
-      const model = withPostprocessing(echoOf(answers), { kind: 'detections', ...steps, ...limits, suppress: { ...rules, rounds: 12 } })
+      const model = withPostprocessing(echoOf(answers, 17, whole), {
+        kind: 'detections',
+        ...steps,
+        ...limits,
+        suppress: { ...rules, rounds: 12 },
+      })
       const found = await answered(model, answers)
       t.same(numbers(found['converged']), [1, 1], 'converged')
       const wanted = hostBoxes(host(answers, limits), rules)
@@ -107,6 +112,14 @@ t.test('crowds: exactly greedy where it says so, and it says where it is not', a
   const enough = await answered(detections(length), answers)
   t.same(numbers(enough['converged']), [1])
   sameBoxes(t, enough, wanted)
+})
+
+t.test('RT-DETR leaves nothing to be suppressed: every class of a box, and no word of convergence', async (t) => {
+  const { answers, host } = cases['RT-DETR, raw'] as Case
+  const steps: PostprocessingSteps = { kind: 'detections', decoder: 'rtdetr', size: { width: 96, height: 64 }, scoreThreshold: 0.6 }
+  const found = await answered(withPostprocessing(echoOf(answers), steps), answers)
+  t.same(Object.keys(found), ['boxes', 'scores', 'classes', 'count'])
+  sameBoxes(t, found, hostBoxes(host(answers, { scoreThreshold: 0.6, maxCandidates: 300 }), { iouThreshold: 1 }), 1e-3)
 })
 
 t.test('nothing found, and fewer boxes than candidates', async (t) => {
@@ -188,6 +201,30 @@ t.test('what is not the model of the steps is said with what was expected', asyn
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /Unknown option "anchors"/,
   })
+  t.match(await failing({ kind: 'detections', decoder: 'ssd' }), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /a Float32Array of \(cx, cy, w, h\) of each anchor for anchors but received undefined/,
+  })
+  t.match(await failing({ kind: 'detections', decoder: 'ssd', anchors: new Float32Array(12) }), {
+    code: 'ERR_TRT_SHAPE',
+    message: 'Expected [N, 3, 4] and [N, 3, more than 1], for the 3 anchors that were given, but the model gives y [N, 84, 100]',
+  })
+  t.match(await failing({ kind: 'detections', decoder: 'rtdetr' }), {
+    message: /the size of the model's input for size of decoder 'rtdetr'/,
+  })
+  t.match(await failing({ kind: 'detections', decoder: 'rtdetr', size: 64 }, echo({ a: ['N', 30, 7], b: ['N', 31, 4] })), {
+    code: 'ERR_TRT_SHAPE',
+    message: /^Expected \[N, Q, classes\] and \[N, Q, 4\].* but the model gives a \[N, 30, 7\], b \[N, 31, 4\]$/,
+  })
+  for (const [decoder, why] of [
+    ['dbnet', /'dbnet' cannot be written into a model: contours .* decodeDbNet/],
+    ['ctc', /'ctc' cannot be written into a model: .* decodeCtc/],
+    ['grid', /'grid' cannot be written .* decodeGrid/],
+    ['ultralytics', /'ultralytics' cannot be written .* 'yolo'/],
+    ['yolo-end-to-end', /'yolo-end-to-end' cannot be written .* suppressed by itself/],
+  ] as const)
+    t.match(await failing({ kind: 'detections', decoder }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: why })
+  t.match(await failing({ kind: 'detections', decoder: 'yoloAnchors' }), { message: /one of 'yolo', 'yolo-anchors', 'yolox'/ })
   t.match(await failing({ kind: 'detections', decoder: 'yolo', maxCandidates: 3841 }), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /1 to 3840/,

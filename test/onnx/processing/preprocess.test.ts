@@ -14,6 +14,7 @@ import {
 } from '../../../lib/onnx/index.js'
 import { letterboxSides } from '../../../lib/onnx/processing/letterbox.js'
 import { StepGraph } from '../../../lib/onnx/processing/graph.js'
+import { isWhole } from '../../../lib/pixels/whole.js'
 import { Tensor } from '../../../lib/tensor.js'
 import { type Image, letterbox, type RawImage, type Size, toTensorSync } from '../../../lib/vision/index.js'
 import { failureOf } from '../../support/errors.js'
@@ -44,12 +45,26 @@ function onHost(images: readonly (Image | RawImage)[], steps: PreprocessingSteps
   return toTensorSync(images, (size: Size) => frameOf(steps, size, input), rest)
 }
 
-/** Where a value lies so near to the middle of two whole ones that the last bit of a sum decides, either is right. */
+/**
+ * Where a value lies so near to the middle of two whole ones that the last bit of a sum decides: either is right there. Filters as PIL has them are whole numbers throughout, where
+ * nothing is left open but grey.
+ */
 function undecided(images: readonly (Image | RawImage)[], steps: PreprocessingSteps, input: Size): (index: number) => boolean {
-  if (steps.round !== true) return () => false
   const { range, mean, std, scale, ...rest } = steps
-  const { data } = onHost(images, { ...rest, round: false }, input)
-  return (index) => Math.abs(Math.abs(data[index]! % 1) - 0.5) < 1e-3
+  const { filter = 'linear', round = false, order } = rest
+  const isNear = (value: number): boolean => Math.abs(Math.abs(value % 1) - 0.5) < 1e-3
+  if (!round) return () => false
+  if (!isWhole(filter, round)) {
+    const { data } = onHost(images, { ...rest, round: false }, input)
+    return (index) => isNear(data[index]!)
+  }
+  if (order !== 'GRAY') return () => false
+  const { data, shape } = onHost(images, { ...rest, order: 'RGB', layout: 'NCHW' }, input)
+  const size = shape[2]! * shape[3]!
+  return (index) => {
+    const red = Math.floor(index / size) * 3 * size + (index % size)
+    return isNear(0.299 * data[red]! + 0.587 * data[red + size]! + 0.114 * data[red + 2 * size]!)
+  }
 }
 
 /**
@@ -97,6 +112,24 @@ for (const [name, steps] of Object.entries(cases)) {
     }
   })
 }
+
+await t.test(
+  'halves are rounded up, between columns and rows and after them: where the sides are made half, or a third, nothing is left to the last bit',
+  async (t) => {
+    for (const filter of ['triangle', 'cubic'] as const) {
+      for (const factor of [2, 3, 4]) {
+        const images = [noise(24 * factor, 16 * factor, factor)]
+        const steps = { filter, round: true } as const
+        const wanted = onHost(images, steps, { width: 24, height: 16 })
+        for (const picture of ['dynamic', { width: 24 * factor, height: 16 * factor }] as const) {
+          const found = await inGraph(withPreprocessing(identityModel([1, 3, 16, 24]), { steps, picture }), images)
+          const differing = wanted.data.reduce((count, value, i) => count + Number(value !== found.data[i]), 0)
+          t.equal(differing, 0, `${filter}, 1 / ${factor}${picture === 'dynamic' ? ', at run time' : ''}`)
+        }
+      }
+    }
+  },
+)
 
 t.test('what is filled afterwards is 0 exactly, whatever is rounded', async (t) => {
   const steps: PreprocessingSteps = { resize: 'letterbox', position: 'start', fillAfter: true, round: true, ...imageNet }
@@ -156,6 +189,10 @@ t.test('a model that takes bytes gets rounded ones', async (t) => {
   const wanted = toTensorSync(images, frameOf({}, images[0]!, { width: 16, height: 16 }), { dtype: 'uint8', layout: 'NHWC' })
   t.ok(Array.from(wanted.data).every((value, i) => Math.abs(value - found.data[i]!) <= 1) && found.data instanceof Uint8Array)
   t.ok(Array.from(wanted.data).filter((value, i) => value !== found.data[i]).length < 5)
+  const steps = { layout: 'NHWC', filter: 'triangle' } as const
+  const whole = withPreprocessing(identityModel([1, 16, 16, 3], 'uint8', 9), { steps, picture: { width: 50, height: 30 } })
+  const bytes = toTensorSync(images, frameOf({}, images[0]!, { width: 16, height: 16 }), { ...steps, dtype: 'uint8' })
+  t.same([...((await inGraph(whole, images)).data as Uint8Array)], [...bytes.data], 'as PIL, to the last one')
 })
 
 t.test('sides of letterboxed pictures are those of the host, to the last bit of its float64', async (t) => {

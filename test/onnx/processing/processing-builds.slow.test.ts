@@ -49,8 +49,8 @@ await t.test('pictures', { skip }, async (t) => {
 })
 
 await t.test('answers', { skip }, async (t) => {
-  for (const [name, { answers, steps }] of Object.entries(detectionCases)) {
-    const model = withPostprocessing(echoOf(answers), { kind: 'detections', ...steps })
+  for (const [name, { answers, steps, whole }] of Object.entries(detectionCases)) {
+    const model = withPostprocessing(echoOf(answers, 17, whole), { kind: 'detections', ...steps })
     const { outputs, bytes } = await built(model)
     t.ok(outputs.includes('int32'), `${name}: ${bytes} bytes, ${outputs.join(', ')}`)
   }

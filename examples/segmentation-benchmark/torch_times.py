@@ -1,0 +1,121 @@
+"""Times of a UNet with a ResNet-34 encoder in PyTorch on a GPU, as JSON: eager, TorchScript, torch.compile.
+
+The argument is a job: {"sizes": [...], "precisions": ["fp32", "fp16"], "warmUpMs": 500, "durationMs": 3000}
+A time is that of one picture, from pinned memory of the host to its mask there, after a synchronization.
+"""
+
+import json
+import sys
+import time
+
+
+def missing(why):
+    print(json.dumps({"missing": why, "times": [], "failures": []}))
+    sys.exit(0)
+
+
+try:
+    import torch
+    from torch import nn
+except ImportError as error:
+    missing(f"that Python has no torch ({error})")
+if not torch.cuda.is_available():
+    missing("torch sees no GPU")
+
+
+def convolution(inputs, outputs, kernel=3, stride=1, relu=True):
+    layers = [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outputs)]
+    return nn.Sequential(*layers, *([nn.ReLU(inplace=True)] if relu else []))
+
+
+class Block(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.way = nn.Sequential(convolution(inputs, outputs, 3, stride), convolution(outputs, outputs, relu=False))
+        same = stride == 1 and inputs == outputs
+        self.around = nn.Identity() if same else convolution(inputs, outputs, 1, stride, relu=False)
+
+    def forward(self, x):
+        return torch.relu(self.way(x) + self.around(x))
+
+
+class UNet(nn.Module):
+    """As examples/models/unet.ts has it."""
+
+    def __init__(self, classes=2):
+        super().__init__()
+        self.stem = convolution(3, 64, 7, 2)
+        self.pool = nn.MaxPool2d(3, 2, 1)
+        stages, inputs = [], 64
+        for index, (channels, blocks) in enumerate([(64, 3), (128, 4), (256, 6), (512, 3)]):
+            parts = []
+            for block in range(blocks):
+                parts.append(Block(inputs, channels, 2 if index > 0 and block == 0 else 1))
+                inputs = channels
+            stages.append(nn.Sequential(*parts))
+        self.stages = nn.ModuleList(stages)
+        steps = []
+        for outputs, skip in zip([256, 128, 64, 32, 16], [256, 128, 64, 64, 0]):
+            steps.append(nn.Sequential(convolution(inputs + skip, outputs), convolution(outputs, outputs)))
+            inputs = outputs
+        self.steps = nn.ModuleList(steps)
+        self.head = nn.Conv2d(16, classes, 3, padding=1)
+
+    def forward(self, x):
+        features = [self.stem(x)]
+        x = self.pool(features[0])
+        for stage in self.stages:
+            x = stage(x)
+            features.append(x)
+        skips = features[:-1][::-1]
+        for index, step in enumerate(self.steps):
+            x = nn.functional.interpolate(x, scale_factor=2.0, mode="nearest")
+            if index < len(skips):
+                x = torch.cat([x, skips[index]], 1)
+            x = step(x)
+        return self.head(x)
+
+
+def calls_for(milliseconds, least, call):
+    times, end = [], time.perf_counter() + milliseconds / 1000
+    while time.perf_counter() < end or len(times) < least:
+        begun = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - begun) * 1000)
+    return times
+
+
+def times_of(job, mode, precision, size):
+    dtype = torch.float16 if precision == "fp16" else torch.float32
+    model = UNet().eval().cuda().to(dtype)
+    picture = torch.rand(1, 3, size, size, dtype=dtype).pin_memory()
+    if mode == "TorchScript":
+        model = torch.jit.freeze(torch.jit.trace(model, picture.cuda()))
+    if mode == "torch.compile":
+        model = torch.compile(model)
+
+    def call():
+        model(picture.cuda(non_blocking=True)).cpu()
+        torch.cuda.synchronize()
+
+    calls_for(job["warmUpMs"], 10, call)
+    return calls_for(job["durationMs"], 10, call)
+
+
+def main():
+    job = json.loads(sys.argv[1])
+    times, failures = [], []
+    with torch.inference_mode():
+        for mode in ["torch eager", "TorchScript", "torch.compile"]:
+            for precision in job["precisions"]:
+                for size in job["sizes"]:
+                    try:
+                        row = {"mode": mode, "precision": precision, "size": size}
+                        times.append({**row, "ms": times_of(job, mode, precision, size)})
+                    except Exception as error:  # one that cannot be had is told, the others are measured
+                        failures.append(f"{mode}, {precision}, {size}: {str(error).splitlines()[0] if str(error) else error!r}")
+    runtime = f"{torch.__version__} on {torch.cuda.get_device_name()}"
+    print(json.dumps({"runtime": runtime, "times": times, "failures": failures}))
+
+
+main()

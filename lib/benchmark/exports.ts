@@ -1,0 +1,56 @@
+import type { Tensor } from '../tensor.js'
+import type { Benchmark } from './types.js'
+import { TensorRTError } from '../errors.js'
+
+/** What a file of trtexec's `--exportTimes` has: an array with an object for each query, those of the warm-up left out. */
+export function exportTimes({ trace }: Pick<Benchmark, 'trace'>): string {
+  return listed(trace)
+}
+
+/**
+ * What a file of trtexec's `--exportProfile` has: how many executions were timed, then each layer.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `layers: true`
+ */
+export function exportProfile({ layers, layerRuns }: Pick<Benchmark, 'layers' | 'layerRuns'>): string {
+  if (layers === undefined) throw lacking('layers')
+  const rows = layers.map(({ name, timeMs, averageMs, medianMs, percentage }) => ({ name, timeMs, averageMs, medianMs, percentage }))
+  return listed([{ count: layerRuns }, ...rows])
+}
+
+/**
+ * What a file of trtexec's `--exportOutput` has: name, dimensions (`"1x1000"`) and values of each output. What JSON has no number for (not a number, infinity) is null.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `outputs: true`
+ */
+export function exportOutput({ outputs }: Pick<Benchmark, 'outputs'>): string {
+  if (outputs === undefined) throw lacking('outputs')
+  const texts = Object.entries(outputs).map(([name, tensor]) => {
+    const head = `"name": ${JSON.stringify(name)}, "dimensions": ${JSON.stringify(tensor.shape.join('x'))}`
+    return `{ ${head}, "values": [${valuesText(tensor)}] }`
+  })
+  return `[\n${texts.join(',\n')}\n]\n`
+}
+
+/**
+ * What a file of trtexec's `--exportLayerInfo` has: what TensorRT's inspector says, word for word.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `layers: true`
+ */
+export function exportLayerInfo({ layerInfo }: Pick<Benchmark, 'layerInfo'>): string {
+  if (layerInfo === undefined) throw lacking('layers')
+  return layerInfo
+}
+
+/** Whole numbers of 64 bits as they are, all others as float32 has them. */
+function valuesText(tensor: Tensor): string {
+  const { data } = tensor
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array) return data.join(', ')
+  const numbers = tensor.dtype === 'float64' ? data : tensor.toFloat32().data
+  return Array.from(numbers as Float64Array | Float32Array, (value) => JSON.stringify(value)).join(', ')
+}
+
+function listed(rows: readonly object[]): string {
+  return `[\n${rows.map((row) => JSON.stringify(row)).join(',\n')}\n]\n`
+}
+
+function lacking(option: string): TensorRTError {
+  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected a benchmark that was measured with ${option}: true`)
+}

@@ -1,0 +1,87 @@
+import type { TensorInfo } from '../backend/backend.js'
+import { TensorRTError } from '../errors.js'
+import { floatDTypes } from '../tensor/convert.js'
+import { type DType, elementCount, type FloatDType, Tensor } from '../tensor.js'
+
+/** Of what random values: from and to, both reached. Floating-point numbers are from -1 to 1. */
+const ranges: { readonly [D in Exclude<DType, FloatDType>]: readonly [from: number, to: number] } = {
+  int8: [-128, 127],
+  int16: [-128, 127],
+  int32: [-128, 127],
+  int64: [-128, 127],
+  uint8: [0, 255],
+  uint16: [0, 255],
+  uint32: [0, 255],
+  uint64: [0, 255],
+  bool: [0, 1],
+  // bytes of two numbers each
+  int4: [0, 255],
+  fp4: [0, 255],
+}
+
+/** So many numbers are different; then they come again, since a large tensor of them would hold up the event loop. Even, as packed types need it. */
+const period = 2 ** 20
+
+/**
+ * A tensor of evenly distributed numbers, as trtexec makes them: floating-point numbers from -1 to 1, signed integers from -128 to 127, unsigned ones from 0 to 255, booleans;
+ * after the first 2^20 they come again. The same seed gives the same numbers.
+ * @throws TensorRTError ERR_TRT_SHAPE
+ */
+export function randomTensor({ dtype }: Pick<TensorInfo, 'dtype'>, shape: readonly number[], seed: number): Tensor {
+  const tensor: Tensor = Tensor.zeros(dtype, shape)
+  const count = elementCount(shape)
+  const bytes = bytesOf(tensor)
+  const first = bytesOf(randomNumbers(dtype, Math.min(count, period), uniform(seed)))
+  bytes.set(first)
+  for (let there = first.length; there > 0 && there < bytes.length; there *= 2) bytes.copyWithin(there, 0, there)
+  if ((dtype === 'int4' || dtype === 'fp4') && count % 2 === 1) bytes[bytes.length - 1]! &= 0x0f
+  return tensor
+}
+
+function randomNumbers(dtype: DType, count: number, next: () => number): Tensor {
+  if (isFloat(dtype))
+    return Tensor.fromFloat32(
+      dtype,
+      Float32Array.from({ length: count }, () => next() * 2 - 1),
+    )
+  const tensor: Tensor = Tensor.zeros(dtype, [count])
+  const { data } = tensor
+  const [from, to] = ranges[dtype]
+  const whole = (): number => from + Math.floor(next() * (to - from + 1))
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array) for (let i = 0; i < count; i++) data[i] = BigInt(whole())
+  else for (let i = 0; i < data.length; i++) data[i] = whole()
+  return tensor
+}
+
+const isFloat = (dtype: DType): dtype is FloatDType => (floatDTypes as readonly DType[]).includes(dtype)
+
+const bytesOf = ({ data }: Tensor): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+
+/** Numbers from 0 to below 1: a generator of 32 bits (Mulberry32), which is enough for inputs that only have to be something. */
+function uniform(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let z = Math.imul(state ^ (state >>> 15), 1 | state)
+    z = (z + Math.imul(z ^ (z >>> 7), 61 | z)) ^ z
+    return ((z ^ (z >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export interface RandomInputsOptions {
+  /** Of inputs that the model leaves open, by name; else the best of the first profile. */
+  readonly shapes?: Readonly<Record<string, readonly number[]>> | undefined
+  /** Another seed gives other numbers; 1 unless given. */
+  readonly seed?: number | undefined
+}
+
+/** A random tensor for each input. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a shape is open and nothing says it; as {@link randomTensor} */
+export function randomInputs(inputs: readonly TensorInfo[], { shapes = {}, seed = 1 }: RandomInputsOptions = {}): Record<string, Tensor> {
+  return Object.fromEntries(inputs.map((info, i) => [info.name, randomTensor(info, shapeFor(info, shapes[info.name]), seed * 1000 + i)]))
+}
+
+function shapeFor({ name, shape, profiles }: TensorInfo, given: readonly number[] | undefined): readonly number[] {
+  const known = given ?? (shape.includes(-1) ? profiles[0]?.opt : shape)
+  if (known !== undefined) return known
+  throw new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input '${name}' [${shape.join(', ')}] leaves its shape open: give one`)
+}

@@ -1,0 +1,69 @@
+import { element, joined, type Markup, text } from '../../base/markup.js'
+import type { Benchmark, BenchmarkWarning } from '../types.js'
+import type { Fact } from './facts.js'
+import { histogram } from './histogram.js'
+import { stages } from './lanes.js'
+import { layerTable } from './layers.js'
+import { milliseconds, percent, plural, rate } from './numbers.js'
+import { signed, timesTable } from './tables.js'
+import { drift, timeline } from './timeline.js'
+
+/** The numbers that most people look for. */
+export function figureList({ throughput, latency, endToEnd, javascript }: Benchmark): Markup {
+  const figures = [
+    ['Throughput', rate(throughput), 'queries/s'],
+    ['Latency, median', milliseconds(latency.median), 'ms'],
+    ...(endToEnd === undefined ? [] : [['End to end, median', milliseconds(endToEnd.median), 'ms']]),
+    ...(javascript === undefined ? [] : [['JavaScript adds', signed(javascript.addsMs), 'ms']]),
+  ] as const
+  const shown = figures.map(([name, value, unit]) =>
+    element('div', {}, element('dt', {}, text(name)), element('dd', {}, text(value), element('small', {}, text(` ${unit}`)))),
+  )
+  return element('dl', { class: 'figures' }, shown)
+}
+
+export function factList(facts: readonly Fact[]): Markup | undefined {
+  if (facts.length === 0) return undefined
+  return element('dl', { class: 'facts' }, facts.map(([name, words]) => joined([element('dt', {}, text(name)), element('dd', {}, text(words))]))) // prettier-ignore
+}
+
+export function warningList(warnings: readonly BenchmarkWarning[]): Markup {
+  if (warnings.length === 0) return joined([])
+  return element('ul', { class: 'warnings' }, warnings.map(({ message }) => element('li', {}, text(message)))) // prettier-ignore
+}
+
+/** Tables and charts of one benchmark. */
+export function detailsOf(benchmark: Benchmark): Markup[] {
+  const { trace, latency, layers, layerRuns } = benchmark
+  const close = stages(benchmark)
+  const drifted = drift(trace)
+  const course =
+    drifted === undefined
+      ? ''
+      : ` From the first quarter to the last the median went ${drifted < 0 ? 'down' : 'up'} by ${percent(Math.abs(drifted))}.`
+  const latencies = trace.map(({ latencyMs }) => latencyMs)
+  return [
+    element('h3', {}, text('Times')),
+    element('div', { class: 'scroll' }, timesTable(benchmark)),
+    ...(trace.length === 0
+      ? []
+      : [
+          ...figure('How latencies are spread', `${plural(trace.length, 'query', 'queries')}.`, histogram(latencies, latency)),
+          ...figure('Over time', `Each query that counts, in its order.${course}`, timeline(trace)),
+        ]),
+    ...(close === undefined
+      ? []
+      : figure('Stages', 'A few queries from the middle: what lies above one another happens at the same time.', close)),
+    ...(layers === undefined || layers.length === 0
+      ? []
+      : figure(
+          'Layers',
+          `By TensorRT’s profiler, in a run of its own${layerRuns === undefined ? '' : ` of ${plural(layerRuns, 'execution')}`}: with it a query takes longer, so shares say more than times.`,
+          element('div', { class: 'scroll' }, layerTable(layers)),
+        )),
+  ]
+}
+
+function figure(title: string, caption: string, content: Markup): Markup[] {
+  return [element('h3', {}, text(title)), element('figure', {}, element('figcaption', {}, text(caption)), content)]
+}

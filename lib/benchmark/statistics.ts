@@ -1,0 +1,122 @@
+import type { Benchmark, BenchmarkWarning, Summary, TraceRow } from './types.js'
+
+/** One query, in milliseconds: when its stages began, since the start, and what they took. */
+export interface QueryTimes {
+  readonly enqueueStart: number
+  readonly enqueueEnd: number
+  readonly copyInStart: number
+  readonly copyIn: number
+  readonly computeStart: number
+  readonly compute: number
+  readonly copyOutStart: number
+  readonly copyOut: number
+}
+
+/** A row of a trace, by trtexec's names. Latency is the sum of the three stages, without what lies between them. */
+export function traceRow(times: QueryTimes): TraceRow {
+  const { enqueueStart, enqueueEnd, copyInStart, copyIn, computeStart, compute, copyOutStart, copyOut } = times
+  return Object.freeze({
+    startEnqMs: enqueueStart,
+    endEnqMs: enqueueEnd,
+    startH2dMs: copyInStart,
+    endH2dMs: copyInStart + copyIn,
+    startComputeMs: computeStart,
+    endComputeMs: computeStart + compute,
+    startD2hMs: copyOutStart,
+    endD2hMs: copyOutStart + copyOut,
+    h2dMs: copyIn,
+    computeMs: compute,
+    d2hMs: copyOut,
+    latencyMs: copyIn + compute + copyOut,
+  })
+}
+
+/** What follows from a trace alone. */
+export type TraceSummary = Pick<
+  Benchmark,
+  'warmUp' | 'queries' | 'wallMs' | 'throughput' | 'latency' | 'enqueue' | 'copyIn' | 'compute' | 'copyOut' | 'trace'
+>
+
+/**
+ * The queries of all streams, as trtexec sums them up: in the order in which their copies in began, from the first on whose computation began after the warm-up.
+ * `queries` may be in any order, and one of them is after the warm-up.
+ */
+export function summarizeTrace(queries: readonly TraceRow[], warmUpMs: number, percentiles: readonly number[]): TraceSummary {
+  const sorted = queries.toSorted((a, b) => a.startH2dMs - b.startH2dMs)
+  const first = sorted.findIndex(({ startComputeMs }) => startComputeMs >= warmUpMs)
+  const trace = Object.freeze(sorted.slice(first))
+  const wallMs = (trace.at(-1)?.endD2hMs ?? 0) - (trace[0]?.startH2dMs ?? 0)
+  const of = (value: (row: TraceRow) => number): Summary => summarize(Float64Array.from(trace, value), percentiles)
+  return {
+    warmUp: Object.freeze({ queries: first, ms: warmUpMs }),
+    queries: trace.length,
+    wallMs,
+    throughput: wallMs > 0 ? (trace.length / wallMs) * 1000 : 0,
+    latency: of(({ latencyMs }) => latencyMs),
+    enqueue: of(({ startEnqMs, endEnqMs }) => endEnqMs - startEnqMs),
+    copyIn: of(({ h2dMs }) => h2dMs),
+    compute: of(({ computeMs }) => computeMs),
+    copyOut: of(({ d2hMs }) => d2hMs),
+    trace,
+  }
+}
+
+/** Of at least one value. */
+export function summarize(values: Float64Array, percentiles: readonly number[]): Summary {
+  const sorted = values.toSorted()
+  const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length
+  const variance = sorted.reduce((sum, value) => sum + (value - mean) ** 2, 0) / sorted.length
+  return Object.freeze({
+    min: sorted[0]!,
+    max: sorted.at(-1)!,
+    mean,
+    median: medianOf(sorted),
+    cv: mean === 0 ? 0 : (Math.sqrt(variance) / mean) * 100,
+    percentiles: Object.freeze(Object.fromEntries(percentiles.map((percent) => [String(percent), percentileOf(sorted, percent)]))),
+  })
+}
+
+/** Of sorted values; of an even number the mean of the two in the middle. */
+export function medianOf(sorted: Float64Array): number {
+  const middle = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/**
+ * Of sorted values, by nearest rank: so many of them, rounded down, lie above it. What remains of 100 percent is computed in single precision, as trtexec does it: of a
+ * hundred values it excludes ten for 90 and none for 99.
+ */
+export function percentileOf(sorted: Float64Array, percent: number): number {
+  const { fround } = Math
+  const above = Math.trunc(fround(fround(1 - fround(fround(percent) / 100)) * sorted.length))
+  return sorted[Math.max(sorted.length - 1 - above, 0)]!
+}
+
+/** What trtexec warns of, by the same bounds. */
+export function warningsOf(
+  { enqueue, copyIn, compute, copyOut }: Pick<TraceSummary, 'enqueue' | 'copyIn' | 'compute' | 'copyOut'>,
+  { streams, cudaGraph, backend }: { readonly streams: number; readonly cudaGraph: boolean; readonly backend: 'tensorrt' | 'cpu' },
+): BenchmarkWarning[] {
+  const warnings: BenchmarkWarning[] = []
+  const warn = (code: BenchmarkWarning['code'], message: string): unknown => warnings.push(Object.freeze({ code, message }))
+  const below = 'rather than by the computation, and the GPU may have nothing to do at times'
+  if (enqueue.median > 0.8 * compute.median)
+    warn(
+      'enqueue-bound',
+      `Throughput may be bound by the time that the host takes to enqueue ${below}${cudaGraph ? '' : '. cudaGraph may raise it'}`,
+    )
+  if (copyIn.median > 0 && copyIn.median >= compute.median)
+    warn('copy-in-bound', `Throughput may be bound by copying inputs to the device ${below}. transfers: false leaves copies out`)
+  if (copyOut.median > 0 && copyOut.median >= compute.median)
+    warn('copy-out-bound', `Throughput may be bound by copying outputs from the device ${below}. transfers: false leaves copies out`)
+  if (compute.cv > 2.5) {
+    const remedy = backend === 'tensorrt' ? 'Locked clocks of the GPU, or spinWait,' : 'A machine that does nothing else'
+    warn(
+      'unstable',
+      `The time of the computation is not stable: its coefficient of variation is ${compute.cv.toFixed(1)} %. ${remedy} may steady it`,
+    )
+  }
+  if (streams > 1)
+    warn('several-streams', 'With several streams, queries compute side by side, and latencies say little: throughput is what counts')
+  return warnings
+}

@@ -1,0 +1,88 @@
+import { isWhole, checkedList } from '../base/checks.js'
+import { expected, TensorRTError } from '../errors.js'
+import type { Benchmark, Benchmarkable, BenchmarkOptions, BenchmarkProgress } from './types.js'
+
+type Shapes = Readonly<Record<string, readonly number[]>>
+
+/** One benchmark of a sweep. */
+export interface SweepPoint {
+  readonly index: number
+  readonly count: number
+  readonly streams?: number
+  readonly shapes?: Shapes
+  readonly batch?: number
+}
+
+export interface SweepOptions extends Omit<BenchmarkOptions, 'inputs' | 'shapes' | 'streams' | 'onProgress'> {
+  /** Each once; as {@link BenchmarkOptions.shapes}. */
+  readonly shapes?: readonly Shapes[] | undefined
+  /** In place of `shapes`: sizes of dimension 0 of all inputs in which that is dynamic; the other dimensions are the profile's best. */
+  readonly batches?: readonly number[] | undefined
+  /** Numbers of streams, each with each of the shapes. */
+  readonly streams?: readonly number[] | undefined
+  readonly onProgress?: ((progress: BenchmarkProgress & { readonly point: SweepPoint }) => void) | undefined
+}
+
+/** An engine for all points; or what makes one for each (of another resolution, of another precision), which is closed when its point is measured. */
+export type SweepSource = Benchmarkable | ((point: SweepPoint) => ClosableBenchmarkable | Promise<ClosableBenchmarkable>)
+
+export type ClosableBenchmarkable = Benchmarkable & Partial<AsyncDisposable>
+
+/**
+ * Benchmarks of one model, one after the other, at several shapes or batches and numbers of streams.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED, and as `benchmark` does; or it is the reason of the signal
+ */
+export async function sweep(source: SweepSource, options: SweepOptions = {}): Promise<Benchmark[]> {
+  const { shapes, batches, streams, onProgress, ...rest } = options
+  const points = pointsOf(shapes, batches, streams)
+  const benchmarks: Benchmark[] = []
+  for (const point of points) {
+    rest.signal?.throwIfAborted()
+    const engine = typeof source === 'function' ? await source(point) : source
+    try {
+      benchmarks.push(
+        await engine.benchmark({
+          ...rest,
+          ...shapesOf(engine, point, rest.profile ?? 0),
+          ...(point.streams !== undefined && { streams: point.streams }),
+          ...(onProgress !== undefined && { onProgress: (progress) => onProgress({ ...progress, point }) }),
+        }),
+      )
+    } finally {
+      if (typeof source === 'function') await (engine as ClosableBenchmarkable)[Symbol.asyncDispose]?.()
+    }
+  }
+  return benchmarks
+}
+
+function pointsOf(
+  shapes: readonly Shapes[] | undefined,
+  batches: readonly number[] | undefined,
+  streams: readonly number[] | undefined,
+): SweepPoint[] {
+  if (shapes !== undefined && batches !== undefined) throw expected('either shapes or batches, not both', 'batches', batches)
+  const whole = (value: unknown): value is number => isWhole(value, 1)
+  const places: Pick<SweepPoint, 'shapes' | 'batch'>[] =
+    shapes?.map((each) => ({ shapes: each })) ??
+    (batches === undefined ? [{}] : checkedList(batches, 'batches', 'integers from 1', whole).map((batch) => ({ batch })))
+  const widths: Pick<SweepPoint, 'streams'>[] =
+    streams === undefined ? [{}] : checkedList(streams, 'streams', 'integers from 1', whole).map((each) => ({ streams: each }))
+  const points = places.flatMap((place) => widths.map((width) => ({ ...place, ...width })))
+  return points.map((point, index) => Object.freeze({ ...point, index, count: points.length }))
+}
+
+function shapesOf({ inputs }: Benchmarkable, { shapes, batch }: SweepPoint, profile: number): { shapes?: Shapes } {
+  if (batch === undefined) return shapes === undefined ? {} : { shapes }
+  const dynamic = Object.entries(inputs).filter(([, { shape }]) => shape[0] === -1)
+  if (dynamic.length === 0)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected a model with a dynamic dimension 0 for batches: that of no input is')
+  const batched = dynamic.map(([name, { shape, profiles }]) => {
+    const dims = (profiles[profile]?.opt ?? shape).with(0, batch)
+    if (!dims.includes(-1)) return [name, dims] as const
+    throw new TensorRTError(
+      'ERR_TRT_SHAPES_REQUIRED',
+      `Input ${JSON.stringify(name)} is dynamic beyond dimension 0, and no profile says which shape is best: give shapes in place of batches`,
+    )
+  })
+  return { shapes: Object.fromEntries(batched) }
+}

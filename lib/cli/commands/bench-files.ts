@@ -1,0 +1,48 @@
+import type { Command } from 'commander'
+import { saveText } from '../../base/files.js'
+import { packageVersion } from '../../base/package.js'
+import type { Benchmark } from '../../benchmark/index.js'
+import { TensorRTError } from '../../errors.js'
+
+/** The files that a benchmark is written into. */
+export interface BenchmarkFiles {
+  readonly report?: string
+  readonly exportTimes?: string
+  readonly exportProfile?: string
+  readonly exportOutput?: string
+  readonly exportLayerInfo?: string
+}
+
+/** Gives a command trtexec's four exports. */
+export function benchmarkFiles(command: Command): Command {
+  return command
+    .option('--export-times <FILE>', 'write each query, as trtexec does (JSON)')
+    .option('--export-profile <FILE>', 'write the times of layers, as trtexec does')
+    .option('--export-output <FILE>', 'write the outputs, as trtexec does')
+    .option('--export-layer-info <FILE>', 'write what the inspector says, as trtexec does')
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where an export, which is of one benchmark, is asked of several; ERR_TRT_FILE */
+export async function writeBenchmarkFiles(files: BenchmarkFiles, benchmarks: readonly Benchmark[], signal: AbortSignal): Promise<void> {
+  const { exportTimes, exportProfile, exportOutput, exportLayerInfo, benchmarkReport } = await import('../../benchmark/index.js')
+  const exports = [
+    [files.exportTimes, exportTimes],
+    [files.exportProfile, exportProfile],
+    [files.exportOutput, exportOutput],
+    [files.exportLayerInfo, exportLayerInfo],
+  ] as const
+  for (const [path, text] of exports) {
+    if (path === undefined) continue
+    const [one, ...others] = benchmarks
+    if (one === undefined || others.length > 0)
+      throw new TensorRTError(
+        'ERR_TRT_INVALID_ARGUMENT',
+        `Expected one benchmark for ${path} but --sweep makes ${benchmarks.length}: use --report or --json`,
+      )
+    signal.throwIfAborted()
+    await saveText(path, text(one))
+  }
+  if (files.report === undefined) return
+  const versions = { 'node-tensorrt': packageVersion(), Node: process.versions.node }
+  await saveText(files.report, benchmarkReport(benchmarks, { versions, date: new Date().toISOString() }))
+}

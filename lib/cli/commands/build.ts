@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import type { BuildInfo } from '../../plan/info.js'
+import { type BuilderGiven, builderOptions, profileOf, type ShapesGiven, withBuilderOptions, withShapeOptions } from '../options/builder.js'
+import { tellBuild } from '../output/build-progress.js'
+import { bytesText, counted, dimsText, durationText } from '../output/format.js'
+import { action, newCommand } from '../parsing.js'
+import type { Session } from '../session.js'
+
+type BuildGiven = BuilderGiven & ShapesGiven & { readonly output: string }
+
+const example = `model.onnx --fp16 --output model.plan
+model.onnx --min-shapes images:1x3x224x224 --opt-shapes images:8x3x224x224 \\
+      --max-shapes images:32x3x224x224 --output model.plan`
+
+/** `trt build`: {@link Builder.build}, and {@link Plan.save}. */
+export function command(session: Session): Command {
+  const build = newCommand(session, 'build', example)
+    .argument('<model>', 'an ONNX file')
+    .requiredOption('-o, --output <FILE>', 'where the plan is saved, and its sidecar beside it')
+  return action(withBuilderOptions(withShapeOptions(build)), session, async (given: BuildGiven, model: string) => {
+    const shapes = profileOf(given)
+    const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
+    await using builder = new Builder(builderOptions(given))
+    const { signal } = session
+    const plan = await builder.build(model, { ...(shapes !== undefined && { shapes }), signal, onProgress: tellBuild(progress) })
+    await plan.save(given.output, { signal })
+    const facts = { plan: given.output, bytes: plan.bytes.length, sha256: plan.sha256, ...plan.info }
+    session.result(facts, () => account(session, given.output, plan.bytes.length, plan.info))
+  })
+}
+
+function account(session: Session, path: string, bytes: number, info: BuildInfo): string {
+  const { library, gpu, settings, buildMs, audit, conversion } = info
+  const fields = session.fields([
+    ['plan', `${path}, ${bytesText(bytes)}`],
+    ['built by', `${library} in ${durationText(buildMs)}${gpu === undefined ? '' : `, for ${gpu.name} (${gpu.computeCapability})`}`],
+    ['precision', `${settings.precision.join(', ') || 'fp32'}${settings.stronglyTyped ? ', strongly typed' : ''}`],
+    [
+      'converted',
+      conversion && `${counted(conversion.converted, 'node')} to ${conversion.precision}, ${conversion.kept.length} kept in float32`,
+    ],
+    ['network', `${counted(audit.layers, 'layer')}, ${bytesText(audit.weightBytes)} of weights`],
+  ])
+  return `${fields}\n\n${session.table(['', 'name', 'type', 'shape', 'min', 'opt', 'max'], tensorRows(info))}`
+}
+
+function tensorRows({ audit, profiles }: BuildInfo): string[][] {
+  const rangeOf = (name: string): string[] => {
+    const ranges = profiles.map((profile) => profile.find((each) => each.name === name)).filter((range) => range !== undefined)
+    return (['min', 'opt', 'max'] as const).map((end) => ranges.map((range) => dimsText(range[end])).join('\n'))
+  }
+  return [
+    ...audit.inputs.map(({ name, dtype, shape }) => ['in', name, dtype, dimsText(shape), ...rangeOf(name)]),
+    ...audit.outputs.map(({ name, dtype, shape }) => ['out', name, dtype, dimsText(shape)]),
+  ]
+}

@@ -1,0 +1,109 @@
+import type { Command } from 'commander'
+import type { Engine } from '../../engine.js'
+import type { CalibrationData, Comparison } from '../../quantization/index.js'
+import { exitCodes } from '../exit-codes.js'
+import { type DataGiven, dataOf, withDataOptions } from '../options/data.js'
+import { type EngineGiven, engineOptions, withEngineOptions } from '../options/engine.js'
+import { profileOf, type ShapesGiven, withShapeOptions } from '../options/builder.js'
+import { tellBuild } from '../output/build-progress.js'
+import { counted } from '../output/format.js'
+import { action, newCommand, numberIn, whole } from '../parsing.js'
+import type { Session } from '../session.js'
+
+interface CompareGiven extends EngineGiven, ShapesGiven, DataGiven {
+  readonly random?: number
+  readonly layers?: true
+  readonly minCosine: number
+  readonly minPsnr?: number
+  readonly maxAbsolute?: number
+}
+
+/** `trt compare`: {@link compare} of `node-tensorrt/quantization`, held against a tolerance. */
+export function command(session: Session): Command {
+  const compare = newCommand(session, 'compare', 'model.onnx model-int8.onnx --data photos/ --preset imagenet')
+    .argument('<reference>', 'a plan or an ONNX file')
+    .argument('<other>', 'the one that is held against it')
+    .option('--random <N>', 'so many batches of random numbers from -1 to 1 instead of --data; 1 unless given', whole(1))
+    .option('--layers', 'of ONNX files: every value that both compute under one name')
+    .option('--min-cosine <C>', 'exit with 3 where an output has less', numberIn(-1, 1), 0.99)
+    .option('--min-psnr <DB>', 'exit with 3 where an output has less', numberIn(0, Infinity))
+    .option('--max-absolute <D>', 'exit with 3 where a value differs by more', numberIn(0, Infinity))
+  return action(
+    withDataOptions(withShapeOptions(withEngineOptions(compare))),
+    session,
+    async (given: CompareGiven, first: string, second: string) => {
+      const found = given.layers ? await byLayer(given, first, second, session) : await byOutput(given, first, second, session)
+      const beyond = Object.entries(found.outputs).filter(([, difference]) => isBeyond(difference, given))
+      session.result({ ...found, beyond: beyond.map(([name]) => name) }, () => account(session, found))
+      for (const [name] of beyond) session.warn(`beyond the tolerance: ${name}`)
+      return beyond.length > 0 ? exitCodes.unmet : exitCodes.done
+    },
+  )
+}
+
+async function byOutput(given: CompareGiven, first: string, second: string, session: Session): Promise<Comparison> {
+  const { compare } = await import('../../quantization/index.js')
+  await using a = await opened(given, first, session)
+  await using b = await opened(given, second, session)
+  return await compare(a, b, await dataFor(given, a, session), { signal: session.signal, ...mostOf(given) })
+}
+
+async function byLayer(given: CompareGiven, first: string, second: string, session: Session): Promise<Comparison> {
+  const { compareLayers } = await import('../../quantization/index.js')
+  await using engine = await opened({ ...given, backend: 'cpu' }, first, session)
+  const data = await dataFor(given, engine, session)
+  return await compareLayers(first, second, data, { signal: session.signal, ...mostOf(given) })
+}
+
+function mostOf({ maxBatches }: CompareGiven): { readonly maxBatches?: number } {
+  return maxBatches === undefined ? {} : { maxBatches }
+}
+
+async function opened(given: CompareGiven, path: string, session: Session): Promise<Engine> {
+  const { Engine } = await import('../../engine.js')
+  const shapes = profileOf(given)
+  const onProgress = tellBuild(session.progress())
+  return Engine.load(path, { ...engineOptions(given), ...(shapes !== undefined && { shapes }), onProgress, signal: session.signal })
+}
+
+async function dataFor(given: CompareGiven, engine: Engine, session: Session): Promise<CalibrationData> {
+  const inputs = engine.inputNames.map((name) => engine.inputs[name] as NonNullable<(typeof engine.inputs)[string]>)
+  const data = await dataOf(given, inputs, session)
+  if (data !== undefined) return data
+  const { randomInputs } = await import('../../benchmark/index.js')
+  const shapes = fixedShapes(given)
+  return Array.from({ length: given.random ?? 1 }, (_, i) => randomInputs(inputs, { shapes, seed: i + 1 }))
+}
+
+/** Of a range the best. */
+function fixedShapes({ shapes, optShapes }: ShapesGiven): Readonly<Record<string, readonly number[]>> {
+  return { ...optShapes, ...shapes }
+}
+
+type Difference = Comparison['outputs'][string]
+
+function isBeyond({ cosine, psnr, maxAbsolute, nonFinite }: Difference, given: CompareGiven): boolean {
+  // NaN is beyond whatever is asked
+  return (
+    nonFinite > 0 ||
+    !(cosine >= given.minCosine) ||
+    !(psnr >= (given.minPsnr ?? -Infinity)) ||
+    !(maxAbsolute <= (given.maxAbsolute ?? Infinity))
+  )
+}
+
+function account(session: Session, { batches, outputs }: Comparison): string {
+  const rows = Object.entries(outputs).map(([name, difference]) => [
+    name,
+    difference.cosine.toFixed(6),
+    difference.psnr.toFixed(1),
+    difference.maxAbsolute.toPrecision(3),
+    difference.meanAbsolute.toPrecision(3),
+    difference.top1 === undefined ? '' : difference.top1.toFixed(3),
+    difference.nonFinite > 0 ? String(difference.nonFinite) : '',
+  ])
+  const table = session.table(['output', 'cosine', 'PSNR dB', 'max abs', 'mean abs', 'top-1', 'non-finite'], rows, {
+    right: [1, 2, 3, 4, 5, 6],
+  })
+  return `${table}\n\n${counted(batches, 'batch', 'batches')}`
+}

@@ -1,0 +1,46 @@
+import { Argument, Command } from 'commander'
+import type { CommandFiles } from '../command.js'
+import { completionScript, type Shell, type ShellCommand, shells } from '../completion.js'
+import { action, configured } from '../parsing.js'
+import type { Session } from '../session.js'
+import { type CommandName, summaries } from '../summaries.js'
+
+/** `trt completion bash`: a script for the shell, made of the commands as they are. */
+export function command(session: Session, all: CommandFiles): Command {
+  const completion = configured(new Command('completion'), session)
+    .description(summaries.completion)
+    .addArgument(new Argument('<shell>', 'for which shell').choices(shells))
+    .addHelpText('after', `\nExample:\n  source <(${session.name} completion bash)`)
+  return action(completion, session, async (_options: object, shell: Shell) => {
+    session.stdout.write(completionScript(shell, session.name, await described(session, all)))
+  })
+}
+
+async function described(session: Session, files: CommandFiles): Promise<ShellCommand[]> {
+  const names = Object.keys(summaries) as CommandName[]
+  const all = await Promise.all(
+    names.map(async (name) => ({ ...shellCommand((await files[name]()).command(session, files)), summary: summaries[name] })),
+  )
+  const ofExec = await execOptionsForShells()
+  return all.map((each) => (each.name === 'exec' ? { ...each, options: ofExec } : each))
+}
+
+/** commander knows nothing of trtexec's. */
+async function execOptionsForShells(): Promise<ShellCommand['options']> {
+  const { execOptions } = await import('../exec/parse.js')
+  const taken = execOptions.filter(({ refused }) => !refused)
+  return taken.map(({ name, becomes }) => ({ name, summary: becomes, choices: [] }))
+}
+
+/** A command with commands of its own takes the options of all of them. */
+function shellCommand(command: Command): Omit<ShellCommand, 'summary'> {
+  const options = [command, ...command.commands].flatMap((each) => each.options)
+  const named = new Map(
+    options.filter(({ long, hidden }) => long !== undefined && !hidden).map((option) => [option.long as string, option]),
+  )
+  return {
+    name: command.name(),
+    words: [...command.commands.map((each) => each.name()), ...command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices)],
+    options: Array.from(named, ([name, { description, argChoices = [] }]) => ({ name, summary: description, choices: argChoices })),
+  }
+}

@@ -1,0 +1,90 @@
+import type { Command } from 'commander'
+import type { Capabilities, TensorRTLibrary } from '../../capabilities.js'
+import { exitCodes } from '../exit-codes.js'
+import { bytesText } from '../output/format.js'
+import { action, choice, newCommand } from '../parsing.js'
+import type { Session } from '../session.js'
+
+interface DoctorGiven {
+  readonly tensorrt?: string
+  readonly require?: readonly Ability[]
+}
+
+type Ability = keyof typeof abilities
+
+/** What can be demanded, and whether it is there. */
+const abilities = {
+  gpu: ({ tensorrt, gpus }: Capabilities) => gpus.length > 0 && tensorrt.some(({ canRun }) => canRun),
+  build: ({ tensorrt }: Capabilities) => tensorrt.some(({ canBuild }) => canBuild),
+  cpu: ({ cpu }: Capabilities) => cpu.available,
+} as const
+
+/** What the demand is about, for people. */
+const meanings: Readonly<Record<Ability, string>> = {
+  gpu: 'a GPU and a TensorRT that runs plans on it',
+  build: 'a TensorRT that builds plans',
+  cpu: 'onnxruntime, for the CPU',
+}
+
+/** `trt doctor`: exits with 0 whatever it finds, since what is missing is an answer; with 3 where that was demanded. */
+export function command(session: Session): Command {
+  const doctor = newCommand(session, 'doctor', '--require build')
+    .option('--tensorrt <PATH>', 'look at this TensorRT library or folder only')
+    .addOption(choice('--require <WHAT...>', 'exit with 3 unless the machine has it', Object.keys(abilities)))
+  return action(doctor, session, async ({ tensorrt, require = [] }: DoctorGiven) => {
+    const { capabilities } = await import('../../capabilities.js')
+    const found = await capabilities(tensorrt === undefined ? {} : { tensorrt })
+    session.result(found, () => report(session, found))
+    const lacking = require.filter((each) => !abilities[each](found))
+    for (const each of lacking) session.warn(`required, and not here: ${meanings[each]}`)
+    return lacking.length > 0 ? exitCodes.unmet : exitCodes.done
+  })
+}
+
+function report(session: Session, found: Capabilities): string {
+  const { platform, addon, driver, gpus, cpu } = found
+  const ofDriver = driver.found
+    ? `CUDA ${driver.cuda ?? '?'}, ${driver.path ?? ''}${driver.error ? `: ${driver.error}` : ''}`
+    : (driver.error ?? 'none')
+  const ofGpus = gpus.map((gpu): [string, string] => [
+    `GPU ${gpu.index}`,
+    `${gpu.name}, compute capability ${gpu.computeCapability}, ${bytesText(gpu.memory)}`,
+  ])
+  const fields = session.fields([
+    ['system', `Node ${platform.node}, ${platform.os} ${platform.arch}`],
+    ['addon', addon.loaded ? 'loaded' : `not loaded: ${addon.error ?? ''}`],
+    ['driver', ofDriver],
+    ...(ofGpus.length === 0 ? [['GPUs', 'none'] as const] : ofGpus),
+    ['CPU backend', onCpu(cpu)],
+  ])
+  return `${fields}\n\n${libraries(session, found.tensorrt)}\n${advice(found)}`
+}
+
+function onCpu({ available, version, path }: Capabilities['cpu']): string {
+  if (!available) return 'not installed'
+  const name = version === undefined ? 'onnxruntime' : `onnxruntime-node ${version}`
+  return path === undefined ? `${name}, in a worker: the addon is not loaded` : `${name}, ${path}`
+}
+
+/** Paths and reasons stand under the table: they are long, and people copy them. */
+function libraries(session: Session, list: readonly TensorRTLibrary[]): string {
+  if (list.length === 0) return 'No TensorRT library was found.\n'
+  const mark = (yes: boolean): string => (yes ? 'yes' : 'no')
+  const rows = list.map(({ version, kind, canBuild, canRun, foundBy }) => [
+    version ?? '?',
+    kind ?? '?',
+    mark(canBuild),
+    mark(canRun),
+    foundBy,
+  ])
+  const lines = list.flatMap(({ version, path, error, cannotBuild, cannotRun }) => [
+    `${version ?? '?'}: ${path}`,
+    ...[error, cannotBuild, cannotRun].filter((line) => line !== undefined).map((line) => `  ${line}`),
+  ])
+  return `${session.table(['TensorRT', 'kind', 'builds', 'runs', 'found by'], rows)}\n\n${lines.join('\n')}\n`
+}
+
+function advice({ missing }: Capabilities): string {
+  if (missing.length === 0) return 'Nothing is missing.'
+  return `Missing:\n${missing.map(({ what, for: use, remedy }) => `- ${what}, for ${use}\n  → ${remedy}`).join('\n')}`
+}

@@ -1,0 +1,19 @@
+import { Command } from 'commander'
+import { configured } from '../parsing.js'
+import type { Session } from '../session.js'
+import { summaries } from '../summaries.js'
+
+/** `trt exec`: trtexec's own options, which only `lib/cli/exec` reads. */
+export function command(session: Session): Command {
+  const exec = configured(new Command('exec'), session)
+    .description(summaries.exec)
+    .argument('[options...]', "trtexec's options: --help lists them")
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .passThroughOptions()
+  return exec.action(async () => {
+    const { exec: run } = await import('../exec/run.js')
+    session.exitCode = await run(exec.args, session)
+  })
+}

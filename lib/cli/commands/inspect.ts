@@ -1,0 +1,187 @@
+import { extname } from 'node:path'
+import type { Command } from 'commander'
+import type { NamedShapes } from '../../backend/backend.js'
+import type { EngineAudit } from '../../engine/audit.js'
+import type { TensorInfos } from '../../engine/declaration.js'
+import { TensorRTError } from '../../errors.js'
+import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspection.js'
+import type { NetworkAudit } from '../../plan/network-audit.js'
+import { moreShapes, type NamedDims } from '../options/shapes.js'
+import { bytesText, countText, counted, dimsText, durationText, percentText } from '../output/format.js'
+import { action, list, newCommand, whole } from '../parsing.js'
+import type { Session } from '../session.js'
+
+interface InspectGiven {
+  readonly draw?: string
+  readonly around?: readonly string[]
+  readonly depth?: number
+  readonly layers?: true
+  readonly shapes?: NamedDims
+  readonly tensorrt?: string
+  readonly device?: number
+}
+
+/** `trt inspect`: `inspect` and `drawLayers` of `node-tensorrt`, and `drawModel` of `node-tensorrt/onnx`. */
+export function command(session: Session): Command {
+  const inspect = newCommand(session, 'inspect', 'model.onnx --draw model.svg\nmodel.plan --layers')
+    .argument('<model>', 'an ONNX file or a plan')
+    .option('--shapes <SHAPES>', 'of inputs that the model leaves open, for the size of its values: images:1x3x640x640', moreShapes)
+    .option('--layers', 'of a plan: open it and time its layers, which needs a GPU')
+    .option('--draw <FILE>', 'draw the graph (of a plan its layers, on a GPU), as .svg, or as .dot for Graphviz')
+    .option('--around <NAMES>', 'draw only what is near these nodes or values', list)
+    .option('--depth <N>', 'how many steps from them (3)', whole(0))
+    .option('--device <N>', 'the number of the GPU', whole(0))
+    .option('--tensorrt <PATH>', 'a TensorRT library, or the folder that has it')
+  return action(inspect, session, async (given: InspectGiven, path: string) => {
+    const { tensorrt, device, shapes, layers, draw } = given
+    const format = draw === undefined ? undefined : formatOf(draw)
+    const { inspect: inspectFile } = await import('../../inspection.js')
+    const found = await inspectFile(path, { tensorrt, device, shapes, layers, signal: session.signal })
+    if (draw !== undefined && format !== undefined) await drawTo(session, draw, { ...given, path, kind: found.kind, format })
+    session.result(found, () => (found.kind === 'plan' ? planText(session, found) : modelText(session, found)))
+    if (draw !== undefined) session.note(`drawn to ${draw}`)
+  })
+}
+
+type Format = 'svg' | 'dot'
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function formatOf(file: string): Format {
+  const format = extname(file).slice(1).toLowerCase()
+  if (format === 'svg' || format === 'dot') return format
+  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Expected a name that ends in .svg or .dot for --draw but received ${file}`)
+}
+
+async function drawTo(
+  session: Session,
+  target: string,
+  drawing: InspectGiven & { readonly path: string; readonly kind: 'model' | 'plan'; readonly format: Format },
+): Promise<void> {
+  const { saveText } = await import('../../base/files.js')
+  await saveText(target, drawing.kind === 'plan' ? await layersDrawn(session, drawing) : await modelDrawn(drawing))
+}
+
+async function modelDrawn({
+  path,
+  format,
+  around,
+  depth,
+  shapes,
+}: InspectGiven & { readonly path: string; readonly format: Format }): Promise<string> {
+  const { drawModel, readModel } = await import('../../onnx/index.js')
+  return drawModel(await readModel(path), {
+    format,
+    ...(around !== undefined && { around }),
+    ...(depth !== undefined && { depth }),
+    ...(shapes !== undefined && { shapes }),
+  })
+}
+
+/** What the inspector says of a plan's layers comes with a benchmark, here the shortest there is. */
+async function layersDrawn(
+  { signal }: Session,
+  { path, format, tensorrt, device }: InspectGiven & { readonly path: string; readonly format: Format },
+): Promise<string> {
+  const { drawLayers } = await import('../../engine/layer-drawing.js')
+  const { Engine } = await import('../../engine.js')
+  await using engine = await Engine.load(path, {
+    backend: 'tensorrt',
+    ...(tensorrt !== undefined && { tensorrt }),
+    ...(device !== undefined && { device }),
+    signal,
+  })
+  const shortest = { warmUpMs: 0, durationMs: 0, iterations: 1, endToEnd: false, javascript: false }
+  const { layerInfo = '' } = await engine.benchmark({ ...shortest, layers: true, signal })
+  return await drawLayers(layerInfo, { format })
+}
+
+function modelText(session: Session, found: ModelInspection): string {
+  const { inputs, outputs, domains, opset, producer, irVersion, operators, nodeCount, externalFiles, size, tensorrt } = found
+  const others = Object.entries(domains).filter(([domain]) => domain !== 'ai.onnx')
+  const { activations, unknown } = size
+  const fields = session.fields([
+    ['model', `ONNX, graph ${found.name || 'without a name'}`],
+    ['made by', `${producer.name} ${producer.version}`.trim() || undefined],
+    ['operators', `opset ${opset}, IR version ${irVersion}${others.map(([domain, version]) => `, ${domain} ${version}`).join('')}`],
+    ['parameters', `${countText(size.stored.elements)} in ${counted(size.stored.tensors, 'tensor')}, ${bytesText(size.stored.bytes)}`],
+    ['types', Object.entries(size.types).map(([type, { elements, bytes }]) => `${type}: ${countText(elements)}, ${bytesText(bytes)}`).join('\n') || undefined], // prettier-ignore
+    [
+      'values',
+      activations === undefined
+        ? `of unknown size: ${unknown.slice(0, 3).join(', ')}${unknown.length > 3 ? ' …' : ''} (--shapes may help)`
+        : `${bytesText(activations.peakBytes)} at most at the same time, at ${activations.peakAt}; ${bytesText(activations.totalBytes)} in all, before anything is fused`,
+    ],
+    ['other files', externalFiles.join('\n') || undefined],
+    ['TensorRT', verdictText(tensorrt)],
+  ])
+  const ends = [...inputs.map((value) => ['input', value] as const), ...outputs.map((value) => ['output', value] as const)]
+  return [
+    fields,
+    session.table(['', 'name', 'type', 'shape'], ends.map(([end, { name, kind, dtype, shape }]) => [end, name, kind === 'tensor' ? dtype : kind, dimsText(shape)])), // prettier-ignore
+    session.table([counted(nodeCount, 'node'), 'times'], Object.entries(operators), { right: [1] }),
+  ].join('\n\n')
+}
+
+/** The parser's own list of what it cannot run stands a node a line. */
+function verdictText(verdict: ParserVerdict): string {
+  if (verdict.takes === true) return `takes it: ${counted(verdict.network.layers, 'layer')} before anything is fused`
+  if (verdict.takes === undefined) return `not asked: ${verdict.reason}`
+  return `does not take it: ${verdict.reason.replaceAll('; node ', '\nnode ')}`
+}
+
+function planText(session: Session, found: PlanInspection): string {
+  const { info, size, sha256, source, savedAt, savedBy, engine } = found
+  const opened = engine !== undefined && 'inputs' in engine ? engine : undefined
+  const fields = session.fields([
+    ['plan', `${info.library}, ${bytesText(size)}`],
+    ['sha256', sha256],
+    ['known by', source === 'sidecar' ? 'its sidecar' : 'its header alone: there is no sidecar beside it'],
+    ['GPU', info.gpu && `${info.gpu.name}, compute capability ${info.gpu.computeCapability}`],
+    ['system', info.system && `${info.system.os} ${info.system.arch}`],
+    ['built', info.builtAt && `${info.builtAt} in ${durationText(info.buildMs ?? 0)}, by ${info.builtBy ?? '?'}`],
+    ['saved', savedAt && `${savedAt}, by ${savedBy ?? '?'}`],
+    ['settings', info.settings && settingsText(info.settings)],
+    ['profiles', info.profiles?.map(profileText).join('\n') || undefined],
+    ['weights', info.audit && `${bytesText(info.audit.weightBytes)}, before TensorRT chose their types`],
+    ['opened', engine && (opened?.description ?? `not here: ${(engine as { reason: string }).reason}`)],
+  ])
+  const ends = info.audit === undefined ? opened && endsOf(opened.inputs, opened.outputs) : networkEnds(info.audit)
+  return [
+    fields,
+    ...(ends === undefined ? [] : [session.table(['', 'name', 'type', 'shape'], ends)]),
+    ...(info.audit === undefined ? [] : [session.table(['layers of the network', 'times'], Object.entries(info.audit.layerTypes).map(([type, count]) => [type, count ?? 0]), { right: [1] })]), // prettier-ignore
+    ...(opened?.audit === undefined ? [] : [layersText(session, opened.audit)]),
+  ].join('\n\n')
+}
+
+function settingsText(settings: object): string {
+  const told = Object.entries(settings).filter(([, value]) => value !== false && !(Array.isArray(value) && value.length === 0))
+  return told.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`).join('\n')
+}
+
+function profileText(profile: readonly NamedShapes[], i: number): string {
+  const ranges = profile.map(({ name, min, opt, max }) => `${name} ${dimsText(min)} … ${dimsText(opt)} … ${dimsText(max)}`)
+  return `${i}: ${ranges.join(', ') || 'static shapes'}`
+}
+
+function networkEnds({ inputs, outputs }: NetworkAudit): string[][] {
+  const row =
+    (end: string) =>
+    ({ name, dtype, shape }: NetworkAudit['inputs'][number]) => [end, name, dtype, dimsText(shape)]
+  return [...inputs.map(row('input')), ...outputs.map(row('output'))]
+}
+
+function endsOf(inputs: TensorInfos, outputs: TensorInfos): string[][] {
+  const rows = (end: string, infos: TensorInfos) =>
+    Object.entries(infos).map(([name, { dtype, shape }]) => [end, name, dtype, dimsText(shape)])
+  return [...rows('input', inputs), ...rows('output', outputs)]
+}
+
+function layersText(session: Session, { precisions, slowest }: EngineAudit): string {
+  const shares = precisions.map(({ precision, layers, timeShare }) => [precision, layers, percentText(timeShare)])
+  const rows = slowest.map(({ name, precision, medianMs, timeShare }) => [name, precision, medianMs.toFixed(3), percentText(timeShare)])
+  return [
+    session.table(['precision', 'layers', 'of the time'], shares, { right: [2] }),
+    session.table(['slowest layers', 'precision', 'median ms', 'share'], rows, { right: [2, 3] }),
+  ].join('\n\n')
+}

@@ -1,0 +1,106 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Engine } from '../../engine.js'
+import type { InputSize } from '../../tasks/index.js'
+import { exitCodes } from '../exit-codes.js'
+import { engineOptions, withEngineOptions } from '../options/engine.js'
+import { profileOf, withShapeOptions } from '../options/builder.js'
+import { tellBuild } from '../output/build-progress.js'
+import { counted } from '../output/format.js'
+import { action, choice, each, newCommand, numberIn, whole } from '../parsing.js'
+import type { RunGiven } from '../run/given.js'
+import { jobOf, type RunJob } from '../run/job.js'
+import { answerPictures } from '../run/pictures.js'
+import { saveAnswers, type Target } from '../run/target.js'
+import { taskNames } from '../run/tasks.js'
+import { runTensors } from '../run/tensors.js'
+import type { Session } from '../session.js'
+
+const examples = `resnet50.onnx cat.jpg --preset imagenet --labels imagenet.txt
+yolov8n.onnx photos/ --preset yolov8 --labels coco80 -o drawn/
+centerface.onnx 'photos/*.jpg' --preset centerface --task blur -o blurred/
+model.plan --input images=images.npy -o outputs.npz
+model.onnx --random --shapes images:1x3x224x224`
+
+/** `trt run`: {@link Engine.infer} on tensors of files, or one of the tasks of `node-tensorrt/tasks` on pictures. */
+export function command(session: Session): Command {
+  const run = newCommand(session, 'run', examples)
+    .argument('<model>', 'a plan or an ONNX file')
+    .argument('[files...]', 'pictures, or files of tensors: .npy, .npz, .json, .raw; folders and patterns of them. One inference for each')
+    .option('--input <NAME=FILE>', 'the tensor of an input; may come several times', each)
+    .option('--random', 'random numbers for inputs that are not given, as trtexec makes them')
+    .option('--seed <N>', 'another seed gives other numbers', whole(0), 1)
+    .option(
+      '--preset <NAME>',
+      'how pictures become the input, by the family of models, such as imagenet or yolov8; or a preset in a file of JSON',
+    )
+    .addOption(choice('--task <NAME>', "what the answer is; the preset's own unless given. tensors: the outputs as they are", taskNames))
+    .option('--size <SIZE>', "the input's size where the model leaves it open: 640, or 640x480 (width x height)", sizeOf)
+    .option('--labels <FILE>', "the classes' names, a line each; or coco80, coco90, coco91, voc")
+    .option('--top <K>', 'of classify: how many classes; 5 unless given', whole(1))
+    .option('--threshold <SCORE>', 'of detect, blur and segment: what is found has a higher score', numberIn(0, 1))
+    .addOption(choice('--draw <WHAT>', 'of segment: what is written; overlay unless given', ['overlay', 'mask', 'cutout']))
+    .option(
+      '-o, --output <PATH>',
+      'where outputs are written, or pictures with what was found: a folder, or a file whose ending says the format',
+    )
+    .addOption(choice('--format <FORMAT>', 'of tensors in a folder; npy unless given', ['npy', 'npz', 'json', 'raw']))
+    .addHelpText('after', help)
+  return action(withShapeOptions(withEngineOptions(run)), session, async (given: RunGiven, model: string, files: readonly string[]) => {
+    const job = await jobOf(given, files, (message) => run.error(`error: ${message}`, { exitCode: exitCodes.usage }))
+    await using engine = await opened(model, given, session)
+    const { head, rows, right, ...found } =
+      'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
+    const document = { model, backend: engine.backend, runtime: engine.description, ...('task' in job && { task: job.task }), ...found }
+    if (hasAnswers(job)) await saveAnswers(job.target.path, document)
+    session.result(document, () =>
+      [...(rows.length > 0 ? [session.table(head, rows, { right })] : []), writtenText(job.target, found)].join('\n\n').trimEnd(),
+    )
+    return found.failed.length > 0 ? exitCodes.failed : exitCodes.done
+  })
+}
+
+const help = `
+Outputs:
+  of tensors       their least, mean and greatest number; --output writes them:
+                   FILE.npz, .npy, .json (as trtexec's --exportOutput) or .raw,
+                   or a folder
+  of a task        a table; --output FILE.json or FILE.jsonl writes the answers,
+                   a folder or FILE.jpg, .png … pictures with what was found
+  --json           one document: { model, backend, task, results, failed }
+A file that cannot be read is told and the others are done: exit code 1.`
+
+type WithAnswers = RunJob & { readonly target: { readonly path: string } }
+
+/** Whether the answers of a task go to a file. */
+function hasAnswers(job: RunJob): job is WithAnswers {
+  return 'task' in job && job.target?.kind === 'file' && /^\.jsonl?$/.test(job.target.ending)
+}
+
+/** Where everything went, in a line. */
+function writtenText(target: Target | undefined, { results }: { readonly results: readonly { readonly written?: unknown }[] }): string {
+  if (target === undefined) return results.length === 0 ? 'Nothing was run' : ''
+  const files = results.flatMap(({ written }) => written ?? [])
+  if (target.kind === 'file') return results.length === 0 ? 'Nothing was run' : `Written to ${target.path}`
+  return `${counted(files.length, 'file')} written to ${target.path}`
+}
+
+async function opened(model: string, given: RunGiven, session: Session): Promise<Engine> {
+  const { Engine } = await import('../../engine.js')
+  const shapes = profileOf(given)
+  const onProgress = tellBuild(session.progress())
+  const engine = await Engine.load(model, {
+    ...engineOptions(given),
+    ...(shapes !== undefined && { shapes }),
+    onProgress,
+    signal: session.signal,
+  })
+  const why = engine.backendReason === undefined ? '' : `: no TensorRT that runs here (${session.name} doctor says why)`
+  session.note(`Runs on ${engine.description}${why}`)
+  return engine
+}
+
+function sizeOf(text: string): InputSize {
+  const [, width, height = width] = /^([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?$/.exec(text) ?? []
+  if (width === undefined) throw new InvalidArgumentError('Expected 640, or 640x480 (width x height).')
+  return { width: Number(width), height: Number(height) }
+}

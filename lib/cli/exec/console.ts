@@ -1,0 +1,49 @@
+import type { Session } from '../session.js'
+
+type Level = 'V' | 'I' | 'W' | 'E'
+
+/** Where `trt exec` writes, as trtexec's logger does: warnings and errors to stderr, all else to stdout; each line with its time and level. */
+export class ExecConsole {
+  readonly #session: Pick<Session, 'stdout' | 'stderr'>
+  readonly #call: string
+
+  /** `args`: those of `trt exec`, for the lines that programs look for. */
+  constructor(session: Pick<Session, 'stdout' | 'stderr' | 'name'>, args: readonly string[]) {
+    this.#session = session
+    this.#call = [session.name, 'exec', ...args].join(' ')
+  }
+
+  /** `&&&& PASSED TensorRT.trtexec # trt exec …` */
+  result(result: 'RUNNING' | 'PASSED' | 'FAILED'): void {
+    this.#session.stdout.write(`&&&& ${result} TensorRT.trtexec # ${this.#call}\n`)
+  }
+
+  info(...lines: string[]): void {
+    for (const line of lines) this.line('I', line)
+  }
+
+  warn(...lines: string[]): void {
+    for (const line of lines) this.line('W', line)
+  }
+
+  error(line: string): void {
+    this.line('E', line)
+  }
+
+  line(level: Level, text: string): void {
+    const { stdout, stderr } = this.#session
+    ;(level === 'W' || level === 'E' ? stderr : stdout).write(`[${stamp(new Date())}] [${level}] ${text}\n`)
+  }
+
+  /** Text without a time, as the help is. */
+  plain(text: string): void {
+    this.#session.stdout.write(`${text}\n`)
+  }
+}
+
+/** `11/23/2026-07:15:00` */
+function stamp(date: Date): string {
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const day = [two(date.getMonth() + 1), two(date.getDate()), date.getFullYear()].join('/')
+  return `${day}-${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`
+}

@@ -1,0 +1,140 @@
+import { saveFile } from '../../base/files.js'
+import type { Benchmark, BenchmarkOptions } from '../../benchmark/types.js'
+import type { Engine } from '../../engine.js'
+import { TensorRTError } from '../../errors.js'
+import type { Plan } from '../../plan.js'
+import type { Call } from './call.js'
+import { inputsOf, measuringOf } from './measuring.js'
+import { modelFacts } from './model.js'
+import { execOptions } from './parse.js'
+import { placeholderWarning } from './precision.js'
+import { beyondLines, profileLines, profilesLines, reportLines, warningLines } from './report.js'
+import { profileWishes } from './resolve.js'
+import type { ExecSettings } from './settings.js'
+import { resolveProfiles } from './shapes.js'
+import type { Target } from './target.js'
+
+type EngineOptions = NonNullable<Parameters<typeof Engine.load>[1]>
+
+/** Measures what was just built. @throws TensorRTError ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU where nothing here runs it, and as Engine.load() and engine.benchmark() */
+export async function measureBuilt(
+  call: Call,
+  { plan, target, model }: { readonly plan: Plan; readonly target: Target; readonly model: string },
+): Promise<void> {
+  const { settings } = call
+  const weights = settings.refitFromOnnx ?? (settings.builder.stripWeights === true ? model : undefined)
+  await using engine = await openBuilt(call, plan, { ...(weights !== undefined && { weights }), allowPlaceholderRanges: true })
+  await measure(call, engine, target)
+}
+
+/** Who has it built so was warned already. */
+async function openBuilt(call: Call, plan: Plan, options: EngineOptions): Promise<Engine> {
+  try {
+    return await open(call, plan, options)
+  } catch (error) {
+    if (!(error instanceof TensorRTError) || !['ERR_TRT_NO_DRIVER', 'ERR_TRT_NO_GPU'].includes(error.code)) throw error
+    const what = 'The plan was built, and nothing here runs it, so nothing was measured (--skipInference asks for no more than the plan)'
+    throw new TensorRTError(error.code, `${what}: ${error.message}`, { cause: error })
+  }
+}
+
+/** Measures a plan that was built before. @throws TensorRTError as Engine.load() and engine.benchmark() */
+export async function measurePlan(call: Call, path: string): Promise<void> {
+  const { settings, session, console } = call
+  const { Plan } = await import('../../plan.js')
+  const plan = await Plan.load(path, { signal: session.signal })
+  console.info(`Loaded engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, built by ${plan.info.library}`)
+  const isIdle = Object.keys(settings.builder).length + settings.precisions.size + settings.profiles.length > 0
+  if (isIdle) console.warn('Options of the build have no effect on a plan that was built before')
+  const weights = settings.refitFromOnnx
+  await using engine = await open(call, plan, weights === undefined ? {} : { weights })
+  if (settings.dumps.profiles) console.info(...profilesLines(profilesOf(engine)))
+  if (settings.skipInference) return console.info('Skipped inference phase since --skipInference is added.')
+  await measure(call, engine, { kind: plan.info.kind, version: plan.info.version ?? '10', name: plan.info.library })
+}
+
+/** A plan whose ranges nobody measured is timed all the same, with a warning. */
+async function open({ settings, session, console }: Call, plan: Plan, more: EngineOptions): Promise<Engine> {
+  const { Engine } = await import('../../engine.js')
+  const options = { ...engineOptions(settings), ...more, signal: session.signal }
+  try {
+    return await Engine.load(plan, options)
+  } catch (error) {
+    if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_PLACEHOLDER_RANGES') throw error
+    console.warn(`The plan has ranges of INT8 that nobody measured (${placeholderWarning})`)
+    return Engine.load(plan, { ...options, allowPlaceholderRanges: true })
+  }
+}
+
+function engineOptions({ device, tensorrt, builder }: ExecSettings): EngineOptions {
+  return {
+    backend: 'tensorrt',
+    device,
+    ...(tensorrt !== undefined && { tensorrt }),
+    ...(builder.plugins !== undefined && { plugins: builder.plugins }),
+    // who gives these options vouches for what such a plan brings along
+    ...((builder.versionCompatible === true || builder.pluginsToSerialize !== undefined) && { hostCode: true }),
+  }
+}
+
+function profilesOf(engine: Engine): { name: string; min: readonly number[]; opt: readonly number[]; max: readonly number[] }[][] {
+  const inputs = Object.values(engine.inputs)
+  const count = Math.max(0, ...inputs.map(({ profiles }) => profiles.length))
+  return Array.from({ length: count }, (_, i) => inputs.flatMap(({ name, profiles }) => (profiles[i] ? [{ name, ...profiles[i] }] : [])))
+}
+
+/** Our own: the model on the CPU, by the same lanes. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where an option asks for TensorRT */
+export async function measureOnCpu(call: Call): Promise<void> {
+  const { settings, session, console } = call
+  const model = settings.onnx ?? ''
+  const forTensorRT = execOptions.find((option) => settings.given.has(option.name) && option.forTensorRT)?.name
+  if (forTensorRT !== undefined)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `${forTensorRT} asks for TensorRT, and --backend=cpu for the CPU`)
+  const { profiles, warnings } = resolveProfiles(profileWishes(settings), await modelFacts(model))
+  console.warn(...warnings)
+  console.warn('Measured is the CPU, which trtexec does not: it is what is called GPU below')
+  const { Engine } = await import('../../engine.js')
+  await using engine = await Engine.load(model, { backend: 'cpu', signal: session.signal })
+  const best = Object.entries(profiles[settings.benchmark.profile ?? 0] ?? {}).map(([name, { opt }]) => [name, opt] as const)
+  await measure(call, engine, undefined, best.length > 0 ? { shapes: Object.fromEntries(best) } : {})
+}
+
+async function measure(
+  { settings, session, console }: Call,
+  engine: Engine,
+  target: Pick<Target, 'kind' | 'version' | 'name'> | undefined,
+  more: BenchmarkOptions = {},
+): Promise<void> {
+  const { options, warnings } = measuringOf(settings, target)
+  console.warn(...warnings)
+  console.info('Starting inference')
+  const benchmark = await engine.benchmark({
+    ...more,
+    ...options,
+    ...(await inputsOf(engine, settings)),
+    signal: session.signal,
+  })
+  tell(benchmark, { settings, session, console })
+  await writeExports(benchmark, settings)
+}
+
+function tell(benchmark: Benchmark, { settings, console }: Call): void {
+  const { layers, layerRuns, layerInfo, outputs } = benchmark
+  console.info(...reportLines(benchmark, settings.avgRuns))
+  console.warn(...warningLines(benchmark))
+  console.info(...beyondLines(benchmark))
+  if (settings.dumps.layerInfo && layerInfo !== undefined) console.info('Layer Information:', layerInfo)
+  if (settings.dumps.output)
+    for (const [name, { shape, data }] of Object.entries(outputs ?? {}))
+      console.info(`${name}: (${shape.join('x')})`, Array.from(data as Float32Array).join(' '))
+  if (settings.dumps.profile && layers !== undefined) console.info(...profileLines(layers, layerRuns ?? 1))
+}
+
+/** trtexec's JSON files. @throws TensorRTError ERR_TRT_FILE */
+async function writeExports(benchmark: Benchmark, { exports }: ExecSettings): Promise<void> {
+  const { exportLayerInfo, exportOutput, exportProfile, exportTimes } = await import('../../benchmark/exports.js')
+  const texts = { times: exportTimes, profile: exportProfile, layerInfo: exportLayerInfo, output: exportOutput }
+  for (const [what, path] of Object.entries(exports) as [keyof typeof texts, string][]) {
+    await saveFile(path, [Buffer.from(texts[what](benchmark))])
+  }
+}

@@ -1,0 +1,143 @@
+import { readFile } from 'node:fs/promises'
+import { onFile } from '../../base/files.js'
+import type { CalibrationSource } from '../../building/calibration.js'
+import { TensorRTError } from '../../errors.js'
+import type { Plan } from '../../plan.js'
+import type { BuildInfo } from '../../plan/info.js'
+import { exitCodes } from '../exit-codes.js'
+import type { Session } from '../session.js'
+import type { Call } from './call.js'
+import { ExecConsole } from './console.js'
+import { helpText } from './help.js'
+import { measureBuilt, measureOnCpu, measurePlan } from './measure.js'
+import { modelFacts } from './model.js'
+import { parseArguments, UnknownOptions } from './parse.js'
+import { profilesLines } from './report.js'
+import { type BuildOrder, resolveBuild } from './resolve.js'
+import type { ExecSettings } from './settings.js'
+import { targetOf } from './target.js'
+
+/**
+ * `trt exec`: what trtexec does with these arguments, and the lines that it prints.
+ * @returns what to exit with: 0, or 1 for whatever went wrong
+ */
+export async function exec(args: readonly string[], session: Session): Promise<number> {
+  const console = new ExecConsole(session, args)
+  console.result('RUNNING')
+  try {
+    const settings = parseArguments(args.length === 0 ? ['--help'] : args)
+    if (settings.help) {
+      console.plain(helpText(session.name))
+      return exitCodes.done
+    }
+    console.warn(...settings.notes)
+    await perform({ settings, session, console })
+    console.result('PASSED')
+    return exitCodes.done
+  } catch (error) {
+    if (session.signal.aborted || !(error instanceof TensorRTError)) throw error
+    tell(error, console)
+    return exitCodes.failed
+  }
+}
+
+function tell(error: TensorRTError, console: ExecConsole): void {
+  if (error instanceof UnknownOptions) for (const option of error.options) console.error(`Unknown option: ${option}`)
+  console.error(`${error.message} (${error.code})`)
+  console.result('FAILED')
+}
+
+async function perform(call: Call): Promise<void> {
+  const { settings } = call
+  if (settings.planVersionOnly) return printVersion(call)
+  if (settings.backend === 'cpu') return measureOnCpu(call)
+  const unlisten = await listen(call)
+  try {
+    if (settings.loadEngine !== undefined) await measurePlan(call, settings.loadEngine)
+    else await buildAndMeasure(call, settings.onnx ?? '')
+  } finally {
+    unlisten()
+  }
+}
+
+async function printVersion({ settings, console }: Call): Promise<void> {
+  const { Plan } = await import('../../plan.js')
+  const { info } = await Plan.inspect(settings.loadEngine ?? '')
+  console.info(`The plan was built by ${info.library}`)
+}
+
+/** TensorRT's own log. */
+async function listen({ settings, console }: Call): Promise<() => void> {
+  const { onLog } = await import('../../log.js')
+  const letters = { 'internal error': 'E', error: 'E', warning: 'W', info: 'I', verbose: 'V' } as const
+  return onLog(({ level, text }) => console.line(letters[level], `[TRT] ${text}`), settings.verbose ? 'verbose' : 'info')
+}
+
+async function buildAndMeasure(call: Call, model: string): Promise<void> {
+  const { settings, console } = call
+  const target = await targetOf(settings)
+  console.info(
+    `${target.name}${target.computeCapability === undefined ? '' : `, for a GPU of compute capability ${target.computeCapability}`}`,
+  )
+  const order = resolveBuild(settings, target, await modelFacts(model))
+  console.info(...order.notes)
+  console.warn(...order.warnings)
+  const plan = await build(call, model, order)
+  if (settings.saveEngine !== undefined) {
+    await plan.save(settings.saveEngine, { signal: call.session.signal })
+    console.info(`Created engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, saved as ${settings.saveEngine}`)
+  }
+  if (settings.dumps.profiles) console.info(...profilesLines(plan.info.profiles))
+  if (settings.skipInference) {
+    refuseUnmeasured(settings)
+    return console.info('Skipped inference phase since --skipInference is added.')
+  }
+  await measureBuilt(call, { plan, target, model })
+}
+
+async function build(
+  { settings, session, console }: Call,
+  model: string,
+  { builder: options, shapes }: BuildOrder,
+): Promise<Plan<BuildInfo>> {
+  const { Builder } = await import('../../builder.js')
+  const calibrator = settings.calib === undefined ? undefined : await cachedCalibrator(settings.calib)
+  const begun = performance.now()
+  await using builder = new Builder(options)
+  const { signal } = session
+  const plan = await builder.build(model, {
+    ...(shapes.length > 0 && { shapes }),
+    ...(calibrator !== undefined && { calibrator }),
+    signal,
+  })
+  console.info(`Engine built in ${((performance.now() - begun) / 1000).toFixed(3)} sec.`)
+  return plan
+}
+
+/** What was calibrated earlier; where TensorRT does not take it, nothing takes its place (trtexec takes one random batch). @throws TensorRTError ERR_TRT_FILE, ERR_TRT_CALIBRATION */
+async function cachedCalibrator(path: string): Promise<CalibrationSource> {
+  const { parseTensorRTCache } = await import('../../quantization/tensorrt-cache.js')
+  const text = await onFile('read', path, () => readFile(path, 'utf8'))
+  const { algorithm } = parseTensorRTCache(text)
+  return {
+    algorithm: algorithm.startsWith('MinMax') ? 'minmax' : 'entropy',
+    readCache: () => text,
+    batches() {
+      throw new TensorRTError(
+        'ERR_TRT_CALIBRATION',
+        `TensorRT did not take the calibration cache ${path}, whose first line is ${text.split('\n', 1)[0] ?? ''}: it is of another version or algorithm. ` +
+          'Calibrate anew (trtexec would take one random batch)',
+      )
+    },
+  }
+}
+
+/** Of what is exported, nothing is there where nothing was measured. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function refuseUnmeasured({ exports, dumps }: ExecSettings): void {
+  const wanted = Object.keys(exports).length > 0 || dumps.profile || dumps.layerInfo || dumps.output
+  if (wanted)
+    throw new TensorRTError(
+      'ERR_TRT_INVALID_ARGUMENT',
+      'What is exported is measured: leave out --skipInference, or the options --export… and --dump…',
+    )
+}

@@ -1,0 +1,17 @@
+/** What `trt` exits with; `trt exec` has trtexec's: 0 and 1. */
+export const exitCodes = {
+  done: 0,
+  /** An error, whose code and message are on stderr. */
+  failed: 1,
+  /** The command line is wrong. */
+  usage: 2,
+  /** What was demanded does not hold: `doctor --require`, `compare` beyond its tolerance, `audit --expect`. */
+  unmet: 3,
+  /** Ctrl-C, as a shell has it: 128 and the signal's number. */
+  interrupted: 130,
+  terminated: 143,
+} as const
+
+/** For `--help`. */
+export const exitCodesHelp =
+  'Exit codes: 0 done; 1 failed, with the reason on stderr; 2 the command line is wrong; 3 what was demanded does not hold; 130 interrupted.'

@@ -1,0 +1,70 @@
+import type { Command } from 'commander'
+import type { TensorInfo } from '../../backend/backend.js'
+import { TensorRTError } from '../../errors.js'
+import type { CalibrationData } from '../../quantization/index.js'
+import type { PresetName } from '../../tasks/index.js'
+import { whole } from '../parsing.js'
+import { filesOf } from '../run/files.js'
+import type { Session } from '../session.js'
+
+export interface DataGiven {
+  readonly data?: readonly string[]
+  readonly preset?: string
+  readonly batch?: number
+  readonly maxBatches?: number
+}
+
+/** An input as far as that is known before a model is loaded. */
+export type DataInput = Pick<TensorInfo, 'name' | 'dtype' | 'shape'>
+
+/** Gives a command the data that a model is run on. */
+export function withDataOptions(command: Command): Command {
+  return command
+    .option('--data <PATHS...>', 'pictures, folders and patterns of them, or tensors (.npy, .npz, .json, .raw), a batch a file')
+    .option('--preset <NAME>', 'how pictures become the input, by the family of models, such as imagenet or yolov8')
+    .option('--batch <N>', 'how many of them make a batch; 1 unless given', whole(1))
+    .option('--max-batches <N>', 'the most batches that are taken', whole(1))
+}
+
+/** What `--data` names, as batches that can be iterated again. @throws TensorRTError */
+export async function dataOf(given: DataGiven, inputs: readonly DataInput[], session: Session): Promise<CalibrationData | undefined> {
+  if (given.data === undefined) return undefined
+  const { formatOfName } = await import('../../tensor-files/types.js')
+  const areTensors = given.data.map((path) => formatOfName(path) !== undefined)
+  if (areTensors.every(Boolean)) return tensorBatches(given.data, inputs, session)
+  if (areTensors.some(Boolean))
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected pictures or tensors for --data but received both')
+  return pictureBatches(given, inputs, session)
+}
+
+/** A file is a batch: the tensors of all inputs by name, or the one of the only input. */
+function tensorBatches(paths: readonly string[], inputs: readonly DataInput[], { signal }: Session): CalibrationData {
+  const [only, ...others] = inputs
+  return async function* () {
+    const { readTensor, readTensors } = await import('../../tensor-files/index.js')
+    const { formatOfName } = await import('../../tensor-files/types.js')
+    for (const path of await filesOf(paths, 'tensors')) {
+      const hasNames = ['npz', 'json'].includes(formatOfName(path) ?? '')
+      if (only !== undefined && others.length === 0 && !hasNames) yield await readTensor(path, { ...pick(only), signal })
+      else yield await readTensors(path, { expect: Object.fromEntries(inputs.map((input) => [input.name, pick(input)])), signal })
+    }
+  }
+}
+
+const pick = ({ dtype, shape }: DataInput) => ({ dtype, shape })
+
+async function pictureBatches(given: DataGiven, inputs: readonly DataInput[], { signal }: Session): Promise<CalibrationData> {
+  const { data = [], preset, batch } = given
+  const input = inputs.find(({ shape }) => shape.length === 4)
+  if (input === undefined || inputs.length > 1) {
+    const found = inputs.map(({ name, shape }) => `${JSON.stringify(name)} ${shape.join('x')}`).join(', ')
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected a model with one input of pictures for --data but it has ${found || 'none'}`)
+  }
+  if (preset === undefined)
+    throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected --preset, how pictures become the input, beside --data but received none')
+  const { pictures } = await import('../../vision/index.js')
+  const { presetBatches } = await import('../../tasks/index.js')
+  const files = await filesOf(data, 'pictures')
+  return () =>
+    presetBatches(pictures(files, { signal }), input, { preset: preset as PresetName, signal, ...(batch !== undefined && { size: batch }) })
+}

@@ -1,0 +1,51 @@
+import { InvalidArgumentError } from 'commander'
+
+/** Sizes by the names of inputs. */
+export type NamedDims = Readonly<Record<string, readonly number[]>>
+
+/**
+ * trtexec's way to write shapes: `images:1x3x640x640,scale:1x2`. A name may stand in single quotes, and may have colons of its own: the last one counts. `name:` or
+ * `name:scalar` is a scalar.
+ * @throws InvalidArgumentError that names the part that is none
+ */
+export function parseShapes(text: string): NamedDims {
+  const shapes: Record<string, readonly number[]> = {}
+  for (const part of parts(text)) {
+    const { name, dims } = parseShape(part)
+    if (Object.hasOwn(shapes, name))
+      throw new InvalidArgumentError(`Expected one shape for each input but ${JSON.stringify(name)} has two.`)
+    shapes[name] = dims
+  }
+  return shapes
+}
+
+/** For an option that may come several times; later ones add to those before. */
+export function moreShapes(text: string, before: NamedDims = {}): NamedDims {
+  const shapes = parseShapes(text)
+  const twice = Object.keys(shapes).find((name) => Object.hasOwn(before, name))
+  if (twice !== undefined) throw new InvalidArgumentError(`Expected one shape for each input but ${JSON.stringify(twice)} has two.`)
+  return { ...before, ...shapes }
+}
+
+/** At commas, but for those inside of quotes. */
+function parts(text: string): string[] {
+  const found = text.match(/(?:'[^']*'|[^,'])+/g)
+  if (found === null) throw new InvalidArgumentError("Expected shapes such as 'images:1x3x640x640'.")
+  return found
+}
+
+function parseShape(part: string): { name: string; dims: number[] } {
+  const quoted = /^'([^']*)'(?::(.*))?$/.exec(part)
+  const colon = part.lastIndexOf(':')
+  const name = quoted ? (quoted[1] as string) : part.slice(0, Math.max(0, colon))
+  const sizes = quoted ? quoted[2] : colon < 0 ? undefined : part.slice(colon + 1)
+  if (name === '' || sizes === undefined) throw wrong(part)
+  if (sizes === '' || sizes === 'scalar') return { name, dims: [] }
+  const dims = sizes.split('x').map((size) => (/^-?\d+$/.test(size) ? Number(size) : Number.NaN))
+  if (!dims.every(Number.isSafeInteger)) throw wrong(part)
+  return { name, dims }
+}
+
+function wrong(part: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Expected NAME:SIZES, as in images:1x3x640x640, but received ${JSON.stringify(part)}.`)
+}

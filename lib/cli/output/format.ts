@@ -1,0 +1,54 @@
+import { wrapped } from './wrap.js'
+
+/** "1.5 GiB", "812 bytes". */
+export function bytesText(bytes: number): string {
+  const units = ['KiB', 'MiB', 'GiB', 'TiB']
+  let value = bytes
+  let unit = 'bytes'
+  for (const next of units) {
+    if (value < 1024) break
+    value /= 1024
+    unit = next
+  }
+  return unit === 'bytes' ? `${bytes} bytes` : `${value.toFixed(value < 10 ? 2 : 1)} ${unit}`
+}
+
+/** Of a time in milliseconds: "0.183 ms", "12.4 s", "3 min 20 s". */
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(3) : ms.toFixed(1)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+/** Of a share from 0 to 1: "12.5 %". */
+export function percentText(share: number): string {
+  return `${(share * 100).toFixed(1)} %`
+}
+
+/** "1x3x224x224", "scalar"; a dynamic dimension is its name, or -1. */
+export function dimsText(shape: readonly (number | string)[] | undefined): string {
+  if (shape === undefined) return '?'
+  return shape.length === 0 ? 'scalar' : shape.join('x')
+}
+
+/** With thousands apart: "25,557,032". */
+export function countText(count: number): string {
+  return count.toLocaleString('en-US')
+}
+
+export type Field = readonly [name: string, value: string | undefined]
+
+/** The parts of an account, one under the other, their names in one column; what is longer than `width` goes on below itself. */
+export function fieldsText(fields: readonly Field[], width = Infinity): string {
+  const given = fields.filter((field): field is readonly [string, string] => field[1] !== undefined)
+  const column = Math.max(...given.map(([name]) => name.length)) + 2
+  const lines = ([name, value]: readonly [string, string]): string =>
+    `${name.padEnd(column)}${wrapped(value, width - column, 'spaces').replaceAll('\n', `\n${' '.repeat(column)}`)}`
+  return given.map(lines).join('\n')
+}
+
+/** "1 batch", "2 batches". */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${countText(count)} ${count === 1 ? one : many}`
+}

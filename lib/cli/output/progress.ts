@@ -1,0 +1,96 @@
+import { createRequire } from 'node:module'
+import type cliProgress from 'cli-progress'
+import type { Sink } from './sink.js'
+import { durationText } from './format.js'
+
+/** How far something is. */
+export interface Progress {
+  /** `total` 0: nobody knows how much there is. `phase` is what is being done; `note` what stands behind the bar. */
+  update(done: number, total: number, phase: string, note?: string): void
+  /** Takes the bar away. Twice without harm. */
+  end(): void
+}
+
+/** Where nobody reads a bar, a line is written when a phase begins and then not more often than this. */
+const linesEveryMs = 5000
+
+export function newProgress(stream: Sink, quiet: boolean): Progress {
+  if (quiet) return { update: () => {}, end: () => {} }
+  return stream.isTTY === true ? new BarProgress(stream as NodeJS.WritableStream) : new LineProgress(stream)
+}
+
+class BarProgress implements Progress {
+  readonly #bar: cliProgress.SingleBar
+  #isShown = false
+
+  constructor(stream: NodeJS.WritableStream) {
+    // loaded when there is a bar, as tables are
+    const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
+    this.#bar = new SingleBar({
+      stream,
+      clearOnComplete: true,
+      hideCursor: true,
+      // our own listeners give the cursor back, whatever ends the process
+      gracefulExit: false,
+      fps: 10,
+      etaBuffer: 50,
+      format: barText,
+    })
+  }
+
+  update(done: number, total: number, phase: string, note = ''): void {
+    if (!this.#isShown) {
+      this.#bar.start(total, 0, { phase, note })
+      this.#isShown = true
+    }
+    this.#bar.setTotal(total)
+    this.#bar.update(done, { phase, note })
+  }
+
+  end(): void {
+    if (this.#isShown) this.#bar.stop()
+    this.#isShown = false
+  }
+}
+
+const barWidth = 24
+
+/** One line: what is done, how far it is, how long it will take; at last the note, which a terminal cuts off where it is too long. */
+function barText(
+  _options: unknown,
+  { progress, eta, total }: { readonly progress: number; readonly eta: number; readonly total: number },
+  { phase, note }: { readonly phase: string; readonly note: string },
+): string {
+  if (total === 0) return `${shortened(phase, 40)} ${shortened(note, 24)}`
+  const full = Math.round(Math.min(1, progress) * barWidth)
+  const left = Number.isFinite(eta) && eta > 0 ? `${durationText(eta * 1000)} left` : ''
+  const percent = `${Math.floor(progress * 100)}`.padStart(3)
+  return `${shortened(phase, 22)} ${'█'.repeat(full)}${'░'.repeat(barWidth - full)} ${percent} % ${left === '' ? '' : `${left} `}${note}`.trimEnd()
+}
+
+class LineProgress implements Progress {
+  readonly #stream: Sink
+  #phase = ''
+  #toldAt = 0
+
+  constructor(stream: Sink) {
+    this.#stream = stream
+  }
+
+  update(done: number, total: number, phase: string, note = ''): void {
+    const now = performance.now()
+    if (phase === this.#phase && now - this.#toldAt < linesEveryMs) return
+    this.#toldAt = now
+    this.#phase = phase
+    const share = total > 0 ? ` ${Math.floor((done / total) * 100)} %` : ''
+    this.#stream.write(`${phase}${share}${note === '' ? '' : ` ${note}`}\n`)
+  }
+
+  end(): void {
+    this.#phase = ''
+  }
+}
+
+function shortened(text: string, most: number): string {
+  return text.length <= most ? text.padEnd(most) : `${text.slice(0, most - 1)}…`
+}

@@ -1,0 +1,7 @@
+/** Where text goes: a terminal, a file, a pipe, or what a test gives. */
+export interface Sink {
+  write(text: string): unknown
+  readonly isTTY?: boolean
+  readonly columns?: number
+  hasColors?(): boolean
+}

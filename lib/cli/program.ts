@@ -1,0 +1,53 @@
+import { Command, CommanderError } from 'commander'
+import { packageVersion } from '../base/package.js'
+import { type ErrorCode, TensorRTError } from '../errors.js'
+import { commandFiles } from './commands.js'
+import { exitCodes, exitCodesHelp } from './exit-codes.js'
+import { newProgram } from './parsing.js'
+import { Interrupted, type Session } from './session.js'
+import { type CommandName, summaries } from './summaries.js'
+
+/**
+ * Runs one command line, without the name of the program.
+ * @returns what to exit with
+ */
+export async function runTrt(args: readonly string[], session: Session): Promise<number> {
+  try {
+    const program = await programFor(args, session)
+    await program.parseAsync(args, { from: 'user' })
+    return session.exitCode
+  } catch (error) {
+    return told(error, session)
+  } finally {
+    session.end()
+  }
+}
+
+/** `trt` with the command that is called; of the others, their summaries. */
+async function programFor(args: readonly string[], session: Session): Promise<Command> {
+  const words = args.filter((word) => !word.startsWith('-'))
+  const called = words[0] === 'help' ? words[1] : words[0]
+  const program = newProgram(session)
+    .description('NVIDIA TensorRT from Node.js: build plans from ONNX, run them, measure them.')
+    .version(packageVersion(), '-V, --version')
+    .addHelpText('after', `\n${exitCodesHelp}\n\nExample:\n  ${session.name} build model.onnx --fp16 --output model.plan`)
+  for (const [name, summary] of Object.entries(summaries)) {
+    if (name === called) program.addCommand((await commandFiles[name as CommandName]()).command(session, commandFiles))
+    else program.addCommand(new Command(name).summary(summary))
+  }
+  return program
+}
+
+/** Errors that people can mend are told in a line, with their code; what is a defect of ours keeps its stack. */
+function told(error: unknown, session: Session): number {
+  session.end()
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  if (session.signal.aborted && session.signal.reason instanceof Interrupted) {
+    session.warn('interrupted')
+    return session.signal.reason.exitCode
+  }
+  if (error instanceof TensorRTError)
+    session.warn(`${session.paint('red', 'error:', session.stderr)} ${error.message} (${error.code satisfies ErrorCode})`)
+  else session.warn(error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack))
+  return exitCodes.failed
+}

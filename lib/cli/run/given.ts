@@ -1,0 +1,21 @@
+import type { InputSize } from '../../tasks/index.js'
+import type { TensorFormat } from '../../tensor-files/index.js'
+import type { EngineGiven } from '../options/engine.js'
+import type { ShapesGiven } from '../options/builder.js'
+import type { TaskName } from './tasks.js'
+
+/** The options of `trt run`, as commander finds them. */
+export interface RunGiven extends EngineGiven, ShapesGiven {
+  readonly input?: readonly string[]
+  readonly random?: true
+  readonly seed: number
+  readonly preset?: string
+  readonly task?: TaskName
+  readonly size?: InputSize
+  readonly labels?: string
+  readonly top?: number
+  readonly threshold?: number
+  readonly draw?: 'overlay' | 'mask' | 'cutout'
+  readonly output?: string
+  readonly format?: TensorFormat
+}

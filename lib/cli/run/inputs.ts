@@ -1,0 +1,71 @@
+import { basename, extname } from 'node:path'
+import type { Engine } from '../../engine.js'
+import { TensorRTError } from '../../errors.js'
+import { formatOfName } from '../../tensor-files/types.js'
+import type { Tensor } from '../../tensor.js'
+import type { NamedDims } from '../options/shapes.js'
+
+export type Inputs = Readonly<Record<string, Tensor>>
+
+/** `NAME=FILE`: a name may have `=` of its own, a file hardly, so the last one counts. */
+export interface NamedFile {
+  readonly name: string
+  readonly file: string
+}
+
+export function namedFile(text: string): NamedFile | undefined {
+  const at = text.lastIndexOf('=')
+  return at <= 0 || at === text.length - 1 ? undefined : { name: text.slice(0, at), file: text.slice(at + 1) }
+}
+
+/** What `--input` names, each as the model's input is. @throws TensorRTError */
+export async function namedInputs(engine: Engine, files: readonly NamedFile[], signal: AbortSignal): Promise<Inputs> {
+  const { readTensor } = await import('../../tensor-files/index.js')
+  const read = files.map(async ({ name, file }) => {
+    const info = engine.inputs[name]
+    if (info === undefined)
+      throw new TensorRTError(
+        'ERR_TRT_UNKNOWN_INPUT',
+        `The model has no input ${JSON.stringify(name)}: it has ${engine.inputNames.join(', ')}`,
+      )
+    return [name, await readTensor(file, { dtype: info.dtype, shape: info.shape, signal })] as const
+  })
+  return Object.fromEntries(await Promise.all(read))
+}
+
+/** The tensors of one file: by their names where it has names, else the input that nothing else was given for. @throws TensorRTError */
+export async function inputsOfFile(engine: Engine, file: string, before: Inputs, signal: AbortSignal): Promise<Inputs> {
+  const { readTensor, readTensors } = await import('../../tensor-files/index.js')
+  const open = engine.inputNames.filter((name) => !Object.hasOwn(before, name))
+  const format = formatOfName(file)
+  if (format === 'npz' || format === 'json') {
+    const tensors = await readTensors(file, { expect: engine.inputs, signal })
+    const names = Object.keys(tensors)
+    if (names.some((name) => engine.inputNames.includes(name))) return tensors
+    if (names.length !== 1 || open.length !== 1)
+      throw new TensorRTError(
+        'ERR_TRT_UNKNOWN_INPUT',
+        `${file} has ${names.join(', ')}, and the model's inputs are ${engine.inputNames.join(', ')}`,
+      )
+  }
+  const [only, ...others] = open
+  if (only === undefined || others.length > 0)
+    throw new TensorRTError(
+      'ERR_TRT_MISSING_INPUT',
+      `${basename(file)} is one tensor, and the model has ${only === undefined ? 'no input left for it' : `the inputs ${open.join(', ')}: name them, --input ${only}=${file}`}`,
+    )
+  const { dtype, shape } = engine.inputs[only]!
+  return { [only]: await readTensor(file, { dtype, shape, signal }) }
+}
+
+/** Random numbers for what was not given. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED */
+export async function randomRest(engine: Engine, given: Inputs, shapes: NamedDims, seed: number): Promise<Inputs> {
+  const { randomInputs } = await import('../../benchmark/index.js')
+  const rest = engine.inputNames.filter((name) => !Object.hasOwn(given, name)).map((name) => engine.inputs[name]!)
+  return { ...given, ...randomInputs(rest, { shapes, seed }) }
+}
+
+/** A file's name without its ending. */
+export function stemOf(file: string): string {
+  return basename(file, extname(file))
+}

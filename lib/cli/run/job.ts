@@ -1,0 +1,86 @@
+import { extname } from 'node:path'
+import { formatOfName, tensorExtensions } from '../../tensor-files/types.js'
+import { filesOf } from './files.js'
+import type { RunGiven } from './given.js'
+import { namedFile } from './inputs.js'
+import type { PicturesJob } from './pictures.js'
+import { type FoundPreset, presetList, presetOf } from './preset.js'
+import { isPictureFile, type Target, targetOf } from './target.js'
+import type { TaskName } from './tasks.js'
+import type { TensorsJob } from './tensors.js'
+
+export type RunJob = PicturesJob | TensorsJob
+
+/** Ends the command: its line is wrong. */
+export type Refuse = (message: string) => never
+
+/** What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError ERR_TRT_FILE */
+export async function jobOf(given: RunGiven, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
+  const preset = given.preset === undefined ? undefined : await presetOf(given.preset)
+  const task = given.task ?? preset?.task ?? 'tensors'
+  refuseForeign(given, task, refuse)
+  if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)
+  if (preset === undefined)
+    return refuse(`--task ${task} needs --preset, how pictures become the input; of families there are\n${await presetList()}`)
+  if (given.input !== undefined || given.random) return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
+  if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
+  const files = await filesOf(paths, 'pictures')
+  const target = given.output === undefined ? undefined : await targetOf(given.output)
+  refuseTarget(task, target, files.length, refuse)
+  return { task, given: { ...given, preset }, files, target }
+}
+
+const options = {
+  labels: ['classify', 'detect', 'segment'],
+  top: ['classify'],
+  threshold: ['detect', 'segment', 'blur'],
+  draw: ['segment'],
+  format: ['tensors'],
+} as const satisfies Partial<Record<keyof RunGiven, readonly TaskName[]>>
+
+/** What would have no effect. */
+function refuseForeign(given: RunGiven, task: TaskName, refuse: Refuse): void {
+  for (const [name, tasks] of Object.entries(options) as [keyof typeof options, readonly TaskName[]][])
+    if (given[name] !== undefined && !tasks.includes(task)) refuse(`--${name} is of ${tasks.join(', ')}, and not of ${task}`)
+}
+
+function refuseTarget(task: TaskName, target: Target | undefined, count: number, refuse: Refuse): void {
+  if (target === undefined) return task === 'blur' ? refuse('--task blur needs --output: a folder, or a file for one picture') : undefined
+  const isPicture = isPictureFile(target)
+  const isAnswers = target.kind === 'file' && ['.json', '.jsonl'].includes(target.ending)
+  if (task === 'classify' && !isAnswers) return refuse('classify draws nothing: --output takes FILE.json or FILE.jsonl')
+  if (task === 'blur' && isAnswers) return refuse('blur gives pictures: --output takes a folder, or a file for one picture')
+  if (target.kind === 'file' && !isPicture && !isAnswers)
+    return refuse(`--output takes a folder, or a file that ends in .json, .jsonl, .jpg, .png, .webp, .avif or .tiff, not ${target.path}`)
+  if (isPicture && count > 1) refuse(`--output takes a folder for ${count} pictures, not one file`)
+}
+
+async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, paths: readonly string[], refuse: Refuse): Promise<TensorsJob> {
+  const { input = [], random, seed, size, output, format, shapes = {}, optShapes = {} } = given
+  if (paths.length === 0 && input.length === 0 && !random)
+    return refuse('nothing to run the model on: give files, --input NAME=FILE or --random')
+  const files = await filesOf(paths, preset === undefined ? 'tensors' : 'pictures')
+  if (preset === undefined) await refusePictures(files, refuse)
+  const target = output === undefined ? undefined : await targetOf(output)
+  if (target?.kind === 'file' && format === undefined && formatOfName(target.path) === undefined)
+    return refuse(`--output takes a folder, or a file that ends in ${tensorExtensions.join(', ')}, not ${target.path}`)
+  if (target?.kind === 'file' && files.length > 1) return refuse(`--output takes a folder for ${files.length} files, not one file`)
+  return {
+    files,
+    named: input.map((text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`)),
+    random: random ? seed : undefined,
+    shapes: { ...optShapes, ...shapes },
+    pictures: preset === undefined ? undefined : { preset, ...(size !== undefined && { size }) },
+    target,
+    format,
+  }
+}
+
+async function refusePictures(files: readonly string[], refuse: Refuse): Promise<void> {
+  const foreign = files.find((file) => formatOfName(file) === undefined)
+  if (foreign === undefined) return
+  const { pictureExtensions } = await import('../../vision/pictures.js')
+  if (pictureExtensions.includes(extname(foreign).toLowerCase()))
+    refuse(`${foreign} is a picture: --preset says how it becomes the input; of families there are\n${await presetList()}`)
+  refuse(`${foreign} is neither a picture nor a file of tensors, which end in ${tensorExtensions.join(', ')}`)
+}

@@ -1,0 +1,125 @@
+import { basename, extname } from 'node:path'
+import { saveFile } from '../../base/files.js'
+import type { Engine } from '../../engine.js'
+import { inOrder } from '../../engine/stream.js'
+import { TensorRTError } from '../../errors.js'
+import type { EncodableImage, ReadImage } from '../../vision/index.js'
+import type { Row } from '../output/table.js'
+import type { Session } from '../session.js'
+import { isPictureFile, makeFolder, pathsIn, pictureFormats, type Target } from './target.js'
+import { openTask, type TaskGiven, type TaskName, type Worker } from './tasks.js'
+
+export interface PicturesJob {
+  readonly task: Exclude<TaskName, 'tensors'>
+  readonly given: TaskGiven
+  readonly files: readonly string[]
+  readonly target: Target | undefined
+}
+
+export interface PictureResult {
+  readonly file: string
+  /** Where the picture was written. */
+  readonly written?: string
+}
+
+/** A file that could not be read; the others are done. */
+export interface Failed {
+  readonly file: string
+  readonly code: string
+  readonly message: string
+}
+
+export interface Answers {
+  readonly results: readonly PictureResult[]
+  readonly failed: readonly Failed[]
+  readonly head: readonly string[]
+  readonly rows: readonly Row[]
+  readonly right: readonly number[]
+}
+
+/** How many pictures are under way at once: one is read, one runs, one is drawn, one is written. */
+const inFlight = 4
+
+/** Answers of all pictures, in their order; what is drawn is written as they come. */
+export async function answerPictures(engine: Engine, { task, given, files, target }: PicturesJob, session: Session): Promise<Answers> {
+  await using worker = await openTask(task, engine, given, session.signal)
+  const paths = await drawnPaths(task, files, target, given)
+  const progress = session.progress()
+  progress.update(0, files.length, task)
+  const all: Outcome[] = []
+  const run = async ([index, file]: [number, string]): Promise<Outcome> => outcomeOf(worker, file, paths?.[index], session.signal)
+  for await (const outcome of inOrder([...files.entries()], { most: inFlight, signal: session.signal, run })) {
+    all.push(outcome)
+    if ('code' in outcome) session.warn(`${session.paint('red', 'error:')} ${outcome.message} (${outcome.code})`)
+    progress.update(all.length, files.length, task, basename(files[all.length - 1]!))
+  }
+  const answered = all.filter((each) => 'result' in each)
+  const several = files.length > 1
+  return {
+    results: answered.map(({ result }) => result),
+    failed: all.filter((each) => 'code' in each),
+    head: worker.head.length === 0 ? [] : [...(several ? ['picture'] : []), ...worker.head],
+    right: worker.right.map((column) => column + Number(several)),
+    rows: worker.head.length === 0 ? [] : answered.flatMap((each) => rowsOf(each, worker.head.length, several)),
+  }
+}
+
+interface Answered {
+  readonly result: PictureResult
+  readonly rows: readonly Row[]
+}
+
+type Outcome = Answered | Failed
+
+/** What is wrong with the picture is told; what is wrong with the model, or where the answer goes, is thrown. */
+async function outcomeOf(worker: Worker, file: string, path: string | undefined, signal: AbortSignal): Promise<Outcome> {
+  const image = await readOrFail(file, signal)
+  if ('code' in image) return image
+  const { found, rows, draw } = await worker.answer(image)
+  if (path === undefined || draw === undefined) return { result: { file, ...found }, rows }
+  await writePicture(await draw(), path, signal)
+  return { result: { file, ...found, written: path }, rows }
+}
+
+/** @throws what is no fault of the file: an interruption */
+export async function readOrFail(file: string, signal: AbortSignal): Promise<ReadImage | Failed> {
+  const { readImage } = await import('../../vision/index.js')
+  try {
+    return await readImage(file, { signal })
+  } catch (error) {
+    if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_FILE' && error.code !== 'ERR_TRT_IMAGE')) throw error
+    return { file, code: error.code, message: error.message }
+  }
+}
+
+/** The picture's name once, in its first row; where nothing was found, a row that says so. */
+function rowsOf({ result, rows }: Answered, columns: number, several: boolean): Row[] {
+  const shown = rows.length > 0 ? rows : [['nothing', ...Array<string>(columns - 1).fill('')]]
+  return shown.map((row, index) => [...(several ? [index === 0 ? basename(result.file) : ''] : []), ...row])
+}
+
+/** Where what is drawn goes, for each file; nothing where nothing is asked for. */
+async function drawnPaths(
+  task: TaskName,
+  files: readonly string[],
+  target: Target | undefined,
+  { draw = 'overlay' }: TaskGiven,
+): Promise<readonly string[] | undefined> {
+  if (target === undefined) return undefined
+  if (target.kind === 'file') return isPictureFile(target) ? [target.path] : undefined
+  await makeFolder(target.path)
+  const suffix = { detect: 'detected', blur: 'blurred', segment: { overlay: 'segmented', mask: 'mask', cutout: 'cutout' }[draw] }
+  // numbers of classes and transparency are not for JPEG
+  const isExact = task === 'segment' && draw !== 'overlay'
+  return pathsIn(target.path, files, (file) => {
+    const ending = extname(file).toLowerCase()
+    return `-${suffix[task as keyof typeof suffix]}${!isExact && (ending === '.jpg' || ending === '.jpeg') ? '.jpg' : '.png'}`
+  })
+}
+
+async function writePicture(picture: EncodableImage, path: string, signal: AbortSignal): Promise<void> {
+  const { encodeImage } = await import('../../vision/index.js')
+  const bytes = await encodeImage(picture, pictureFormats[extname(path).toLowerCase()] ?? 'png', { signal })
+  signal.throwIfAborted()
+  await saveFile(path, [bytes])
+}

@@ -1,0 +1,47 @@
+import { readFile } from 'node:fs/promises'
+import { onFile } from '../../base/files.js'
+import { TensorRTError } from '../../errors.js'
+import type { Preset } from '../../tasks/index.js'
+
+export interface FoundPreset {
+  readonly preset: Preset
+  /** As the tasks take it: its name, which their messages then say, or itself. */
+  readonly given: string | Preset
+  /** What answers it gives unless another task is asked for. */
+  readonly task: Preset['task']
+}
+
+/** The preset of this name, or the one in a JSON file. @throws TensorRTError */
+export async function presetOf(given: string): Promise<FoundPreset> {
+  const { presets } = await import('../../tasks/index.js')
+  if (given.endsWith('.json')) {
+    const preset = await presetInFile(given)
+    return { preset, given: preset, task: preset.task }
+  }
+  const known: Readonly<Record<string, Preset | undefined>> = presets
+  const preset = Object.hasOwn(known, given) ? known[given] : undefined
+  if (preset !== undefined) return { preset, given, task: preset.task }
+  throw new TensorRTError(
+    'ERR_TRT_INVALID_ARGUMENT',
+    `Expected a file of JSON, or one of these for --preset, but received ${JSON.stringify(given)}:\n${await presetList()}`,
+  )
+}
+
+async function presetInFile(path: string): Promise<Preset> {
+  const text = await onFile('read', path, () => readFile(path, 'utf8'))
+  try {
+    const value = JSON.parse(text) as Partial<Preset> | null
+    if (typeof value?.task === 'string' && typeof value.input === 'object' && typeof value.output === 'object') return value as Preset
+  } catch (cause) {
+    throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: expected JSON: ${(cause as Error).message}`, { cause })
+  }
+  throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: expected a preset, { "task": "detect", "input": {...}, "output": {...} }`)
+}
+
+/** The names of all presets, those of a task on a line of their own. */
+export async function presetList(): Promise<string> {
+  const { presets } = await import('../../tasks/index.js')
+  const tasks = ['classify', 'detect', 'segment'] as const
+  const named = Object.entries(presets as Readonly<Record<string, Preset>>)
+  return tasks.map((task) => `  ${task}: ${named.filter(([, preset]) => preset.task === task).map(([name]) => name).join(', ')}`).join('\n') // prettier-ignore
+}

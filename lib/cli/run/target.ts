@@ -1,0 +1,43 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+import { onFile, saveFile } from '../../base/files.js'
+import type { ImageFormat } from '../../vision/index.js'
+import { fileNames } from '../../tensor-files/write.js'
+import { stemOf } from './inputs.js'
+
+/** Where results are written: `--output`. */
+export type Target =
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'file'; readonly path: string; /** In lower case, with its dot. */ readonly ending: string }
+
+/** A folder where there is one, or where the name has no ending. */
+export async function targetOf(path: string): Promise<Target> {
+  const facts = await stat(path).catch(() => undefined)
+  const ending = extname(path).toLowerCase()
+  if (facts?.isDirectory() === true || /[/\\]$/.test(path) || (ending === '' && facts === undefined)) return { kind: 'folder', path }
+  return { kind: 'file', path, ending }
+}
+
+/** For pictures, by the ending of the name. */
+export const pictureFormats: Readonly<Record<string, ImageFormat>> = { '.jpg': 'jpeg', '.jpeg': 'jpeg', '.png': 'png', '.webp': 'webp', '.avif': 'avif', '.tif': 'tiff', '.tiff': 'tiff' } // prettier-ignore
+
+export function isPictureFile(target: Target): boolean {
+  return target.kind === 'file' && Object.hasOwn(pictureFormats, target.ending)
+}
+
+export async function makeFolder(path: string): Promise<void> {
+  await onFile('make', path, () => mkdir(path, { recursive: true }))
+}
+
+/** A file in the folder for each source, called as it is; no two alike. */
+export function pathsIn(folder: string, sources: readonly string[], ending: (source: string) => string): string[] {
+  const names = fileNames(sources.map((source) => stemOf(source)))
+  return names.map((name, index) => join(folder, `${name}${ending(sources[index]!)}`))
+}
+
+/** JSON, or a line of it for each result. */
+export async function saveAnswers(path: string, document: { readonly results: readonly unknown[] }): Promise<void> {
+  const lines = path.toLowerCase().endsWith('.jsonl')
+  const text = lines ? document.results.map((each) => `${JSON.stringify(each)}\n`).join('') : `${JSON.stringify(document, null, 2)}\n`
+  await saveFile(path, [Buffer.from(text)])
+}

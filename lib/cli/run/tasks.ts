@@ -1,0 +1,182 @@
+import type { Engine } from '../../engine.js'
+import type { Found, InputSize, PresetName } from '../../tasks/index.js'
+import type { EncodableImage, Image, InstanceMask, Mask } from '../../vision/index.js'
+import { percentText } from '../output/format.js'
+import type { Row } from '../output/table.js'
+import type { FoundPreset } from './preset.js'
+
+/** What a command can ask of a model that takes pictures. */
+export const taskNames = ['classify', 'detect', 'segment', 'blur', 'tensors'] as const
+
+export type TaskName = (typeof taskNames)[number]
+
+export interface TaskGiven {
+  readonly preset: FoundPreset
+  readonly size?: InputSize
+  readonly labels?: string
+  readonly top?: number
+  readonly threshold?: number
+  readonly draw?: 'overlay' | 'mask' | 'cutout'
+}
+
+/** What was found in one picture. */
+export interface Answer {
+  /** What `--json` prints. */
+  readonly found: object
+  /** The table's rows after the picture's name. */
+  readonly rows: readonly Row[]
+  /** The picture that is written, if anything is drawn; made when it is called. */
+  readonly draw?: () => Promise<EncodableImage>
+}
+
+/** A task with its model. */
+export interface Worker extends AsyncDisposable {
+  /** The table's columns after the picture's name, and which of them stand at the right. */
+  readonly head: readonly string[]
+  readonly right: readonly number[]
+  answer(image: Image): Promise<Answer>
+}
+
+/** Opens a task on an engine, which it does not close. @throws TensorRTError */
+export async function openTask(task: Exclude<TaskName, 'tensors'>, engine: Engine, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
+  const common = { preset: given.preset.given as PresetName, ...(given.size !== undefined && { input: { size: given.size } }) }
+  if (task === 'classify') return classifying(engine, common, given, signal)
+  if (task === 'detect') return detecting(engine, common, given, signal)
+  return task === 'segment' ? segmenting(engine, common, given, signal) : blurring(engine, common, given, signal)
+}
+
+interface Common {
+  readonly preset: PresetName
+  readonly input?: { readonly size: InputSize }
+}
+
+async function classifying(engine: Engine, common: Common, { labels, top }: TaskGiven, signal: AbortSignal): Promise<Worker> {
+  const { Classifier } = await import('../../tasks/index.js')
+  const classifier = await Classifier.load(engine, { ...common, labels, top })
+  return {
+    head: ['class', 'score'],
+    right: [1],
+    answer: async (image) => {
+      const classes = await classifier.classify(image, { signal })
+      return { found: { classes }, rows: classes.map((each) => [nameOf(each), each.score.toFixed(4)]) }
+    },
+    [Symbol.asyncDispose]: () => classifier.close(),
+  }
+}
+
+async function detecting(engine: Engine, common: Common, { labels, threshold }: TaskGiven, signal: AbortSignal): Promise<Worker> {
+  const { Detector } = await import('../../tasks/index.js')
+  const detector = await Detector.load(engine, { ...common, labels, scoreThreshold: threshold })
+  return {
+    head: ['found', 'score', 'left', 'top', 'width', 'height'],
+    right: [1, 2, 3, 4, 5],
+    answer: async (image) => {
+      const found = await detector.detect(image, { signal })
+      return {
+        found: { found: found.map(plainFound) },
+        rows: found.map((one) => [nameOf(one), one.score.toFixed(4), ...one.box.map((side) => side.toFixed(1))]),
+        draw: () => drawn(image, found, signal),
+      }
+    },
+    [Symbol.asyncDispose]: () => detector.close(),
+  }
+}
+
+/** Of a mask, where it lies and how many pixels it has. */
+function plainFound({ mask, ...found }: Found): object {
+  return mask === undefined
+    ? found
+    : { ...found, mask: { x: mask.x, y: mask.y, width: mask.width, height: mask.height, pixels: pixelsOf(mask) } }
+}
+
+function pixelsOf({ data }: Mask): number {
+  return data.reduce((sum, value) => sum + (value === 0 ? 0 : 1), 0)
+}
+
+function nameOf({ label, classIndex }: { readonly label?: string | undefined; readonly classIndex: number }): string {
+  return label ?? `class ${classIndex}`
+}
+
+async function drawn(image: Image, found: readonly Found[], signal: AbortSignal): Promise<Image> {
+  const { drawBoxes, drawPolygons, overlay } = await import('../../vision/index.js')
+  let picture = image
+  for (const { mask, classIndex } of found)
+    if (mask !== undefined && mask.data.length > 0) picture = await overlay(picture, ofClass(mask, classIndex), { signal })
+  const turned = found.flatMap(({ corners }) => (corners === undefined ? [] : [corners]))
+  if (turned.length > 0) return drawPolygons(picture, turned, { signal })
+  const boxes = found.map(({ box, label = '', score, landmarks }) => ({ box, label: `${label} ${score.toFixed(2)}`.trim(), landmarks }))
+  return drawBoxes(picture, boxes, { signal })
+}
+
+/** Each class has a colour of its own. */
+function ofClass(mask: InstanceMask, classIndex: number): InstanceMask {
+  return { ...mask, data: mask.data.map((value) => (value === 0 ? 0 : (classIndex % 255) + 1)) }
+}
+
+async function segmenting(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
+  const { Segmenter } = await import('../../tasks/index.js')
+  const { checkedLabels } = await import('../../tasks/labels.js')
+  const { cutOut, overlay } = await import('../../vision/index.js')
+  const { threshold, draw = 'overlay' } = given
+  const labels = await checkedLabels(given.labels)
+  const segmenter = await Segmenter.load(engine, { ...common, ...(threshold !== undefined && { output: { threshold } }) })
+  const draws = {
+    overlay: (image: Image, mask: Mask) => overlay(image, mask, { signal }),
+    mask: async (_: Image, { width, height, data }: Mask) => ({ width, height, data, format: 'gray' as const }),
+    cutout: async (image: Image, mask: Mask) =>
+      cutOut(image, isMatte(given.preset) ? await segmenter.matte(image, { signal }) : mask, { signal }),
+  }
+  return {
+    head: ['class', 'pixels', 'share'],
+    right: [1, 2],
+    answer: async (image) => {
+      const mask = await segmenter.segment(image, { signal })
+      const classes = classesOf(mask, labels)
+      return {
+        found: { width: mask.width, height: mask.height, classes },
+        rows: classes.map((each) => [nameOf(each), each.pixels, percentText(each.share)]),
+        draw: () => draws[draw](image, mask),
+      }
+    },
+    [Symbol.asyncDispose]: () => segmenter.close(),
+  }
+}
+
+function isMatte({ preset }: FoundPreset): boolean {
+  return preset.task === 'segment' && preset.output.decide === 'matte'
+}
+
+/** The classes that a mask has, the largest first. */
+function classesOf(
+  { data }: Mask,
+  labels: readonly string[] | undefined,
+): { classIndex: number; label?: string; pixels: number; share: number }[] {
+  const pixels = new Uint32Array(256)
+  for (const value of data) pixels[value]!++
+  return Array.from(pixels, (count, classIndex) => {
+    const label = labels?.[classIndex]
+    return { classIndex, ...(label !== undefined && { label }), pixels: count, share: count / data.length }
+  })
+    .filter((each) => each.pixels > 0)
+    .sort((a, b) => b.pixels - a.pixels)
+}
+
+async function blurring(
+  engine: Engine,
+  common: Common,
+  { preset: { preset }, threshold }: TaskGiven,
+  signal: AbortSignal,
+): Promise<Worker> {
+  const { FaceBlur } = await import('../../tasks/index.js')
+  const finding = preset.task === 'segment' ? { output: { threshold } } : { scoreThreshold: threshold }
+  const faces = await FaceBlur.load(engine, { ...common, ...(threshold !== undefined && finding) })
+  return {
+    head: [],
+    right: [],
+    answer: async (image) => {
+      const blurred = await faces.blur(image, { signal })
+      return { found: {}, rows: [], draw: async () => blurred }
+    },
+    [Symbol.asyncDispose]: () => faces.close(),
+  }
+}

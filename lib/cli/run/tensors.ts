@@ -1,0 +1,166 @@
+import { basename } from 'node:path'
+import type { Engine } from '../../engine.js'
+import { TensorRTError } from '../../errors.js'
+import type { TensorFormat } from '../../tensor-files/types.js'
+import type { Tensor } from '../../tensor.js'
+import type { NamedDims } from '../options/shapes.js'
+import type { Row } from '../output/table.js'
+import type { Session } from '../session.js'
+import { inputsOfFile, type Inputs, type NamedFile, namedInputs, randomRest } from './inputs.js'
+import { type Failed, readOrFail } from './pictures.js'
+import { summaryHead, summaryOf, summaryRow, type TensorSummary } from './summary.js'
+import { makeFolder, pathsIn, type Target } from './target.js'
+import type { TaskGiven } from './tasks.js'
+
+export interface TensorsJob {
+  /** One inference for each; none: one of what is named, and random. */
+  readonly files: readonly string[]
+  readonly named: readonly NamedFile[]
+  /** Seeds what is not given. */
+  readonly random: number | undefined
+  readonly shapes: NamedDims
+  /** How pictures become the input, where the files are pictures. */
+  readonly pictures: Pick<TaskGiven, 'preset' | 'size'> | undefined
+  readonly target: Target | undefined
+  readonly format: TensorFormat | undefined
+}
+
+export interface TensorsResult {
+  /** Of what is not one file's: none. */
+  readonly file?: string
+  readonly outputs: Readonly<Record<string, TensorSummary>>
+  readonly written?: readonly string[]
+}
+
+export interface Summaries {
+  readonly results: readonly TensorsResult[]
+  readonly failed: readonly Failed[]
+  readonly head: readonly string[]
+  readonly rows: readonly Row[]
+  readonly right: readonly number[]
+}
+
+/** What the model gives for each file: its numbers told in short, and written where that is asked for. */
+export async function runTensors(engine: Engine, job: TensorsJob, session: Session): Promise<Summaries> {
+  const { signal } = session
+  const named = await namedInputs(engine, job.named, signal)
+  const files: readonly (string | undefined)[] = job.files.length > 0 ? job.files : [undefined]
+  const writer = job.target === undefined ? undefined : await outputWriter(job.target, job, session)
+  const progress = session.progress()
+  const tell = (done: number, file = ''): void => {
+    if (files.length > 1) progress.update(done, files.length, 'running', basename(file))
+  }
+  tell(0)
+  const [results, failed]: [TensorsResult[], Failed[]] = [[], []]
+  for (const [index, file] of files.entries()) {
+    const inputs = await inputsFor(engine, job, named, file, signal)
+    if (isFailed(inputs)) {
+      failed.push(inputs)
+      session.warn(`${session.paint('red', 'error:')} ${inputs.message} (${inputs.code})`)
+      continue
+    }
+    const outputs = await engine.infer(inputs, { signal })
+    const written = await writer?.(outputs, index)
+    const summaries = Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, summaryOf(tensor)]))
+    results.push({ ...(file !== undefined && { file }), outputs: summaries, ...(written && { written }) })
+    tell(index + 1, file)
+  }
+  return { results, failed, ...tableOf(results, files.length > 1) }
+}
+
+function tableOf(results: readonly TensorsResult[], several: boolean): Pick<Summaries, 'head' | 'rows' | 'right'> {
+  const first = Number(several)
+  const hasInfinite = results.some(({ outputs }) => Object.values(outputs).some(({ infinite }) => infinite > 0))
+  const columns = hasInfinite ? summaryHead.length : summaryHead.length - 1
+  const rows = results.flatMap(({ file = '', outputs }) =>
+    Object.entries(outputs).map(([name, summary], index) => [
+      ...(several ? [index === 0 ? basename(file) : ''] : []),
+      ...summaryRow(name, summary).slice(0, columns),
+    ]),
+  )
+  return {
+    head: [...(several ? ['file'] : []), ...summaryHead.slice(0, columns)],
+    rows,
+    right: [3, 4, 5, 6, 7].map((column) => column + first),
+  }
+}
+
+function isFailed(value: object): value is Failed {
+  return 'code' in value && typeof value.code === 'string'
+}
+
+/** What a file lacks is told, and the others are done; all else is thrown. */
+const ofTheFile: readonly string[] = ['ERR_TRT_FILE', 'ERR_TRT_DTYPE', 'ERR_TRT_SHAPE', 'ERR_TRT_IMAGE']
+
+async function inputsFor(
+  engine: Engine,
+  job: TensorsJob,
+  named: Inputs,
+  file: string | undefined,
+  signal: AbortSignal,
+): Promise<Inputs | Failed> {
+  try {
+    const found = file === undefined ? {} : await fromFile(engine, job, named, file, signal)
+    if (isFailed(found)) return found
+    const given = { ...named, ...found }
+    return job.random === undefined ? given : await randomRest(engine, given, job.shapes, job.random)
+  } catch (error) {
+    if (file === undefined || !(error instanceof TensorRTError) || !ofTheFile.includes(error.code)) throw error
+    return { file, code: error.code, message: error.message }
+  }
+}
+
+async function fromFile(
+  engine: Engine,
+  { pictures }: TensorsJob,
+  named: Inputs,
+  file: string,
+  signal: AbortSignal,
+): Promise<Inputs | Failed> {
+  if (pictures === undefined) return inputsOfFile(engine, file, named, signal)
+  const image = await readOrFail(file, signal)
+  if ('code' in image) return image
+  const { presetBatches } = await import('../../tasks/index.js')
+  const { pictureInputOf } = await import('../../tasks/input.js')
+  const info = pictureInputOf(engine)
+  const { preset, size } = pictures
+  const steps = { preset: preset.preset, ...(size !== undefined && { input: { size } }), signal }
+  for await (const tensor of presetBatches([image], info, steps)) return { [info.name]: tensor }
+  return {}
+}
+
+type Writer = (outputs: Readonly<Record<string, Tensor>>, index: number) => Promise<string[]>
+
+/** Of one inference the path itself, of several a file or a folder for each in a folder. */
+async function outputWriter(target: Target, { files, format }: TensorsJob, session: Session): Promise<Writer> {
+  const { writeTensors } = await import('../../tensor-files/index.js')
+  const { signal } = session
+  const told = { done: false }
+  const write = (path: string, outputs: Readonly<Record<string, Tensor>>): Promise<string[]> => {
+    const kind = format ?? (target.kind === 'file' ? undefined : 'npy')
+    const isNumPy = kind === 'npy' || kind === 'npz' || /\.np[yz]$/i.test(path)
+    return writeTensors(path, isNumPy ? forNumPy(outputs, session, told) : outputs, { format: kind, signal })
+  }
+  if (files.length <= 1) return (outputs) => write(target.path, outputs)
+  await makeFolder(target.path)
+  const folders = pathsIn(target.path, files, () => '')
+  return async (outputs, index) => {
+    const holdsMany = format === 'npz' || format === 'json'
+    if (Object.keys(outputs).length > 1 && !holdsMany) return write(folders[index]!, outputs)
+    return write(`${folders[index]!}.${format ?? 'npy'}`, outputs)
+  }
+}
+
+/** NumPy has no bfloat16 and no fp8: float32 holds all of their numbers. */
+function forNumPy(outputs: Readonly<Record<string, Tensor>>, session: Session, told: { done: boolean }): Readonly<Record<string, Tensor>> {
+  const foreign = Object.values(outputs).find(({ dtype }) => dtype === 'bfloat16' || dtype === 'fp8')
+  if (foreign === undefined) return outputs
+  if (!told.done) session.warn(`NumPy has no ${foreign.dtype}: it is written as float32`)
+  told.done = true
+  return Object.fromEntries(
+    Object.entries(outputs).map(([name, tensor]) => [
+      name,
+      tensor.dtype === 'bfloat16' || tensor.dtype === 'fp8' ? tensor.toFloat32() : tensor,
+    ]),
+  )
+}

@@ -1,0 +1,120 @@
+import { styleText } from 'node:util'
+import { exitCodes } from './exit-codes.js'
+import { type Field, fieldsText } from './output/format.js'
+import { newProgress, type Progress } from './output/progress.js'
+import type { Sink } from './output/sink.js'
+import { type Row, tableText, type TableOptions } from './output/table.js'
+
+export interface SessionOptions {
+  /** What the program was called by. */
+  readonly name: string
+  readonly stdout: Sink
+  readonly stderr: Sink
+}
+
+/** Why a session's signal is aborted: ctrl-C, or a request to end. */
+export class Interrupted extends Error {
+  readonly exitCode: number
+
+  constructor(signal: 'SIGINT' | 'SIGTERM') {
+    super(`Interrupted by ${signal}`)
+    this.name = 'AbortError'
+    this.exitCode = signal === 'SIGINT' ? exitCodes.interrupted : exitCodes.terminated
+  }
+}
+
+/** One call of `trt`: where its results and messages go, and what ends it. Results go to stdout; everything else, progress too, to stderr. */
+export class Session {
+  readonly name: string
+  readonly stdout: Sink
+  readonly stderr: Sink
+  exitCode: number = exitCodes.done
+  #json = false
+  #quiet = false
+  #progress: Progress | undefined
+  readonly #controller = new AbortController()
+
+  constructor({ name, stdout, stderr }: SessionOptions) {
+    this.name = name
+    this.stdout = stdout
+    this.stderr = stderr
+  }
+
+  /** What the command line asks of every command. */
+  begin({ json = false, quiet = false }: { readonly json?: boolean; readonly quiet?: boolean }): void {
+    this.#json = json
+    this.#quiet = quiet
+  }
+
+  /** Aborted when the user interrupts; every asynchronous operation of a command gets it. */
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get json(): boolean {
+    return this.#json
+  }
+
+  /** How many columns a line of results may have. */
+  get width(): number {
+    return this.stdout.isTTY === true ? (this.stdout.columns ?? 80) : 80
+  }
+
+  interrupt(signal: 'SIGINT' | 'SIGTERM'): void {
+    this.end()
+    this.#controller.abort(new Interrupted(signal))
+  }
+
+  /** Gives the terminal back as it was. Twice without harm. */
+  end(): void {
+    this.#progress?.end()
+    this.#progress = undefined
+  }
+
+  /** A result: lines of text for people, or with `--json` the value that they were made of. */
+  result(value: unknown, text: () => string): void {
+    this.end()
+    this.stdout.write(`${this.#json ? JSON.stringify(value, null, 2) : text()}\n`)
+  }
+
+  /** A line for people, beside the result: never part of it. */
+  note(text: string): void {
+    if (!this.#quiet) this.#beside(text)
+  }
+
+  /** A line that people should not miss. */
+  warn(text: string): void {
+    this.#beside(text)
+  }
+
+  /** What runs longer tells how far it is: a bar on a terminal, else a line now and then. One at a time; it ends with the next result or message. */
+  progress(): Progress {
+    this.end()
+    this.#progress = newProgress(this.stderr, this.#quiet)
+    return this.#progress
+  }
+
+  table(head: readonly string[], rows: readonly Row[], options?: TableOptions): string {
+    return tableText(
+      head.map((cell) => this.paint('bold', cell)),
+      rows,
+      this.width,
+      options,
+    )
+  }
+
+  /** The parts of an account, by their names. */
+  fields(fields: readonly Field[]): string {
+    return fieldsText(fields, this.width)
+  }
+
+  /** Coloured where it is written to a terminal that has colours, and only there. */
+  paint(style: 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan', text: string, sink = this.stdout): string {
+    return sink.isTTY === true && sink.hasColors?.() === true ? styleText(style, text, { validateStream: false }) : text
+  }
+
+  #beside(text: string): void {
+    this.end()
+    this.stderr.write(`${text}\n`)
+  }
+}

@@ -1,0 +1,212 @@
+import { cpus } from 'node:os'
+import type { Backend, BenchmarkFacts, BenchmarkListener, ModelTensor } from '../backend/backend.js'
+import type { Cut } from '../base/cancellation.js'
+import { deepFrozen } from '../base/options.js'
+import { randomTensor } from '../benchmark/random.js'
+import { summarize, summarizeTrace, type TraceSummary, traceRow, warningsOf } from '../benchmark/statistics.js'
+import type {
+  Benchmark,
+  BenchmarkPhase,
+  BenchmarkSettings,
+  BenchmarkWarning,
+  CountedSummary,
+  LayerTiming,
+  TraceRow,
+} from '../benchmark/types.js'
+import { expected, TensorRTError } from '../errors.js'
+import { Tensor } from '../tensor.js'
+import type { InputChecker } from './arguments.js'
+import type { CheckedBenchmarkOptions } from './benchmark-options.js'
+import type { TensorRecord } from './declaration.js'
+
+/** What is measured. */
+export interface Measured {
+  readonly backend: MeasurableBackend
+  readonly checker: InputChecker
+  /** The model's file, where it has one. */
+  readonly model: string | undefined
+  readonly infer: (inputs: TensorRecord) => Promise<unknown>
+}
+
+type MeasurableBackend = Backend & Required<Pick<Backend, 'benchmark'>>
+
+export function isMeasurable(backend: Backend): backend is MeasurableBackend {
+  return backend.benchmark !== undefined
+}
+
+/** @throws TensorRTError as {@link Engine.benchmark} */
+export async function runBenchmark(measured: Measured, options: CheckedBenchmarkOptions, cut: Cut | undefined): Promise<Benchmark> {
+  const { backend } = measured
+  const settings = settingsOf(backend, options)
+  refuseOnCpu(backend, options)
+  const inputs = benchmarkInputs(measured, options)
+  const facts = await backend.benchmark({ ...settings, outputs: options.outputs, inputs }, cut, queryListener(options))
+  const trace = summarizeTrace([...rowsOf(facts.queries)], options.warmUpMs, options.percentiles)
+  const endToEnd = options.endToEnd ? counted(facts.endToEnd, options) : undefined
+  const javascript = options.javascript ? await timeInfer(measured, inputs, options, cut) : undefined
+  const layers = options.layers ? await timeLayers(measured, inputs, options, trace, cut) : undefined
+  return Object.freeze({
+    kind: 'benchmark',
+    runtime: facts.runtime,
+    backend: backend.kind,
+    device: deviceOf(backend, facts),
+    ...(measured.model !== undefined && { model: measured.model }),
+    settings: deepFrozen({ ...settings, shapes: Object.fromEntries(backend.inputs.map(({ name }, i) => [name, inputs[i]?.shape ?? []])) }),
+    ...trace,
+    ...(endToEnd !== undefined && { endToEnd }),
+    ...(endToEnd !== undefined &&
+      javascript !== undefined && { javascript: Object.freeze({ infer: javascript, addsMs: javascript.median - endToEnd.median }) }),
+    ...layers,
+    ...(options.outputs && { outputs: outputsOf(backend, facts) }),
+    warnings: Object.freeze([...warningsOf(trace, { ...settings, backend: backend.kind }), ...graphWarning(facts)]),
+  })
+}
+
+/** On the CPU nothing is copied or enqueued, and each stream has its thread. */
+function settingsOf({ kind }: Backend, options: CheckedBenchmarkOptions): Omit<BenchmarkSettings, 'shapes'> {
+  const { inputs: _inputs, shapes: _shapes, outputs: _outputs, signal: _signal, onProgress: _onProgress, ...settings } = options
+  return kind === 'tensorrt' ? settings : { ...settings, transfers: false, depth: 1, threads: options.streams > 1 }
+}
+
+function refuseOnCpu({ kind }: Backend, options: CheckedBenchmarkOptions): void {
+  const only = (['cudaGraph', 'spinWait', 'layers'] as const).find((name) => options[name])
+  if (kind === 'cpu' && only !== undefined)
+    throw new TensorRTError('ERR_TRT_UNSUPPORTED', `${only} needs the TensorRT backend; this engine runs on the CPU. Leave it out`)
+}
+
+function deviceOf({ device = -1, kind }: Backend, facts: BenchmarkFacts): Benchmark['device'] {
+  const name = kind === 'tensorrt' ? facts.device : (cpus()[0]?.model.trim() ?? '')
+  return Object.freeze({ index: device, ...(name !== '' && { name }) })
+}
+
+/** In the model's order: those that were given, and for the others what their shapes say. */
+function benchmarkInputs({ backend, checker }: Measured, { inputs, shapes, profile }: CheckedBenchmarkOptions): Tensor[] {
+  checkProfile(backend, profile)
+  const known = new Set(backend.inputs.map(({ name }) => name))
+  for (const name of shapes.keys()) {
+    if (!known.has(name))
+      throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(name)}`, { details: { name } })
+    if (inputs.has(name)) throw expected('either a Tensor or a shape, not both,', `input ${JSON.stringify(name)}`, shapes.get(name))
+  }
+  const made = backend.inputs
+    .filter(({ name }) => !inputs.has(name))
+    .map((info) => [info.name, madeInput(info, shapes.get(info.name), profile)] as const)
+  return checker.check(new Map([...inputs, ...made])) as Tensor[]
+}
+
+function checkProfile({ inputs }: Backend, profile: number): void {
+  const count = Math.max(1, ...inputs.map(({ profiles, values = [] }) => Math.max(profiles.length, values.length)))
+  if (profile >= count) throw expected(`the number of one of the engine's ${count} optimization profiles`, 'profile', profile)
+}
+
+function madeInput(info: ModelTensor, given: readonly number[] | undefined, profile: number): Tensor {
+  const { name, dtype, shape, profiles, values } = info
+  const dims = given ?? (shape.includes(-1) ? profiles[profile]?.opt : shape)
+  const required = (what: string): TensorRTError =>
+    new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input ${JSON.stringify(name)} ${what}`, { details: { name } })
+  if (dims === undefined) throw required('is dynamic, and no profile says which shape is best: give one in shapes, or a Tensor in inputs')
+  if (values === undefined) return randomTensor(info, dims, 1)
+  const best = values[profile]?.opt
+  if (best === undefined) throw required('is read by the CPU, and no profile says which values are best: give a Tensor in inputs')
+  if (dtype === 'int64') return new Tensor('int64', BigInt64Array.from(best, BigInt), dims)
+  if (dtype === 'int32') return new Tensor('int32', Int32Array.from(best), dims)
+  throw required(`of type ${dtype} is read by the CPU: give a Tensor in inputs`)
+}
+
+function* rowsOf(queries: Float64Array): Generator<TraceRow> {
+  for (let i = 0; i < queries.length; i += 8) {
+    const [enqueueStart, enqueueEnd, copyInStart, copyIn, computeStart, compute, copyOutStart, copyOut] = queries.subarray(
+      i,
+      i + 8,
+    ) as unknown as [number, number, number, number, number, number, number, number]
+    yield traceRow({ enqueueStart, enqueueEnd, copyInStart, copyIn, computeStart, compute, copyOutStart, copyOut })
+  }
+}
+
+function counted(times: Float64Array, { percentiles }: CheckedBenchmarkOptions): CountedSummary {
+  return Object.freeze({ ...summarize(times, percentiles), queries: times.length })
+}
+
+/** What each of the parts after the first takes at least: see {@link BenchmarkOptions.endToEnd}. */
+const furtherMs = ({ warmUpMs, durationMs }: CheckedBenchmarkOptions): number => warmUpMs + durationMs / 3
+
+function queryListener(options: CheckedBenchmarkOptions): BenchmarkListener | undefined {
+  const { onProgress, warmUpMs, durationMs } = options
+  if (onProgress === undefined) return undefined
+  return (part, elapsedMs) => {
+    if (part === 'end-to-end') onProgress({ phase: 'end-to-end', elapsedMs, totalMs: furtherMs(options) })
+    else if (elapsedMs < warmUpMs) onProgress({ phase: 'warm-up', elapsedMs, totalMs: warmUpMs })
+    else onProgress({ phase: 'measure', elapsedMs: elapsedMs - warmUpMs, totalMs: durationMs })
+  }
+}
+
+/** Tells of a phase that runs in JavaScript, no more than ten times a second. */
+function teller(options: CheckedBenchmarkOptions, phase: BenchmarkPhase): (elapsedMs: number) => void {
+  let last = -Infinity
+  return (elapsedMs) => {
+    if (elapsedMs - last < 100) return
+    last = elapsedMs
+    options.onProgress?.({ phase, elapsedMs, totalMs: furtherMs(options) })
+  }
+}
+
+/** One call at a time, by the host's clock; by the same rule as native code times queries that are alone. */
+async function timeInfer(
+  { backend, infer }: Measured,
+  inputs: readonly Tensor[],
+  options: CheckedBenchmarkOptions,
+  cut: Cut | undefined,
+): Promise<CountedSummary> {
+  const record = Object.create(null) as TensorRecord
+  backend.inputs.forEach(({ name }, i) => (record[name] = inputs[i]!))
+  const tell = teller(options, 'javascript')
+  const times: number[] = []
+  const begun = performance.now()
+  for (let elapsed = 0; elapsed < furtherMs(options) || times.length < options.iterations;) {
+    cut?.throwIfHappened()
+    const start = performance.now()
+    await infer(record)
+    const end = performance.now()
+    if (start - begun >= options.warmUpMs) times.push(end - start)
+    elapsed = end - begun
+    tell(elapsed)
+  }
+  return counted(Float64Array.from(times), options)
+}
+
+async function timeLayers(
+  { backend }: Measured,
+  inputs: readonly Tensor[],
+  options: CheckedBenchmarkOptions,
+  { compute }: TraceSummary,
+  cut: Cut | undefined,
+): Promise<Pick<Benchmark, 'layers' | 'layerRuns' | 'layerInfo'>> {
+  cut?.throwIfHappened()
+  teller(options, 'layers')(0)
+  const asLong = Math.round(options.durationMs / 3 / compute.median)
+  const runs = Math.min(1000, Math.max(options.iterations, Number.isFinite(asLong) ? asLong : 0))
+  const found = await backend.audit?.({ profile: options.profile, iterations: runs, inputs }, cut)
+  if (found === undefined) throw new TensorRTError('ERR_TRT_UNSUPPORTED', 'layers needs the TensorRT backend')
+  const total = found.times.reduce((sum, { averageMs }) => sum + averageMs, 0)
+  const layers = found.times.map(({ name, averageMs, medianMs }): LayerTiming => ({
+    name,
+    timeMs: averageMs * runs,
+    averageMs,
+    medianMs,
+    percentage: total > 0 ? (averageMs / total) * 100 : 0,
+  }))
+  return { layers: deepFrozen(layers), layerRuns: runs, layerInfo: found.document }
+}
+
+function outputsOf({ outputs }: Backend, facts: BenchmarkFacts): Readonly<Record<string, Tensor>> {
+  const record = Object.create(null) as Record<string, Tensor>
+  outputs.forEach(({ name, dtype }, i) => {
+    const found = facts.outputs[i]
+    if (found !== undefined) record[name] = Tensor.fromBytes(dtype, found.data, found.shape)
+  })
+  return Object.freeze(record)
+}
+
+function graphWarning({ graphRefused }: BenchmarkFacts): BenchmarkWarning[] {
+  return graphRefused === '' ? [] : [Object.freeze({ code: 'no-graph', message: `It ran without a CUDA graph: ${graphRefused}` })]
+}

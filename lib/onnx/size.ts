@@ -1,0 +1,142 @@
+import { readOptions } from '../base/options.js'
+import { elementTypeName } from './element-type.js'
+import type { ElementType } from './element-type.js'
+import { GraphEditor } from './editor.js'
+import { type InferenceOptions, inferTypes, type ValueType } from './inference.js'
+import type { ModelProto, NodeProto, TensorProto } from './onnx_pb.js'
+import { outerReads } from './scope.js'
+import { tensorsOf } from './walk.js'
+
+export interface StoredSize {
+  readonly tensors: number
+  readonly elements: number
+  readonly bytes: number
+}
+
+/** What the values between nodes take, where their shapes are known. */
+export interface ActivationSize {
+  /**
+   * The most bytes of values that are needed at the same time, where nodes run one after the other and nothing is fused. TensorRT fuses, and so needs less; its scratch memory
+   * is not in it.
+   */
+  readonly peakBytes: number
+  /** The node at which that is: its name, or what it gives. */
+  readonly peakAt: string
+  /** Of all of them, as if none was freed. */
+  readonly totalBytes: number
+}
+
+/** How large a model is. Plain data. */
+export interface ModelSize {
+  /** What the model stores: weights, and other constants. */
+  readonly stored: StoredSize
+  /** The same by element type, the one with the most bytes first. */
+  readonly types: Readonly<Partial<Record<ElementType, StoredSize>>>
+  /** Undefined where the shape of a value is not known: `unknown` has some of them. Shapes of inputs may help. */
+  readonly activations: ActivationSize | undefined
+  /** Names of values whose size nobody knows; the first ten. */
+  readonly unknown: readonly string[]
+}
+
+/**
+ * How many parameters a model has and what they take, and what its values take while it runs.
+ * @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT
+ */
+export function modelSize(model: ModelProto, options?: InferenceOptions): ModelSize {
+  const { shapes } = readOptions(options, ['shapes'], 'modelSize')
+  const types = storedTypes(model)
+  const stored = sumOf(Object.values(types))
+  const editor = new GraphEditor(model)
+  const values = inferTypes(model, { shapes: shapes as InferenceOptions['shapes'] })
+  return { stored, types, ...activationsOf(editor, values) }
+}
+
+/** Bits of an element. */
+const bits: Readonly<Partial<Record<ElementType, number>>> = {
+  ...{ float64: 64, int64: 64, uint64: 64, complex64: 64, complex128: 128 },
+  ...{ float32: 32, int32: 32, uint32: 32 },
+  ...{ float16: 16, bfloat16: 16, int16: 16, uint16: 16 },
+  ...{ int8: 8, uint8: 8, bool: 8, fp8: 8, float8e4m3fnuz: 8, float8e5m2: 8, float8e5m2fnuz: 8, float8e8m0: 8 },
+  ...{ float6e2m3: 6, float6e3m2: 6 },
+  ...{ int4: 4, uint4: 4, fp4: 4 },
+  ...{ int2: 2, uint2: 2 },
+}
+
+function bytesOf(dtype: ElementType | undefined, elements: number): number | undefined {
+  const each = dtype === undefined ? undefined : bits[dtype]
+  return each === undefined ? undefined : Math.ceil((elements * each) / 8)
+}
+
+function storedTypes(model: ModelProto): Partial<Record<ElementType, StoredSize>> {
+  const types = new Map<ElementType, StoredSize>()
+  for (const tensor of tensorsOf(model)) {
+    const dtype = elementTypeName(tensor.dataType)
+    types.set(dtype, sumOf([types.get(dtype) ?? none, storedSize(tensor, dtype)]))
+  }
+  return Object.fromEntries([...types].sort(([, a], [, b]) => b.bytes - a.bytes))
+}
+
+const none: StoredSize = { tensors: 0, elements: 0, bytes: 0 }
+
+function storedSize(tensor: TensorProto, dtype: ElementType): StoredSize {
+  const elements = product(tensor.dims.map(Number))
+  const text = tensor.stringData.reduce((sum, { length }) => sum + length, 0)
+  return { tensors: 1, elements, bytes: bytesOf(dtype, elements) ?? text }
+}
+
+function sumOf(sizes: readonly StoredSize[]): StoredSize {
+  const add = (a: StoredSize, b: StoredSize) => ({
+    tensors: a.tensors + b.tensors,
+    elements: a.elements + b.elements,
+    bytes: a.bytes + b.bytes,
+  })
+  return sizes.reduce(add, none)
+}
+
+const product = (dims: readonly number[]): number => dims.reduce((all, dim) => all * dim, 1)
+
+const mostUnknown = 10
+
+/** By the time from where a value is given to where it is read last; outputs stay until the end, and inputs are there from the beginning. */
+function activationsOf(editor: GraphEditor, types: ReadonlyMap<string, ValueType>): Pick<ModelSize, 'activations' | 'unknown'> {
+  const nodes = editor.nodes().filter(({ opType }) => opType !== 'Constant')
+  const inputs = editor.graph.input.map(({ name }) => name).filter((name) => editor.isInput(name))
+  const values = [...inputs, ...nodes.flatMap(({ output }) => output.filter((value) => value !== ''))]
+  const sizes = new Map(values.map((value) => [value, sizeOf(types.get(value))]))
+  const unknown = values.filter((value) => sizes.get(value) === undefined)
+  if (unknown.length > 0) return { activations: undefined, unknown: unknown.slice(0, mostUnknown) }
+  const known = sizes as ReadonlyMap<string, number>
+  const totalBytes = [...known.values()].reduce((sum, bytes) => sum + bytes, 0)
+  return { activations: { ...peakOf({ editor, nodes, inputs, sizes: known }), totalBytes }, unknown: [] }
+}
+
+function sizeOf({ dtype, shape }: ValueType = { dtype: undefined, shape: undefined }): number | undefined {
+  if (shape === undefined || !shape.every((dim) => typeof dim === 'number')) return undefined
+  return bytesOf(dtype, product(shape))
+}
+
+interface Liveness {
+  readonly editor: GraphEditor
+  readonly nodes: readonly NodeProto[]
+  readonly inputs: readonly string[]
+  readonly sizes: ReadonlyMap<string, number>
+}
+
+function peakOf({ editor, nodes, inputs, sizes }: Liveness): Pick<ActivationSize, 'peakBytes' | 'peakAt'> {
+  const lastReads = new Map(nodes.flatMap((node, i) => readsOf(node).map((value) => [value, i] as const)))
+  let live = inputs.reduce((sum, value) => sum + sizes.get(value)!, 0)
+  let peak = { peakBytes: live, peakAt: 'the inputs' }
+  for (const [i, node] of nodes.entries()) {
+    const given = node.output.filter((value) => value !== '')
+    live += given.reduce((sum, value) => sum + sizes.get(value)!, 0)
+    if (live > peak.peakBytes) peak = { peakBytes: live, peakAt: node.name || (given[0] ?? '') }
+    const over = new Set([
+      ...readsOf(node).filter((value) => lastReads.get(value) === i),
+      ...given.filter((value) => !lastReads.has(value)),
+    ])
+    for (const value of over) if (!editor.isOutput(value)) live -= sizes.get(value) ?? 0
+  }
+  return peak
+}
+
+const readsOf = (node: NodeProto): string[] => [...node.input, ...outerReads(node)]

@@ -1,0 +1,49 @@
+import type { TensorInfo } from '../backend/backend.js'
+import { checkedChoice, checkedObject } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
+import { Tensor } from '../tensor.js'
+import { type BatchOptions, batchesOf, type Image, type RawImage } from '../vision/index.js'
+import { PictureInput } from './input.js'
+import { type Preset, type PresetName, presets } from './presets.js'
+import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
+
+export interface PresetBatchOptions extends BatchOptions {
+  /** The family of models whose steps make the input, or a preset of one's own. */
+  readonly preset?: PresetName | Preset | undefined
+  /** Steps that go before the preset's. */
+  readonly input?: InputSteps | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Pictures as a task with this preset gives them to its model, to calibrate, compare or measure that with:
+ * ```ts
+ * const data = presetBatches(pictures('photographs'), engine.inputs.images, { preset: 'yolov8', size: 8 })
+ * const { model } = await quantize('yolov8n.onnx', new Calibrator(data))
+ * ```
+ * @param info The input, as {@link Engine.inputs} has it; of a model that is not loaded, its name, type and shape (-1 where that is open).
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_SHAPES_REQUIRED where the input takes no such pictures; while it is iterated as `batchesOf`
+ */
+export function presetBatches(
+  items: Iterable<Image | RawImage> | AsyncIterable<Image | RawImage>,
+  info: Pick<TensorInfo, 'name' | 'dtype' | 'shape'>,
+  options?: PresetBatchOptions,
+): AsyncIterable<Tensor> {
+  const { preset, input: own, size, signal } = readOptions(options, ['preset', 'input', 'size', 'signal'], 'presetBatches')
+  const known = preset === undefined ? undefined : stepsOf(preset)
+  const given = own === undefined ? undefined : (checkedObject(own, 'input') as InputSteps)
+  const steps = checkedSteps(mergedSteps(known, given))
+  const input = new PictureInput({ dimensionNames: [], profiles: [], format: 'linear', ...info }, steps, given?.size !== undefined)
+  const one = async (picture: Image | RawImage): Promise<Tensor> => {
+    const frame = input.frame(picture)
+    const tensor = Tensor.zeros(info.dtype, input.shape(1, frame))
+    await input.write([picture], [frame], tensor, signal as AbortSignal | undefined)
+    return tensor
+  }
+  return batchesOf(items, one, size === undefined ? {} : { size: size as number })
+}
+
+function stepsOf(preset: unknown): InputSteps {
+  if (typeof preset === 'object') return checkedObject((checkedObject(preset, 'preset') as Preset).input, 'preset.input')
+  return presets[checkedChoice(preset, 'preset', Object.keys(presets) as PresetName[])].input
+}

@@ -1,0 +1,184 @@
+import { shapeText } from '../base/dims.js'
+import { isOneOf } from '../base/checks.js'
+import { describe, TensorRTError } from '../errors.js'
+import { type DType, type DTypeArrays, dtypes, Tensor } from '../tensor.js'
+import { arrayOf, checkedShape, elementCount } from '../tensor/dtypes.js'
+import { float32Of, floatDTypes } from '../tensor/convert.js'
+import { damaged } from './types.js'
+
+/** Where the file says no data type. */
+const plain: DType = 'float32'
+
+/**
+ * The tensors of a JSON text: of trtexec's `--exportOutput`, `[{ "name", "dimensions": "1x1000", "values": [...] }]`, where `dtype` may stand as well; of an object of nested arrays by name; or one nested array, whose name is ''.
+ * @param dtypeOf the data type that a tensor of this name is to have; else the one in the file, else float32
+ * @throws TensorRTError ERR_TRT_FILE where it is none of these, ERR_TRT_DTYPE where a value is none of the data type
+ */
+export function parseJson(bytes: Uint8Array, name: string, dtypeOf: (tensor: string) => DType | undefined): Map<string, Tensor> {
+  const value = valueOf(bytes, name)
+  if (isListed(value)) return listed(value, name, dtypeOf)
+  const entries: [string, unknown][] =
+    Array.isArray(value) || typeof value !== 'object' || value === null ? [['', value]] : Object.entries(value)
+  return new Map(
+    entries.map(([key, nested]) => [
+      key,
+      nestedTensor(nested, dtypeOf(key) ?? plain, key === '' ? name : `${JSON.stringify(key)} of ${name}`),
+    ]),
+  )
+}
+
+/** Numbers that JSON has not, as trtexec's C++ and Python's json write them; text is passed over whole. */
+const outsideJson = /"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf|infinity)\b/gi
+
+function valueOf(bytes: Uint8Array, name: string): unknown {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    try {
+      return JSON.parse(text) as unknown
+    } catch (error) {
+      const mended = text.replace(outsideJson, (token) => (token.startsWith('"') ? token : `"${token}"`))
+      if (mended === text) throw error
+      return JSON.parse(mended) as unknown
+    }
+  } catch (error) {
+    throw damaged(name, `expected JSON: ${(error as Error).message}`, error)
+  }
+}
+
+interface Listed {
+  readonly name: string
+  readonly dimensions: string
+  readonly values: readonly unknown[]
+  readonly dtype?: unknown
+}
+
+function isListed(value: unknown): value is readonly unknown[] {
+  const isObject = (each: unknown): boolean => typeof each === 'object' && each !== null && !Array.isArray(each)
+  return Array.isArray(value) && value.length > 0 && value.some(isObject)
+}
+
+function listed(list: readonly unknown[], name: string, dtypeOf: (tensor: string) => DType | undefined): Map<string, Tensor> {
+  const found = new Map<string, Tensor>()
+  for (const [index, each] of list.entries()) {
+    const tensor = checkedListed(each, `[${index}] of ${name}`)
+    const where = `${JSON.stringify(tensor.name)} of ${name}`
+    if (found.has(tensor.name)) throw damaged(name, `it has two tensors called ${JSON.stringify(tensor.name)}`)
+    const shape = checkedShape(tensor.dimensions === '' ? [] : tensor.dimensions.split('x').map(Number), `the dimensions of ${where}`)
+    if (elementCount(shape) !== tensor.values.length)
+      throw damaged(where, `expected ${elementCount(shape)} values for ${shapeText(shape)} but found ${tensor.values.length}`)
+    found.set(tensor.name, tensorOf(tensor.values, shape, dtypeOf(tensor.name) ?? ownType(tensor, where), where))
+  }
+  return found
+}
+
+function checkedListed(value: unknown, where: string): Listed {
+  const { name, dimensions, values } = (value ?? {}) as Partial<Record<keyof Listed, unknown>>
+  const fits =
+    typeof name === 'string' && typeof dimensions === 'string' && /^(?:\d{1,15}(?:x\d{1,15})*)?$/.test(dimensions) && Array.isArray(values)
+  if (fits) return value as Listed
+  throw damaged(where, 'expected { "name": "output", "dimensions": "1x1000", "values": [...] }')
+}
+
+function ownType({ dtype = plain }: Listed, where: string): DType {
+  if (isOneOf(dtype, dtypes)) return dtype
+  throw damaged(where, `expected one of ${dtypes.join(', ')} for its dtype but found ${describe(dtype)}`)
+}
+
+function nestedTensor(value: unknown, dtype: DType, where: string): Tensor {
+  const shape: number[] = []
+  for (let inner = value; Array.isArray(inner); inner = (inner as unknown[])[0]) shape.push(inner.length)
+  const dims = checkedShape(shape, `the shape of ${where}`)
+  const values: unknown[] = []
+  const walk = (each: unknown, axis: number, path: string): void => {
+    if (axis === dims.length) return void values.push(each)
+    if (!Array.isArray(each) || each.length !== dims[axis])
+      throw damaged(where, `expected nested arrays of one length, ${shapeText(dims)}, but found ${describe(each)} at ${path || 'its top'}`)
+    each.forEach((inner, index) => walk(inner, axis + 1, `${path}[${index}]`))
+  }
+  walk(value, 0, '')
+  return tensorOf(values, dims, dtype, where)
+}
+
+const specials: Readonly<Record<string, number>> = {
+  nan: NaN,
+  '-nan': NaN,
+  inf: Infinity,
+  '-inf': -Infinity,
+  infinity: Infinity,
+  '-infinity': -Infinity,
+}
+
+function tensorOf(values: readonly unknown[], shape: readonly number[], dtype: DType, where: string): Tensor {
+  if (dtype === 'int4' || dtype === 'fp4') throw new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: JSON is not read as ${dtype}`)
+  const refused = (index: number): TensorRTError =>
+    new TensorRTError('ERR_TRT_DTYPE', `Cannot read ${where}: expected ${dtype} but found ${describe(values[index])} at ${index}`)
+  if (isOneOf(dtype, floatDTypes)) {
+    const numbers = values.map((value, index) => {
+      const number = typeof value === 'string' ? specials[value.toLowerCase()] : value
+      if (typeof number !== 'number') throw refused(index)
+      return number
+    })
+    return Tensor.fromFloat32(dtype, numbers, shape)
+  }
+  const data = new (arrayOf(dtype) as Uint8ArrayConstructor)(values.length)
+  values.forEach((value, index) => {
+    const whole = wholeOf(value, dtype)
+    if (whole === undefined) throw refused(index)
+    data[index] = whole as number
+    // what does not fit is cut off by the array
+    if ((data[index] as unknown) !== whole || (dtype === 'bool' && data[index] > 1)) throw refused(index)
+  })
+  return new Tensor(dtype, data, shape)
+}
+
+/** Beyond 2^53 JSON's numbers are not exact in JavaScript: those are text. */
+function wholeOf(value: unknown, dtype: DType): number | bigint | undefined {
+  if (typeof value === 'boolean') return dtype === 'bool' ? Number(value) : undefined
+  const isText = typeof value === 'string' && /^-?\d{1,20}$/.test(value)
+  if (!isText && !Number.isSafeInteger(value)) return undefined
+  return dtype === 'int64' || dtype === 'uint64' ? BigInt(value as number | string) : Number(value)
+}
+
+/**
+ * As trtexec's `--exportOutput` has it, with `dtype` as well. float32 has as many digits as tell it from its neighbours; NaN and infinities are "NaN", "Infinity", "-Infinity", and whole numbers beyond 2^53 are text too.
+ * @throws TensorRTError ERR_TRT_DTYPE for elements that are packed
+ */
+export function* jsonChunks(tensors: Iterable<readonly [string, Tensor]>): Generator<Uint8Array> {
+  let before = '['
+  for (const [name, tensor] of tensors) {
+    const { dtype, shape } = tensor
+    const values = valuesOf(tensor).map((value) => (Object.is(value, -0) ? '-0' : JSON.stringify(value)))
+    const head = { name, dtype, dimensions: shape.join('x') }
+    yield Buffer.from(`${before}\n  ${JSON.stringify(head).slice(0, -1)},"values":[${values.join(',')}]}`)
+    before = ','
+  }
+  yield Buffer.from(before === '[' ? '[]\n' : '\n]\n')
+}
+
+function valuesOf({ dtype, shape, data }: Tensor): (number | string | boolean)[] {
+  if (dtype === 'int4' || dtype === 'fp4')
+    throw new TensorRTError('ERR_TRT_DTYPE', `JSON is not written of ${dtype}: two elements are in one byte`)
+  if (dtype === 'bool') return Array.from(data, (value) => value !== 0)
+  if (data instanceof BigInt64Array || data instanceof BigUint64Array)
+    return Array.from(data as BigInt64Array, (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)))
+  const numbers =
+    dtype === 'float64' || !isOneOf(dtype, floatDTypes)
+      ? (data as Float64Array)
+      : float32Of(dtype, data as DTypeArrays[typeof dtype], shape)
+  return Array.from(numbers, numbers instanceof Float32Array ? shortest : finite)
+}
+
+function finite(value: number): number | string {
+  return Number.isFinite(value) ? value : String(value)
+}
+
+/** The fewest digits, from 6 on, that give this float32 again; nine always do. */
+function shortest(value: number): number | string {
+  if (!Number.isFinite(value)) return String(value)
+  if (value === 0) return value // of either sign
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(value.toPrecision(digits))
+    if (Math.fround(short) === value) return short
+  }
+  return Number(value.toPrecision(9))
+}

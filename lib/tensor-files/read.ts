@@ -1,0 +1,176 @@
+import { basename, extname } from 'node:path'
+import type { FileHandle } from 'node:fs/promises'
+import { checkedObject } from '../base/checks.js'
+import { fitsDims, shapeText } from '../base/dims.js'
+import { onFile, openFile, pointed } from '../base/files.js'
+import { isLfsPointer } from '../base/lfs.js'
+import { readOptions, unaborted } from '../base/options.js'
+import { checkedSource } from '../base/source.js'
+import { expected, TensorRTError } from '../errors.js'
+import { byteSize, checkedDType, checkedShape, type DType, Tensor } from '../tensor.js'
+import { wholeFile } from './bytes.js'
+import { parseJson } from './json.js'
+import { parseNpy } from './npy.js'
+import { checkedFormat, damaged, type TensorFormat, type TensorSpec } from './types.js'
+
+/** Where tensors come from: the path or `file:` URL of a file, or the bytes of one. */
+export type TensorSource = string | URL | Uint8Array | ArrayBuffer
+
+interface ReadOptions {
+  /** Default: what the path ends in, `.npy`, `.npz`, `.json`; `.raw`, `.bin` and `.dat` are raw. Of bytes it has to be said. */
+  readonly format?: TensorFormat | undefined
+  /** Gives up reading; the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface ReadTensorOptions extends ReadOptions {
+  /** What the tensor must be; of raw bytes it has to be said. A JSON file's numbers become it, and float32 without it, unless the file says its own. */
+  readonly dtype?: DType | undefined
+  /** What the tensor must have; -1 for a dimension of any length, of which raw bytes allow one; these are of one dimension without it. */
+  readonly shape?: readonly number[] | undefined
+}
+
+export interface ReadTensorsOptions extends ReadOptions {
+  /** What tensors of these names must be, such as `engine.inputs`; others are taken as they are. */
+  readonly expect?: Readonly<Record<string, TensorSpec>> | undefined
+}
+
+/**
+ * The tensor of a file that has one: `.npy` (versions 1 to 3, either order of dimensions and bytes), `.npz` and JSON with a single one, raw bytes.
+ * ```ts
+ * const input = await readTensor('input.npy')
+ * const frame = await readTensor('frame.bin', engine.inputs.images)
+ * ```
+ * Nothing in a file is evaluated; sizes are held against those of the file before memory is taken.
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE where a file cannot be read, is damaged, or has several; ERR_TRT_DTYPE, ERR_TRT_SHAPE where it has another data type or shape than `options` say, or one that
+ * tensors have not; ERR_TRT_OUT_OF_MEMORY; ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+ * @see https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+ */
+export async function readTensor(source: TensorSource, options?: ReadTensorOptions): Promise<Tensor> {
+  const given = readOptions(specOnly(options), ['format', 'dtype', 'shape', 'signal'], 'readTensor')
+  const dtype = given.dtype === undefined ? undefined : checkedDType(given.dtype as DType)
+  const spec = { dtype, shape: given.shape === undefined ? undefined : checkedDims(given.shape) }
+  const { tensors, name } = await readAll(source, given, () => spec)
+  const [first, ...others] = tensors.values()
+  if (first !== undefined && others.length === 0) return first
+  throw damaged(name, `expected one tensor but found ${tensors.size}${tensors.size === 0 ? '' : ` (${[...tensors.keys()].join(', ')})`}`)
+}
+
+/**
+ * The tensors of a file by their names: `.npz` as `numpy.savez` writes it, stored or deflated, and JSON, of trtexec (`[{ "name", "dimensions": "1x1000", "values": [...] }]`) or plain (`{ "name": [[1, 2], [3, 4]] }`). Of
+ * `.npy`, of raw bytes and of a bare nested array it is one, called as the file is without its ending.
+ * ```ts
+ * const outputs = await engine.infer(await readTensors('inputs.npz', { expect: engine.inputs }))
+ * ```
+ * @throws TensorRTError (as a rejection) as {@link readTensor}
+ */
+export async function readTensors(source: TensorSource, options?: ReadTensorsOptions): Promise<Record<string, Tensor>> {
+  const given = readOptions(options, ['format', 'expect', 'signal'], 'readTensors')
+  const specs = given.expect === undefined ? {} : (checkedObject(given.expect, 'expect') as Readonly<Record<string, TensorSpec>>)
+  const { tensors } = await readAll(source, given, (name) => (Object.hasOwn(specs, name) ? checkedSpec(specs[name], name) : {}))
+  return Object.fromEntries(tensors)
+}
+
+/** What an engine says of an input may be given as options: of it only this much counts. */
+function specOnly(options: unknown): unknown {
+  if (typeof options !== 'object' || options === null || !('profiles' in options)) return options
+  const { dtype, shape } = options as Partial<TensorSpec>
+  return { dtype, shape }
+}
+
+type Spec = { readonly [K in keyof TensorSpec]?: TensorSpec[K] | undefined }
+
+function checkedSpec(spec: unknown, name: string): Spec {
+  const { dtype, shape } = checkedObject(spec, `expect.${name}`) as Partial<Record<keyof TensorSpec, unknown>>
+  return { dtype: checkedDType(dtype as DType), shape: checkedDims(shape) }
+}
+
+function checkedDims(shape: unknown): readonly number[] {
+  if (!Array.isArray(shape)) throw expected('an array of integers from -1', 'shape', shape)
+  const open = checkedShape(shape.map((side: unknown) => (side === -1 ? 0 : side)))
+  return open.map((side, axis) => (shape[axis] === -1 ? -1 : side))
+}
+
+interface Found {
+  readonly tensors: ReadonlyMap<string, Tensor>
+  /** For messages. */
+  readonly name: string
+}
+
+async function readAll(
+  source: unknown,
+  given: Partial<Record<'format' | 'signal', unknown>>,
+  specOf: (tensor: string) => Spec,
+): Promise<Found> {
+  const signal = unaborted(given.signal)
+  const from = checkedSource(source)
+  const path = typeof from === 'string' ? from : undefined
+  const format = checkedFormat(given.format, path)
+  const name = path ?? `the bytes of a .${format}`
+  const own = path === undefined ? '' : basename(path, extname(path))
+  const read = await (typeof from === 'string'
+    ? onFile('read', from, () => fromFile(from, (file) => parsed(file, { format, name, own, specOf, signal })))
+    : parsed(from, { format, name, own, specOf, signal }))
+  const tensors = new Map([...read].map(([key, tensor]) => [key, checkedTensor(tensor, specOf(key), `${JSON.stringify(key)} of ${name}`)]))
+  return { tensors, name }
+}
+
+async function fromFile<T>(path: string, body: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await openFile(path)
+  try {
+    const head = Buffer.alloc(64)
+    const { bytesRead } = await file.read(head, 0, head.length, 0)
+    if (isLfsPointer(head.subarray(0, bytesRead))) throw pointed(path)
+    return await body(file)
+  } finally {
+    await file.close()
+  }
+}
+
+interface Way {
+  readonly format: TensorFormat
+  readonly name: string
+  /** What a tensor is called that has no name in the file. */
+  readonly own: string
+  readonly specOf: (tensor: string) => Spec
+  readonly signal: AbortSignal | undefined
+}
+
+async function parsed(from: FileHandle | Uint8Array, { format, name, own, specOf, signal }: Way): Promise<ReadonlyMap<string, Tensor>> {
+  if (format === 'npz') return (await import('./npz.js')).readNpz(from, name, signal)
+  const bytes = from instanceof Uint8Array ? from : await wholeFile(from, name, signal)
+  if (format === 'npy') return new Map([[own, parseNpy(bytes, name)]])
+  if (format === 'raw') return new Map([[own, rawTensor(bytes, specOf(own), name)]])
+  const found = parseJson(bytes, name, (key) => specOf(key === '' ? own : key).dtype)
+  return new Map([...found].map(([key, tensor]) => [key === '' ? own : key, tensor]))
+}
+
+function rawTensor(bytes: Uint8Array, { dtype, shape = [-1] }: Spec, name: string): Tensor {
+  if (dtype === undefined) throw expected(`a data type for ${name}, whose bytes do not tell it,`, 'dtype', dtype)
+  const open = shape.filter((side) => side === -1).length
+  if (open > 1) throw expected('at most one dimension of any length for raw bytes', 'shape', shape)
+  const rest = byteSize(
+    dtype,
+    shape.map((side) => (side === -1 ? 1 : side)),
+  )
+  const whole = shape.map((side) => (side === -1 ? (rest === 0 ? 0 : bytes.length / rest) : side))
+  if (byteSize(dtype, whole) !== bytes.length || !whole.every(Number.isInteger))
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected ${open === 0 ? '' : 'a multiple of '}${rest} bytes in ${name}, for ${dtype} ${shapeText(shape)}, but found ${bytes.length}`,
+      { details: { expected: rest, found: bytes.length } },
+    )
+  return Tensor.fromBytes(dtype, bytes.buffer as ArrayBuffer, whole)
+}
+
+function checkedTensor(tensor: Tensor, { dtype = tensor.dtype, shape = tensor.shape }: Spec, where: string): Tensor {
+  if (tensor.dtype !== dtype)
+    throw new TensorRTError('ERR_TRT_DTYPE', `Expected ${dtype} for ${where} but found ${tensor.dtype}`, {
+      details: { expected: dtype, found: tensor.dtype },
+    })
+  if (!fitsDims(tensor.shape, shape))
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected shape ${shapeText(shape)} for ${where} but found ${shapeText(tensor.shape)}`, {
+      details: { expected: shape, found: tensor.shape },
+    })
+  return tensor
+}

@@ -1,0 +1,148 @@
+// What people and programs read: tables within 80 columns, numbers with units, progress, nothing but text where no terminal is.
+import { stripVTControlCharacters } from 'node:util'
+import t from 'tap'
+import { InvalidArgumentError } from 'commander'
+import { completionScript, shells } from '../../lib/cli/completion.js'
+import { moreShapes, parseShapes } from '../../lib/cli/options/shapes.js'
+import { bytesText, counted, countText, dimsText, durationText, fieldsText, percentText } from '../../lib/cli/output/format.js'
+import { newProgress } from '../../lib/cli/output/progress.js'
+import { tableText } from '../../lib/cli/output/table.js'
+import { runTrt } from '../../lib/cli/program.js'
+import { Session } from '../../lib/cli/session.js'
+
+t.test('a table is as wide as its cells, and not wider than it may be', async (t) => {
+  const head = ['name', 'count', 'why']
+  const rows = [
+    ['a', 1, 'short'],
+    [
+      'another.name/with/no/spaces/'.repeat(4),
+      12_345,
+      'a reason that has words enough to be laid on more lines than one, whatever stands before it',
+    ],
+  ]
+  const lines = tableText(head, rows, 80).split('\n')
+  t.equal(Math.max(...lines.map((line) => line.length)) <= 80, true, 'fits')
+  const text = lines.map((line) => line.replaceAll(/\s+/g, ' ')).join(' ')
+  for (const word of ['reason', 'enough', 'whatever', '12345']) t.match(text, word, `${word} is whole`)
+  t.equal(
+    lines
+      .slice(2)
+      .map((line) => line.split(' ')[0])
+      .join(''),
+    rows[1]?.[0],
+    'what has no spaces is cut where a line ends, and nothing is lost',
+  )
+  const narrow = tableText(['a', 'b'], [['x', 1]], 80)
+  t.equal(narrow, 'a  b\nx  1')
+  t.equal(
+    tableText(
+      ['n', 'ms'],
+      [
+        ['x', '1.5'],
+        ['y', '10.5'],
+      ],
+      80,
+      { right: [1] },
+    ),
+    'n    ms\nx   1.5\ny  10.5',
+  )
+  t.equal(tableText(['first', 'n', 'last'], [['x', 1, 'y']], 80), 'first  n  last\nx      1  y', 'numbers have their distance')
+})
+
+t.test('units', async (t) => {
+  t.same([0, 1023, 1024, 1536, 20 * 2 ** 20, 3 * 2 ** 40].map(bytesText), [
+    '0 bytes',
+    '1023 bytes',
+    '1.00 KiB',
+    '1.50 KiB',
+    '20.0 MiB',
+    '3.00 TiB',
+  ])
+  t.same([0.1234, 12.34, 999, 1500, 200_000].map(durationText), ['0.123 ms', '12.3 ms', '999.0 ms', '1.5 s', '3 min 20 s'])
+  t.equal(percentText(0.125), '12.5 %')
+  t.same([dimsText([1, 3, 'height', -1]), dimsText([]), dimsText(undefined)], ['1x3xheightx-1', 'scalar', '?'])
+  t.same([counted(1, 'batch', 'batches'), counted(0, 'node'), countText(25_557_032)], ['1 batch', '0 nodes', '25,557,032'])
+  t.equal(
+    fieldsText([
+      ['a', '1'],
+      ['longer', '2\n3'],
+      ['not there', undefined],
+    ]),
+    'a       1\nlonger  2\n        3',
+  )
+})
+
+t.test('shapes as trtexec writes them', async (t) => {
+  t.same(parseShapes('images:1x3x640x640'), { images: [1, 3, 640, 640] })
+  t.same(parseShapes("a:1x2,'b:0,c':3,scalar:,other:scalar"), { a: [1, 2], 'b:0,c': [3], scalar: [], other: [] })
+  t.same(parseShapes('layer:0:4x4'), { 'layer:0': [4, 4] }, 'the last colon counts')
+  t.same(moreShapes('b:2', moreShapes('a:1')), { a: [1], b: [2] })
+  for (const wrong of ['', 'x', 'x:1x', 'x:1.5', ':1x2', 'x:axb', "'x'1x2"]) t.throws(() => parseShapes(wrong), InvalidArgumentError, wrong)
+  t.throws(() => parseShapes('a:1,a:2'), /one shape for each input but "a" has two/)
+  t.throws(() => moreShapes('a:2', { a: [1] }), /has two/)
+})
+
+t.test('where no terminal is, progress is a line for each phase', async (t) => {
+  let text = ''
+  const progress = newProgress({ write: (more: string) => void (text += more) }, false)
+  for (let i = 0; i <= 10; i++) progress.update(i, 10, 'building')
+  progress.update(1, 0, 'measuring', '3 batches')
+  progress.end()
+  progress.end()
+  t.equal(text, 'building 0 %\nmeasuring 3 batches\n')
+  newProgress({ write: () => t.fail('quiet is quiet') }, true).update(0, 1, 'building')
+})
+
+t.test('on a terminal it is a bar that goes away, and gives the cursor back', async (t) => {
+  let text = ''
+  const terminal = {
+    write: (more: string) => void (text += more),
+    isTTY: true,
+    columns: 80,
+    cursorTo: () => {},
+    moveCursor: () => {},
+    on: () => {},
+    removeListener: () => {},
+  }
+  const progress = newProgress(terminal, false)
+  progress.update(5, 10, 'building', 'tactics')
+  progress.end()
+  progress.end()
+  t.match(stripVTControlCharacters(text), /building +█+░+ +50 % .*tactics/)
+  t.match(text, '\u001b[?25l', 'hides the cursor')
+  t.equal(text.lastIndexOf('\u001b[?25h') > text.lastIndexOf('\u001b[?25l'), true, 'and shows it at the end')
+})
+
+t.test('colours are for terminals that have them', async (t) => {
+  const sink = { write: () => {} }
+  const painted = (stdout: object) => new Session({ name: 'trt', stdout: { ...sink, ...stdout }, stderr: sink }).paint('red', 'x')
+  t.equal(painted({}), 'x')
+  t.equal(painted({ isTTY: true, hasColors: () => false }), 'x', 'as NO_COLOR asks')
+  const coloured = { ...sink, isTTY: true, hasColors: () => true }
+  t.equal(painted(coloured), '\u001b[31mx\u001b[39m')
+  const session = new Session({ name: 'trt', stdout: coloured, stderr: sink })
+  t.equal(session.paint('red', 'x', session.stderr), 'x', 'of two streams the one that it is written to counts')
+  let told = ''
+  const stderr = { write: (text: string) => void (told += text) }
+  t.equal(
+    await runTrt(
+      ['build', '/nonexistent.onnx', '-o', 'x.plan', '--shapes', 'x:1', '--max-shapes', 'x:1'],
+      new Session({ name: 'trt', stdout: coloured, stderr }),
+    ),
+    1,
+  )
+  t.match(told, /^error: /)
+  t.equal(stripVTControlCharacters(told), told, 'errors too, whose file has no control characters')
+})
+
+t.test('what a shell is told has its quotes', async (t) => {
+  const commands = [
+    { name: 'build', summary: "it's: [a] plan", words: ['list'], options: [{ name: '--how', summary: "one's own", choices: ['a', 'b'] }] },
+  ]
+  for (const shell of shells) {
+    const script = completionScript(shell, 'trt', commands)
+    t.match(script, 'build', shell)
+    t.match(script, /--how|-l how/, shell)
+    t.match(script, /a b/, shell)
+  }
+})
