@@ -1,4 +1,4 @@
-/** How long a segmentation network takes, from 160 to 1024 pixels, in FP32 and FP16: by this package, beside onnxruntime-node here and PyTorch where it has a GPU. */
+/** How long a segmentation network takes, from 160 to 1024 pixels, in FP32 and FP16: by this package, beside onnxruntime-node and PyTorch. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import Table from 'cli-table3'
@@ -16,7 +16,7 @@ interface Given {
   readonly model?: string
   readonly sizes: readonly number[]
   readonly precisions: readonly Precision[]
-  readonly backend: 'auto' | 'cpu' | 'tensorrt'
+  readonly backend: 'cpu' | 'tensorrt'
   readonly out: string
   readonly warmUp: number
   readonly duration: number
@@ -43,7 +43,7 @@ main().catch((error: unknown) => {
 
 async function main(): Promise<void> {
   const asked = readArguments()
-  const given = { ...asked, backend: asked.backend === 'auto' ? await backendHere() : asked.backend }
+  const given: Given = { ...asked, backend: asked.backend === 'auto' ? await backendHere() : asked.backend }
   const notes = [
     given.model === undefined
       ? 'The model is a UNet with a ResNet-34 encoder with seeded weights: what it takes is what a trained one takes, its answers mean nothing.'
@@ -152,7 +152,7 @@ function tableOf(runs: readonly Run[], others: readonly OtherMeasurement[]): str
   return table.toString()
 }
 
-function readArguments(): Given {
+function readArguments(): Omit<Given, 'backend'> & { readonly backend: Given['backend'] | 'auto' } {
   const listOf = (text: string): number[] => text.split(',').map(wholeNumber)
   const precisionsOf = new Option('--precisions <NAMES...>', 'which precisions').choices(['fp32', 'fp16']).default(['fp32', 'fp16'])
   const command = new Command('npm run example -- segmentation-benchmark')
@@ -164,8 +164,8 @@ function readArguments(): Given {
     .option('--out <DIR>', 'the folder to write to', 'out')
     .option('--warm-up <MS>', 'what is not counted', wholeNumber, 500)
     .option('--duration <MS>', 'how long each is measured at least', wholeNumber, 3000)
-    .option('--python <FILE>', 'a Python that has torch and a GPU: eager, TorchScript and torch.compile are measured too')
+    .option('--python <FILE>', 'a Python that has torch: eager, TorchScript and torch.compile are measured too')
     .option('--date <TEXT>', 'what the report says of when it was', new Date().toISOString().slice(0, 16).replace('T', ' '))
     .option('--json', 'print the results as JSON', false)
-  return command.parse().opts<Given>()
+  return command.parse().opts()
 }

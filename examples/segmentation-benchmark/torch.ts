@@ -8,6 +8,7 @@ import type { OtherMeasurement } from '../../lib/benchmark/index.js'
 interface TorchOptions {
   readonly python?: string
   readonly model?: string
+  readonly backend: 'cpu' | 'tensorrt'
   readonly sizes: readonly number[]
   readonly precisions: readonly string[]
   readonly warmUp: number
@@ -25,13 +26,13 @@ interface TorchResult {
 
 const percentiles = [90, 95, 99]
 
-/** The same architecture in PyTorch on a GPU, by the script beside this file; `note` says what was measured, or why nothing was. */
+/** The same architecture in PyTorch on what the others ran on, the GPU or the CPU, by the script beside this file; `note` says what was measured, or why nothing was. */
 export async function timeTorch(
   options: TorchOptions,
 ): Promise<{ readonly measurements: readonly OtherMeasurement[]; readonly note: string }> {
   const left = (why: string) => ({ measurements: [], note: `PyTorch (eager, TorchScript, torch.compile) was left out: ${why}.` })
   const { python, model } = options
-  if (python === undefined) return left('--python names a Python that has torch and a GPU')
+  if (python === undefined) return left('--python names a Python that has torch')
   if (model !== undefined) return left('it measures the seeded UNet alone, and another model was given')
   const { missing, runtime, times, failures } = await runScript(python, options)
   if (missing !== undefined) return left(missing)
@@ -43,9 +44,10 @@ export async function timeTorch(
   return { measurements, note: `PyTorch is ${runtime ?? '?'}; from a picture on the host to its mask there, one at a time.${failed}` }
 }
 
-async function runScript(python: string, { sizes, precisions, warmUp, duration }: TorchOptions): Promise<TorchResult> {
+async function runScript(python: string, { backend, sizes, precisions, warmUp, duration }: TorchOptions): Promise<TorchResult> {
   const script = join(packageRoot(), 'examples', 'segmentation-benchmark', 'torch_times.py')
-  const job = JSON.stringify({ sizes, precisions, warmUpMs: warmUp, durationMs: duration })
+  const device = backend === 'cpu' ? 'cpu' : 'cuda'
+  const job = JSON.stringify({ device, sizes, precisions, warmUpMs: warmUp, durationMs: duration })
   try {
     const { stdout } = await promisify(execFile)(python, [script, job], { maxBuffer: 2 ** 28 })
     return JSON.parse(stdout) as TorchResult

@@ -1,9 +1,10 @@
-"""Times of a UNet with a ResNet-34 encoder in PyTorch on a GPU, as JSON: eager, TorchScript, torch.compile.
+"""Times of a UNet with a ResNet-34 encoder in PyTorch, as JSON: eager, TorchScript, torch.compile.
 
-The argument is a job: {"sizes": [...], "precisions": ["fp32", "fp16"], "warmUpMs": 500, "durationMs": 3000}
-A time is that of one picture, from pinned memory of the host to its mask there, after a synchronization.
+The argument is a job: {"device": "cuda" or "cpu", "sizes": [...], "precisions": ["fp32", "fp16"], "warmUpMs": 500, "durationMs": 3000}
+A time is that of one picture, from memory of the host (pinned, for a GPU) to its mask there, after a synchronization.
 """
 
+import contextlib
 import json
 import sys
 import time
@@ -19,8 +20,6 @@ try:
     from torch import nn
 except ImportError as error:
     missing(f"that Python has no torch ({error})")
-if not torch.cuda.is_available():
-    missing("torch sees no GPU")
 
 
 def convolution(inputs, outputs, kernel=3, stride=1, relu=True):
@@ -87,23 +86,39 @@ def calls_for(milliseconds, least, call):
 
 def times_of(job, mode, precision, size):
     dtype = torch.float16 if precision == "fp16" else torch.float32
-    model = UNet().eval().cuda().to(dtype)
-    picture = torch.rand(1, 3, size, size, dtype=dtype).pin_memory()
+    device = torch.device(job["device"])
+    model = UNet().eval().to(device, dtype)
+    picture = torch.rand(1, 3, size, size, dtype=dtype)
+    if device.type == "cuda":
+        picture = picture.pin_memory()
     if mode == "TorchScript":
-        model = torch.jit.freeze(torch.jit.trace(model, picture.cuda()))
+        model = torch.jit.freeze(torch.jit.trace(model, picture.to(device)))
     if mode == "torch.compile":
+        torch.compiler.reset()  # of another size it would make a graph for any
         model = torch.compile(model)
 
     def call():
-        model(picture.cuda(non_blocking=True)).cpu()
-        torch.cuda.synchronize()
+        model(picture.to(device, non_blocking=True)).cpu()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
 
     calls_for(job["warmUpMs"], 10, call)
     return calls_for(job["durationMs"], 10, call)
 
 
+def processor():
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return "the CPU"
+
+
 def main():
     job = json.loads(sys.argv[1])
+    on_gpu = job["device"] == "cuda"
+    if on_gpu and not torch.cuda.is_available():
+        missing("torch sees no GPU")
     times, failures = [], []
     with torch.inference_mode():
         for mode in ["torch eager", "TorchScript", "torch.compile"]:
@@ -114,7 +129,7 @@ def main():
                         times.append({**row, "ms": times_of(job, mode, precision, size)})
                     except Exception as error:  # one that cannot be had is told, the others are measured
                         failures.append(f"{mode}, {precision}, {size}: {str(error).splitlines()[0] if str(error) else error!r}")
-    runtime = f"{torch.__version__} on {torch.cuda.get_device_name()}"
+    runtime = f"{torch.__version__} on {torch.cuda.get_device_name() if on_gpu else processor()}, {torch.get_num_threads()} threads of the host"
     print(json.dumps({"runtime": runtime, "times": times, "failures": failures}))
 
 

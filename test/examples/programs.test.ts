@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { chmod, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
@@ -199,6 +199,20 @@ t.test('segmentation-benchmark: each size in each precision, beside onnxruntime-
   t.match(page, /<p class="soft">today<\/p>[^]*onnxruntime-node, CPU, FP16/)
   const kept = JSON.parse(await readFile(join(folder, 'segmentation.json'), 'utf8')) as { runs: { benchmark: Benchmark }[] }
   t.equal(kept.runs[0]?.benchmark.trace.length, runs[0]?.benchmark.queries, 'each query is in the file')
+})
+
+t.test('segmentation-benchmark: what PyTorch says stands beside, and what it could not do', async (t) => {
+  // what stands for Python notes the job that torch_times.py would have got
+  const said = { runtime: '2.9 on a processor', times: [{ mode: 'torch eager', precision: 'fp32', size: 32, ms: [3, 1, 2] }], failures: ['torch.compile, fp32, 32: no compiler'] } // prettier-ignore
+  const folder = t.testdir({ python: `#!/bin/sh\nprintf '%s' "$2" > "\${0%python}job.json"\ncat <<'END'\n${JSON.stringify(said)}\nEND\n` })
+  await chmod(join(folder, 'python'), 0o755)
+  const args = ['--sizes', '32', '--precisions', 'fp32', '--warm-up', '1', '--duration', '20', '--out', folder, '--json']
+  const { code, stdout, stderr } = await example('segmentation-benchmark', [...args, '--python', join(folder, 'python')])
+  t.equal(code, 0, stderr)
+  t.same(JSON.parse(await readFile(join(folder, 'job.json'), 'utf8')), { device: 'cpu', sizes: [32], precisions: ['fp32'], warmUpMs: 1, durationMs: 20 }) // prettier-ignore
+  const { others } = JSON.parse(stdout) as { others: object[] }
+  t.match(others.at(-1), { series: 'torch eager, FP32', value: 32, medianMs: 2, percentiles: { 99: 3 } })
+  t.match(stderr, /PyTorch is 2\.9 on a processor; .* Left out: torch\.compile, fp32, 32: no compiler/)
 })
 
 t.test('a picture that cannot be read is named, the others are done, and the exit code is 1', async (t) => {
