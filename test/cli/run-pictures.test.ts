@@ -65,6 +65,20 @@ t.test('classify: the best classes of each picture, by name', async (t) => {
   t.match((await ran(colour, at('photos', 'red.png'), ...args)).stdout, /^class +score\nrouge +0\.\d{4}\n$/, 'of one, no name')
 })
 
+t.test('--batch: pictures together, the same answers; a model that has one row is refused', async (t) => {
+  const open = at('open-batch.onnx')
+  await writeFile(open, colours(['n', 3, 8, 8]))
+  const args = [at('photos'), '--preset', 'imagenet']
+  const [alone, together] = [await document(open, ...args), await document(open, ...args, '--batch', '2')]
+  t.equal(together.results.length, 3)
+  t.same(together, alone)
+  t.match(await ran(colour, ...args, '--batch', '2'), { code: 1, stderr: /dynamic/ })
+  t.match(await ran(open, '--random', '--shapes', 'images:1x3x8x8', '--batch', '2'), {
+    code: 2,
+    stderr: /--batch is of classify, detect, segment, blur/,
+  })
+})
+
 t.test('a bad picture among others is told by its name', async (t) => {
   await writeFile(at('photos', 'damaged.png'), 'no picture')
   const { code, stdout, stderr } = await ran(colour, at('photos', '*.png'), '--preset', 'imagenet', '--json')

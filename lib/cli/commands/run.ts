@@ -35,6 +35,11 @@ export function command(session: Session): Command {
     )
     .addOption(choice('--task <NAME>', "what the answer is; the preset's own unless given. tensors: the outputs as they are", taskNames))
     .option('--size <SIZE>', "the input's size where the model leaves it open: 640, or 640x480 (width x height)", sizeOf)
+    .option(
+      '--batch <N>',
+      'how many pictures run together at most, where the first dimension of inputs and outputs is open; 1 unless given',
+      whole(1),
+    )
     .option('--labels <FILE>', "the classes' names, a line each; or coco80, coco90, coco91, voc")
     .option('--top <K>', 'of classify: how many classes; 5 unless given', whole(1))
     .option('--threshold <SCORE>', 'of detect, blur and segment: what is found has a higher score', numberIn(0, 1))
@@ -91,6 +96,7 @@ async function opened(model: string, given: RunGiven, session: Session): Promise
   const engine = await Engine.load(model, {
     ...engineOptions(given),
     ...(shapes !== undefined && { shapes }),
+    ...(given.batch !== undefined && { batching: { maxBatch: given.batch } }),
     onProgress,
     signal: session.signal,
   })

@@ -9,6 +9,7 @@ export interface RunGiven extends EngineGiven, ShapesGiven {
   readonly input?: readonly string[]
   readonly random?: true
   readonly seed: number
+  readonly batch?: number
   readonly preset?: string
   readonly task?: TaskName
   readonly size?: InputSize

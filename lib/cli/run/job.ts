@@ -31,6 +31,7 @@ export async function jobOf(given: RunGiven, paths: readonly string[], refuse: R
 }
 
 const options = {
+  batch: ['classify', 'detect', 'segment', 'blur'],
   labels: ['classify', 'detect', 'segment'],
   top: ['classify'],
   threshold: ['detect', 'segment', 'blur'],

@@ -37,8 +37,8 @@ export interface Answers {
   readonly right: readonly number[]
 }
 
-/** How many pictures are under way at once: one is read, one runs, one is drawn, one is written. */
-const inFlight = 4
+/** How many pictures are under way at once: while some run, as many are read; one is drawn, one is written. */
+const inFlight = ({ batch = 1 }: TaskGiven): number => 2 * batch + 2
 
 /** Answers of all pictures, in their order; what is drawn is written as they come. */
 export async function answerPictures(engine: Engine, { task, given, files, target }: PicturesJob, session: Session): Promise<Answers> {
@@ -48,7 +48,7 @@ export async function answerPictures(engine: Engine, { task, given, files, targe
   progress.update(0, files.length, task)
   const all: Outcome[] = []
   const run = async ([index, file]: [number, string]): Promise<Outcome> => outcomeOf(worker, file, paths?.[index], session.signal)
-  for await (const outcome of inOrder([...files.entries()], { most: inFlight, signal: session.signal, run })) {
+  for await (const outcome of inOrder([...files.entries()], { most: inFlight(given), signal: session.signal, run })) {
     all.push(outcome)
     if ('code' in outcome) session.warn(`${session.paint('red', 'error:')} ${outcome.message} (${outcome.code})`)
     progress.update(all.length, files.length, task, basename(files[all.length - 1]!))

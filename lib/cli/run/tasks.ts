@@ -13,6 +13,8 @@ export type TaskName = (typeof taskNames)[number]
 export interface TaskGiven {
   readonly preset: FoundPreset
   readonly size?: InputSize
+  /** How many pictures run together at most; 1 unless given. */
+  readonly batch?: number
   readonly labels?: string
   readonly top?: number
   readonly threshold?: number
