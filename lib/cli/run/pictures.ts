@@ -47,11 +47,21 @@ export async function answerPictures(engine: Engine, { task, given, files, targe
   const progress = session.progress()
   progress.update(0, files.length, task)
   const all: Outcome[] = []
-  const run = async ([index, file]: [number, string]): Promise<Outcome> => outcomeOf(worker, file, paths?.[index], session.signal)
-  for await (const outcome of inOrder([...files.entries()], { most: inFlight(given), signal: session.signal, run })) {
-    all.push(outcome)
-    if ('code' in outcome) session.warn(`${session.paint('red', 'error:')} ${outcome.message} (${outcome.code})`)
-    progress.update(all.length, files.length, task, basename(files[all.length - 1]!))
+  const begun: Promise<Outcome>[] = []
+  const run = ([index, file]: [number, string]): Promise<Outcome> => {
+    const outcome = outcomeOf(worker, file, paths?.[index], session.signal)
+    begun.push(outcome)
+    return outcome
+  }
+  try {
+    for await (const outcome of inOrder([...files.entries()], { most: inFlight(given), signal: session.signal, run })) {
+      all.push(outcome)
+      if ('code' in outcome) session.warn(`${session.paint('red', 'error:')} ${outcome.message} (${outcome.code})`)
+      progress.update(all.length, files.length, task, basename(files[all.length - 1]!))
+    }
+  } finally {
+    // an interruption is told at once, while a file may still be on its way to its name
+    await Promise.allSettled(begun)
   }
   const answered = all.filter((each) => 'result' in each)
   const several = files.length > 1
