@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { constants, type Stats } from 'node:fs'
+import { constants, rmSync, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isText } from './checks.js'
@@ -104,12 +104,37 @@ async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
 
 /** Puts a new file in the place of the one that may be there: whoever looks finds the old one or the new one, whole. `temporary`: a name in the same folder that nobody else uses. */
 export async function replaceFile(path: string, temporary: string, chunks: Chunks): Promise<void> {
-  try {
+  await withTemporary(temporary, async () => {
     await writeSynced(temporary, chunks)
     await rename(temporary, path)
     await syncFolder(dirname(path))
+  })
+}
+
+/** Files under temporary names that are being written. */
+const unfinished = new Set<string>()
+
+/** Who calls process.exit() waits for nothing. */
+function removeUnfinished(): void {
+  for (const path of unfinished) {
+    try {
+      rmSync(path, { force: true })
+    } catch {
+      // nobody is there to be told
+    }
+  }
+}
+
+/** Work with a file under a temporary name, which is gone in the end, whatever ends the work but a signal that kills. */
+export async function withTemporary(temporary: string, work: () => Promise<void>): Promise<void> {
+  if (unfinished.size === 0) process.on('exit', removeUnfinished)
+  unfinished.add(temporary)
+  try {
+    await work()
   } finally {
     await rm(temporary, { force: true })
+    unfinished.delete(temporary)
+    if (unfinished.size === 0) process.off('exit', removeUnfinished)
   }
 }
 

@@ -2,7 +2,7 @@ import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../backend/file-lock.js'
-import { isMissing, onFile, replaceFile, syncFolder, temporaryOf, writeSynced, writeTarget } from '../base/files.js'
+import { isMissing, onFile, replaceFile, syncFolder, temporaryOf, withTemporary, writeSynced, writeTarget } from '../base/files.js'
 import { chunkSize, newHash } from './hash.js'
 import type { PlanInfo } from './info.js'
 import { foreign, isPlan, readPlan, readSidecarText } from './read.js'
@@ -30,7 +30,7 @@ export async function writePlan(path: string, plan: PlanToWrite, signal: AbortSi
 async function replacePlan(target: string, plan: PlanToWrite, signal: AbortSignal | undefined): Promise<void> {
   await removeStale(target)
   const temporary = temporaryOf(target)
-  try {
+  await withTemporary(temporary, async () => {
     const before = await readBefore(target, signal)
     await writeSynced(temporary, planChunks(plan, signal))
     const after = new Map([[plan.sha256, newEntry(plan.bytes.length, plan.info)]])
@@ -45,9 +45,7 @@ async function replacePlan(target: string, plan: PlanToWrite, signal: AbortSigna
     }
     await syncFolder(dirname(target))
     if (both.size > after.size) await writeSidecar(target, after)
-  } finally {
-    await rm(temporary, { force: true })
-  }
+  })
 }
 
 /** Only a saver of the target uses a temporary name of it, one at a time: any other file of such a name is a dead one's. */
