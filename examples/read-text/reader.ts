@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { Engine } from '../../lib/engine.js'
 import { TensorRTError } from '../../lib/errors.js'
 import { Tensor } from '../../lib/tensor.js'
-import { decodeCtc, decodeDbNet, rotatedCrop, stretch, toTensor } from '../../lib/vision/index.js'
-import type { Image, Point, TextRegion } from '../../lib/vision/index.js'
+import { Detector } from '../../lib/tasks/index.js'
+import { decodeCtc, rotatedCrop, toTensor } from '../../lib/vision/index.js'
+import type { Image, Point } from '../../lib/vision/index.js'
 
 /** A line of text in a picture. */
 export interface Line {
@@ -28,8 +29,6 @@ export interface ReaderOptions {
 }
 
 /** Rules of PaddleOCR's that are not the decoders'. */
-const longestSide = 960
-const multiple = 32
 const turnAbove = 0.9
 const upright = 1.5
 const leastScore = 0.5
@@ -50,12 +49,12 @@ interface Placed {
 
 /** Reads what is written in pictures by PP-OCRv4: one model finds lines, one says whether a line is upside down, one reads it. */
 export class TextReader implements AsyncDisposable {
-  readonly #detector: Engine
+  readonly #detector: Detector
   readonly #turner: Engine
   readonly #recognizer: Engine
   readonly #characters: readonly string[]
 
-  private constructor(detector: Engine, turner: Engine, recognizer: Engine, characters: readonly string[]) {
+  private constructor(detector: Detector, turner: Engine, recognizer: Engine, characters: readonly string[]) {
     this.#detector = detector
     this.#turner = turner
     this.#recognizer = recognizer
@@ -66,7 +65,7 @@ export class TextReader implements AsyncDisposable {
   static async load({ backend = 'auto', folder = packageFolder(), detector }: ReaderOptions = {}): Promise<TextReader> {
     const engine = (name: string) => Engine.load(join(folder, name), { backend })
     const [finds, turns, reads, characters] = await Promise.all([
-      detector === undefined ? engine('ch_PP-OCRv4_det_infer.onnx') : Engine.load(detector, { backend }),
+      Detector.load(detector ?? join(folder, 'ch_PP-OCRv4_det_infer.onnx'), { preset: 'dbnet', backend }),
       engine('ch_ppocr_mobile_v2.0_cls_infer.onnx'),
       engine('ch_PP-OCRv4_rec_infer.onnx'),
       charactersOf(join(folder, 'ppocr_keys_v1.txt')),
@@ -93,14 +92,9 @@ export class TextReader implements AsyncDisposable {
     await Promise.all([this.#detector.close(), this.#turner.close(), this.#recognizer.close()])
   }
 
-  /** Where lines are: the picture stretched to multiples of 32, normalized with ImageNet's numbers in the order that they have there, though it is BGR. */
   async #find(image: Image): Promise<Placed[]> {
-    const ratio = Math.min(1, longestSide / Math.max(image.width, image.height))
-    const side = (length: number) => Math.max(Math.round((length * ratio) / multiple), 1) * multiple
-    const frame = stretch(image, { width: side(image.width), height: side(image.height) })
-    const pixels = await toTensor(image, frame, { order: 'BGR', range: '0-1', mean: [0.406, 0.456, 0.485], std: [0.225, 0.224, 0.229] })
-    const [regions = []] = decodeDbNet(await this.#detector.infer({ [this.#detector.inputNames[0] as string]: pixels }))
-    return regions.map(({ corners }: TextRegion) => placed(corners.map((corner) => frame.pointToImage(corner))))
+    const found = await this.#detector.detect(image)
+    return found.map(({ corners = [] }) => placed(corners))
   }
 
   /** Whether a line stands on its head: the second of two classes. */

@@ -105,12 +105,12 @@ function answersOf(
             details: { expected: labels.length + labelOffset, found: classes },
           },
         )
-      return topK(scores, k, { activation, labelOffset, ...(labels !== undefined && { labels }) }).slice(0, frames.length)
+      return topK(scores, k, { activation, labelOffset, ...(labels !== undefined && { labels }) })
     },
   }
 }
 
-/** [N, C], and what differs from it by sides of 1 only. */
+/** [N, C], and what differs from it by sides of 1 only; of N those that are of pictures: what else is in a batch of a fixed size may be anything. */
 function scoresOf(tensor: Tensor, pictures: number, name: string): Tensor {
   const { shape, dtype } = tensor
   const wanted = `[N, C] of ${JSON.stringify(name)}`
@@ -121,5 +121,5 @@ function scoresOf(tensor: Tensor, pictures: number, name: string): Tensor {
     throw new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted}, N at least ${pictures}, but found ${shapeText(shape)}`, {
       details: { found: shape },
     })
-  return new Tensor('float32', tensor.data, [rows, classes])
+  return new Tensor('float32', tensor.data.subarray(0, pictures * classes), [pictures, classes])
 }

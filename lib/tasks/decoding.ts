@@ -13,6 +13,7 @@ import {
   decodeYoloEndToEnd,
   decodeYolox,
 } from '../vision/decoders/index.js'
+import { decodedOf } from '../vision/decoders/decoded.js'
 import { decodeGrid, type Size } from '../vision/index.js'
 import type { DetectOutput } from './presets.js'
 
@@ -59,7 +60,7 @@ const decoders: Readonly<Record<Exclude<DecoderName, 'ultralytics' | 'dbnet'>, D
 export const decoderNames = [...Object.keys(decoders), 'ultralytics', 'dbnet'] as readonly DecoderName[]
 
 /** Those that know how many classes there are. */
-const countingClasses: readonly DecoderName[] = ['ultralytics', 'yolo', 'yolo-anchors', 'yolox', 'efficientdet']
+const countingClasses: readonly DecoderName[] = ['ultralytics', 'yolo', 'yolo-anchors', 'yolox', 'efficientdet', 'rtdetr']
 
 /**
  * The decoder of an output that was checked, but for `dbnet`, which gives no boxes.
@@ -86,13 +87,18 @@ function ultralytics(outputs: readonly Tensor[], options: Options, size: Size): 
   return { found: decodeYoloEndToEnd(outputs, { scoreThreshold, maxCandidates }), isFinal: true }
 }
 
+/** As all decoders give their boxes: the best first, and only what is finite. */
 function gridOf(outputs: readonly Tensor[], options: Options): Decoded[] {
   const [output, ...others] = outputs
   if (output === undefined || others.length > 0) throw expected('one output', 'decoder grid', outputs.length)
-  return decodeGrid(output, options as never).map((boxes) => ({
-    boxes: Float32Array.from(boxes.flatMap(({ box: [x, y, width, height] }) => [x, y, x + width, y + height])),
-    format: 'xyxy',
-    scores: Float32Array.from(boxes, ({ score }) => score),
-    classes: Int32Array.from(boxes, ({ classIndex }) => classIndex),
-  }))
+  return decodeGrid(output, options as never).map((found) => {
+    const boxes = found.toSorted((a, b) => b.score - a.score)
+    const indices = Int32Array.from(boxes, (_, index) => index)
+    const scores = Float32Array.from(boxes, ({ score }) => score)
+    const classes = Int32Array.from(boxes, ({ classIndex }) => classIndex)
+    return decodedOf({ indices, scores, classes }, (number, into, at) => {
+      const [x, y, width, height] = boxes[number]!.box
+      into.set([x, y, x + width, y + height], at)
+    })
+  })
 }

@@ -1,7 +1,7 @@
 import { checkedBoolean, checkedChoice, checkedNumber } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import type { Engine } from '../engine.js'
-import { TensorRTError } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import { decodeDbNet, type Decoded, type TextRegion } from '../vision/decoders/index.js'
 import {
@@ -32,7 +32,9 @@ type PartOf<T> = T extends unknown ? Partial<Omit<T, 'decoder'>> : never
 export interface DetectorOptions extends LoadOptions<DetectPreset> {
   /** How the model's outputs become boxes: a decoder and its options; without a decoder, options of the preset's. */
   readonly output?: DetectOutput | PartOf<DetectOutput> | undefined
-  /** How boxes that overlap are sorted out; what is given here goes before the preset's. `false`: not at all. */
+  /**
+   * How boxes that overlap are sorted out; what is given here goes before the preset's. `false`: not at all. Of a model that leaves nothing to be suppressed (RT-DETR, YOLO end to end) only where it is given here; not of `dbnet`.
+   */
   readonly suppress?: NonMaxSuppressionOptions | false | undefined
   /** Only what has a greater score counts; 0 to 1; default: the preset's. */
   readonly scoreThreshold?: number | undefined
@@ -76,7 +78,7 @@ export class Detector implements AsyncDisposable {
   }
 
   /**
-   * What is in a picture, the best first; nothing found is an empty list.
+   * What is in a picture, the best first, but for DBNet's text, which is in the order of its first pixels; nothing found is an empty list.
    * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
    * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model gives something else; or it is the reason of the signal
    */
@@ -113,6 +115,8 @@ interface Rules {
   readonly clip: boolean | 'before'
   readonly wholeSides: boolean
   readonly suppress: NonMaxSuppressionOptions | false
+  /** Whether that is the user's own word. */
+  readonly isAsked: boolean
   readonly labels?: readonly string[] | undefined
 }
 
@@ -140,7 +144,9 @@ function rulesOf(preset: DetectPreset | undefined, given: GivenRules): Rules {
   const suppress = suppressOf(preset?.suppress ?? {}, given.suppress, score)
   // each says by itself what is wrong with its options
   if (suppress !== false) nothing(suppress)
-  return { ...rules, suppress }
+  const isAsked = given.suppress !== undefined
+  if (name === 'dbnet' && isAsked && suppress !== false) throw expected("no rules with output.decoder 'dbnet'", 'suppress', given.suppress)
+  return { ...rules, suppress, isAsked }
 }
 
 function suppressOf(
@@ -198,7 +204,8 @@ async function boxesOf(
   return Promise.all(
     frames.map(async (frame, index) => {
       const decoded = rules.clip === 'before' ? withinPicture(found[index]!, frame) : found[index]!
-      const { indices, scores } = isFinal || rules.suppress === false ? allOf(decoded) : stayingOf(decoded, rules.suppress)
+      const { indices, scores } =
+        rules.suppress === false || (isFinal && !rules.isAsked) ? allOf(decoded) : stayingOf(decoded, rules.suppress)
       const masks = await masksOf(decoded, tensors, index, frame, indices, signal)
       return Array.from(indices, (at, i): Found => ({
         ...detectionOf(decoded, at, frame, rules),

@@ -94,6 +94,24 @@ export class PictureInput {
     const values = raw ? { filter, coordinates, round, order } : pixels
     await toTensor(pictures, frames, { ...values, layout: this.layout, into: into as Tensor<PixelType>, signal })
     if (ownMaximum) this.#normalizeByMaximum(into.data as Float32Array, pictures.length)
+    const { fillAfter, resize } = this.#steps.checked
+    // the mean's colour is not 0 where it was rounded, or divided by the picture's maximum
+    if (fillAfter && resize !== 'padToSquare' && this.dtype !== 'uint8')
+      frames.forEach((frame, index) => this.#clearAround(into.data as Float32Array | Uint16Array, index, frame))
+  }
+
+  /** Zeros around what is seen of a picture. */
+  #clearAround(data: Float32Array | Uint16Array, index: number, { width, height, target: [x, y, across, down] }: Frame): void {
+    const [left, right] = [Math.max(0, x), Math.min(width, x + across)]
+    const [above, below] = [Math.max(0, y), Math.min(height, y + down)]
+    if (left === 0 && above === 0 && right === width && below === height) return
+    const [planes, step] = this.layout === 'NCHW' ? [this.#channels, 1] : [1, this.#channels]
+    for (let row = 0; row < planes * height; row++) {
+      const start = (index * planes * height + row) * width * step
+      const isSeen = row % height >= above && row % height < below
+      data.fill(0, start, start + (isSeen ? left : width) * step)
+      if (isSeen) data.fill(0, start + right * step, start + width * step)
+    }
   }
 
   #normalizeByMaximum(data: Float32Array, pictures: number): void {

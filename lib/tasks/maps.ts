@@ -64,7 +64,7 @@ function rangeOf(values: Float32Array): [low: number, high: number] {
   return [low, high]
 }
 
-/** Whole numbers as a picture's mask, each pixel the nearest one's. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE */
+/** Whole numbers of 0 to 255 as a picture's mask, each pixel the nearest one's. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE */
 export async function classesOf(tensor: Tensor, frames: readonly Frame[], signal: AbortSignal | undefined): Promise<Mask[]> {
   const { data, shape, dtype } = tensor
   const wanted = '[N, height, width] or [N, 1, height, width]'
@@ -77,10 +77,22 @@ export async function classesOf(tensor: Tensor, frames: readonly Frame[], signal
   const length = height * width
   return Promise.all(
     frames.map(async (frame, index) => {
-      const bytes = Uint8Array.from({ length }, (_, i) => Number(data[index * length + i]))
+      const bytes = bytesOf(data.subarray(index * length, (index + 1) * length))
       return maskOf({ format: 'gray', width, height, data: bytes }, frame, signal)
     }),
   )
+}
+
+/** Numbers of classes as a mask has them. @throws TensorRTError ERR_TRT_DTYPE for one that is no byte */
+function bytesOf(numbers: Tensor['data']): Uint8Array {
+  const bytes = new Uint8Array(numbers.length)
+  for (let i = 0; i < bytes.length; i++) {
+    const number = Number(numbers[i])
+    if (number < 0 || number > 255)
+      throw new TensorRTError('ERR_TRT_DTYPE', `Expected numbers of classes from 0 to 255, as a mask has them, but found ${number}`)
+    bytes[i] = number
+  }
+  return bytes
 }
 
 async function maskOf(map: RawImage, frame: Frame, signal: AbortSignal | undefined): Promise<Mask> {
@@ -90,20 +102,20 @@ async function maskOf(map: RawImage, frame: Frame, signal: AbortSignal | undefin
 
 /**
  * A map of one channel as the picture's matte, in 255 steps as rembg has it.
- * @param values [N, 1, height, width] or [N, height, width, 1], 0 to 1
+ * @param values [N, 1, height, width] or [N, height, width, 1], as `layout` has it, 0 to 1
  */
 export async function matteOf(
   values: Tensor,
   index: number,
   frame: Frame,
-  filter: Filter,
+  { layout, filter }: { readonly layout: 'NCHW' | 'NHWC'; readonly filter: Filter },
   signal: AbortSignal | undefined,
 ): Promise<Alpha> {
   const { data, shape } = values.as('float32')
-  const [height, width] = shape[1] === 1 ? shape.slice(2) : shape.slice(1)
-  const length = (height as number) * (width as number)
+  const [height, width] = (layout === 'NCHW' ? shape.slice(2) : shape.slice(1)) as [number, number]
+  const length = height * width
   const bytes = Uint8Array.from(data.subarray(index * length, (index + 1) * length), (value) => value * 255)
-  const map: RawImage = { format: 'gray', width: width as number, height: height as number, data: bytes }
+  const map: RawImage = { format: 'gray', width, height, data: bytes }
   const { data: alpha, area } = await overSource(map, frame, { dtype: 'float32', range: '0-1', round: true, filter, signal })
   const limited = (alpha as Float32Array).map((value) => Math.min(1, Math.max(0, value)))
   return { ...frame.image, data: onPicture(limited, area, frame, Float32Array) }

@@ -132,7 +132,7 @@ function matteAnswers(name: string, { layout, filter = 'linear' }: Checked): Ans
     outputs: [name],
     of: async ([tensor], frames: readonly Frame[], signal) => {
       const values = stretchedMap(mapOf(tensor as Tensor, frames.length, { layout, single: true }))
-      return Promise.all(frames.map((frame, index) => matteOf(values, index, frame, filter, signal)))
+      return Promise.all(frames.map((frame, index) => matteOf(values, index, frame, { layout, filter }, signal)))
     },
   }
 }

@@ -32,7 +32,7 @@ export interface InputSteps extends PreprocessingSteps {
 
 const layoutNames: readonly string[] = ['position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter']
 
-/** A preset's steps and one's own, which go first; `scale` and `std` are two words for one. */
+/** A preset's steps and one's own, which go first; `scale` and `std` are two words for one, and `fill` and `fillAfter` exclude each other. */
 export function mergedSteps(preset: InputSteps | undefined, own: InputSteps | undefined): InputSteps {
   // another way to lay the picture has words of its own
   const isLaidAnew = own?.resize !== undefined && own.resize !== preset?.resize
@@ -41,6 +41,7 @@ export function mergedSteps(preset: InputSteps | undefined, own: InputSteps | un
   if (own?.scale !== undefined) delete result['std']
   if (own?.std !== undefined) delete result['scale']
   if (own?.fill !== undefined) delete result['fillAfter']
+  if (own?.fillAfter === true) delete result['fill']
   for (const [name, value] of Object.entries(own ?? {})) if (value !== undefined) result[name] = value
   return result
 }

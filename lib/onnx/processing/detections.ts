@@ -137,18 +137,20 @@ export function addDetections(graph: StepGraph, outputs: readonly Output[], step
   const { scores, classes, rows, count } = ranked(graph, ranking, steps)
   const picked = pickedBy(graph, rows)
   const boxes = ranking.boxes(picked)
-  const valid = graph.cast(graph.node('Greater', [scores, graph.float(steps.scoreThreshold)]), 'float32')
+  const valid = validRows(graph, scores, boxes, steps.scoreThreshold)
   const extras = Object.entries(ranking.extras ?? {}).map(([name, of]) => [name, of(picked, boxes)] as const)
   const { kept, converged } =
     steps.suppress === undefined ? { kept: valid } : suppressedRows(graph, { boxes, classes, valid, count }, steps.suppress)
   const batch = batchOf(outputs[0]!)
   const most = Math.min(steps.maxDetections, count)
-  const [best, places] = graph.nodeWithOutputs('TopK', [graph.mul(scores, kept), graph.ints([most])], 2) as [string, string]
+  // not by products: NaN times 0 is NaN
+  const zero = graph.float(0)
+  const staying = graph.node('Where', [graph.node('Greater', [kept, zero]), scores, zero])
+  const [best, places] = graph.nodeWithOutputs('TopK', [staying, graph.ints([most])], 2) as [string, string]
   const last = pickedBy(graph, places)
-  const shown = graph.cast(graph.node('Greater', [best, graph.float(0)]), 'float32')
-  const there = graph.unsqueeze(shown, 2)
-  const number = graph.cast(graph.reduceSum(shown, [1], 0), 'int32')
-  const numbers = (value: string): string => graph.mul(last.pick(value), there)
+  const number = graph.cast(graph.reduceSum(graph.cast(graph.node('Greater', [best, zero]), 'float32'), [1], 0), 'int32')
+  const there = graph.node('Greater', [graph.unsqueeze(best, 2), zero])
+  const numbers = (value: string): string => graph.node('Where', [there, last.pick(value), zero])
   const given: Record<string, Given> = {
     boxes: { value: numbers(boxes), dtype: 'float32', shape: [batch, most, 4] },
     scores: { value: best, dtype: 'float32', shape: [batch, most] },
@@ -160,6 +162,17 @@ export function addDetections(graph: StepGraph, outputs: readonly Output[], step
   if (converged !== undefined) given['converged'] = { value: converged, dtype: 'int32', shape: [batch] }
   const named = Object.fromEntries(Object.entries(given).map(([name, each]) => [steps.prefix + name, each]))
   replaceOutputs(graph, outputs.map(({ name }) => name), named) // prettier-ignore
+}
+
+/** The greatest number of float32. */
+const greatest = (2 - 2 ** -23) * 2 ** 127
+
+/** [N, K]: 1 for what is above the threshold, and finite with its box, as the decoders of lib/vision have it; else 0. */
+function validRows(graph: StepGraph, scores: string, boxes: string, threshold: number): string {
+  const below = (value: string): string => graph.cast(graph.node('Less', [value, graph.float(greatest)]), 'float32')
+  const isFinite = graph.squeeze(graph.reduceMin(below(graph.node('Abs', [boxes])), [2]), 2)
+  const isAbove = graph.cast(graph.node('Greater', [scores, graph.float(threshold)]), 'float32')
+  return graph.mul(graph.mul(isAbove, below(scores)), isFinite)
 }
 
 function extraLength(name: string, { own: { coefficients } }: CheckedDetection): number {
@@ -195,10 +208,7 @@ function ranked(
   if (multiLabel && classes > 1) {
     const all = objectness === undefined ? scores : graph.mul(scores, objectness)
     const most = Math.min(maxCandidates, count * classes)
-    const [best, places] = graph.nodeWithOutputs('TopK', [graph.reshape(all, [0, count * classes]), graph.ints([most])], 2) as [
-      string,
-      string,
-    ]
+    const [best, places] = bestOf(graph, graph.reshape(all, [0, count * classes]), most)
     const rows = graph.div(places, graph.ints([classes]))
     const numbers = graph.sub(places, graph.mul(rows, graph.ints([classes])))
     return { scores: probability(best), classes: graph.cast(numbers, 'int32'), rows, count: most }
@@ -206,10 +216,17 @@ function ranked(
   const top = graph.squeeze(classes > 1 ? graph.reduceMax(scores, [2]) : scores, 2)
   const values = objectness === undefined ? top : graph.mul(top, graph.squeeze(objectness, 2))
   const most = Math.min(maxCandidates, count)
-  const [best, rows] = graph.nodeWithOutputs('TopK', [values, graph.ints([most])], 2) as [string, string]
+  const [best, rows] = bestOf(graph, values, most)
   const known = classes > 1 ? graph.node('ArgMax', [scores], { axis: 2, keepdims: 0 }) : labels && graph.squeeze(labels, 2)
   const number = known === undefined ? graph.mul(rows, graph.ints([0])) : graph.node('GatherElements', [known, rows], { axis: 1 })
   return { scores: probability(best), classes: graph.cast(number, 'int32'), rows, count: most }
+}
+
+/** The best of [N, P], and where they stand. What is NaN comes last: it has no place in an order, and makes that of others a matter of chance. */
+function bestOf(graph: StepGraph, values: string, most: number): [best: string, places: string] {
+  const least = graph.float(-greatest)
+  const ordered = graph.node('Where', [graph.node('Greater', [values, least]), values, least])
+  return graph.nodeWithOutputs('TopK', [ordered, graph.ints([most])], 2) as [string, string]
 }
 
 /** @param places [N, K], numbers of rows */

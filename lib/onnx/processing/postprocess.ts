@@ -64,7 +64,7 @@ export type PostprocessingSteps = ArgMaxSteps | ThresholdSteps | SoftmaxSteps | 
  * - `argmax`, `threshold`, `softmax`: the output keeps its name; outputs that this is not about stay.
  * - `topK` gives `scores` and `classes`.
  * - `detections` gives `boxes` float32 [N, M, 4] (left, top, right, bottom in pixels of the model's input), `scores` [N, M], `classes` int32 [N, M], for faces `landmarks` [N, M, 10],
- *   for masks `coefficients`, and `count` int32 [N]: so many rows are boxes, the best first, what follows is 0. With suppression there is `converged` int32 [N]: 1 where the boxes are exactly those of
+ *   for masks `coefficients`, and `count` int32 [N]: so many rows are boxes, the best first, what follows is 0. What is not finite is left out. With suppression there is `converged` int32 [N]: 1 where the boxes are exactly those of
  *   greedy suppression, 0 where more `rounds` would be needed. It consists of ordinary operators: TensorRT-RTX has no NonMaxSuppression. DBNet's regions and CTC's texts are read on the host alone.
  *
  * A model whose opset is below 13 is raised to it where that changes nothing.

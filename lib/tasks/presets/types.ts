@@ -59,7 +59,7 @@ export type DetectOutput =
 export interface SegmentOutput {
   /**
    * `threshold`: one channel, which is above `threshold` where something is. `argmax`: a channel for each class, the greatest counts. `matte`: one channel, how opaque each pixel is, stretched to
-   * 0 to 1 as U²-Net's own code does. `classes`: the numbers of classes themselves, whole numbers [N, height, width] or [N, 1, height, width].
+   * 0 to 1 as U²-Net's own code does. `classes`: the numbers of classes themselves, whole numbers of 0 to 255, [N, height, width] or [N, 1, height, width].
    */
   readonly decide: 'threshold' | 'argmax' | 'matte' | 'classes'
   /** Of `threshold` and `matte`; default 0.5, of logits it is 0. */

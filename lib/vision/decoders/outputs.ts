@@ -35,9 +35,9 @@ function outputOf(tensor: unknown, name: string): Output {
   return { shape: tensor.shape, data: tensor.toFloat32().data, isWhole }
 }
 
-/** Those that were given, for a message: "[1, 84, 6300] and [1, 32, 160, 160]". */
+/** Those that were given, for a message: "[1, 84, 6300] and [1, 32, 160, 160]"; of one that no decoder takes for floats, that too. */
 export function shapesText(outputs: readonly Output[]): string {
-  return outputs.map(({ shape }) => shapeText(shape)).join(' and ')
+  return outputs.map(({ shape, isWhole }) => shapeText(shape) + (isWhole ? ' of whole numbers' : '')).join(' and ')
 }
 
 /** An error about shapes. */

@@ -1,6 +1,7 @@
 import { findCandidates, type Found, type Scores } from './candidates.js'
 import { type BoxWriter, type Decoded, decodedOf, writeCentred } from './decoded.js'
 import type { Size } from '../types.js'
+import { checkedWhole } from '../../base/checks.js'
 import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import type { CandidateRule } from './candidates.js'
@@ -14,6 +15,8 @@ export interface RtDetrOptions extends ManyClassesOptions {
   readonly maxCandidates?: number | undefined
   /** A box counts for each class above the threshold; default true, as its authors have it. */
   readonly multiLabel?: boolean | undefined
+  /** How many classes the model has: then it is checked where the model gives a score for each. */
+  readonly classes?: number | undefined
 }
 
 const wanted =
@@ -28,12 +31,13 @@ const wanted =
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeRtDetr(outputs: Outputs, options?: RtDetrOptions): Decoded[] {
-  const given = decoderOptions(options, ['multiLabel', 'size'], 'decodeRtDetr')
+  const given = decoderOptions(options, ['multiLabel', 'size', 'classes'], 'decodeRtDetr')
   const rule = ruleOf({ ...given, multiLabel: given.multiLabel ?? true }, { scoreThreshold: 0.6, maxCandidates: 300 })
+  const known = given.classes === undefined ? undefined : checkedWhole(given.classes, 'classes', 1, 65536)
   const all = outputsOf(outputs)
   if (all.length === 3) return decodeDone(all, rule)
   const size = inputSize(given.size)
-  return all.length === 2 ? decodeRaw(all, size, { ...rule, sigmoid: true }) : decodeJoined(all, size, rule)
+  return all.length === 2 ? decodeRaw(all, size, { ...rule, sigmoid: true }, known) : decodeJoined(all, size, rule, known)
 }
 
 /** Of boxes in parts of the input's sides. */
@@ -48,23 +52,26 @@ function rows(values: Float32Array, count: number, classes: number, step: number
   return { values, count, classes, step, classStep: 1, first: 0, firstStep: 1 }
 }
 
-function decodeRaw(outputs: readonly Output[], size: Size, rule: CandidateRule): Decoded[] {
+function decodeRaw(outputs: readonly Output[], size: Size, rule: CandidateRule, known: number | undefined): Decoded[] {
   const logits = outputs.find(({ shape }) => shape[2] !== 4) ?? outputs[0]!
   const boxes = outputs.find((output) => output !== logits)!
   const [, count = 0, classes = 0] = logits.shape
   const isRight = outputs.every(({ shape, isWhole }) => !isWhole && shape.length === 3 && shape[1] === count) && boxes.shape[2] === 4
   if (!isRight || classes < 1) throw wrongShape(wanted, outputs)
+  if (known !== undefined && classes !== known) throw wrongShape(`[N, ${count}, ${known}] and [N, ${count}, 4]`, outputs)
   return forEachPicture(batchOf(outputs, 'logits and boxes'), (index) => {
     const found = findCandidates([rows(pictureOf(logits, index), count, classes, classes)], rule)
     return decodedOf(found, partsWriter(pictureOf(boxes, index), 4, size))
   })
 }
 
-function decodeJoined(outputs: readonly Output[], size: Size, rule: CandidateRule): Decoded[] {
+function decodeJoined(outputs: readonly Output[], size: Size, rule: CandidateRule, known: number | undefined): Decoded[] {
   const [output] = outputs
   if (outputs.length !== 1 || output === undefined || output.isWhole || output.shape.length !== 3 || output.shape[2]! < 5)
     throw wrongShape(wanted, outputs)
   const [batch = 0, count = 0, width = 0] = output.shape
+  if (known !== undefined && width !== 6 && width !== 4 + known)
+    throw wrongShape(`[N, ${count}, ${4 + known}] or [N, ${count}, 6]`, outputs)
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
     const part = rows(values.subarray(4), count, width === 6 ? 1 : width - 4, width)

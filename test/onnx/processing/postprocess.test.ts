@@ -130,6 +130,34 @@ t.test('nothing found, and fewer boxes than candidates', async (t) => {
   t.ok(['boxes', 'scores', 'classes'].every((name) => numbers(found[name]).every((value) => value === 0)))
 })
 
+t.test('what is not finite is left out, as by the host, and takes nothing else with it', async (t) => {
+  const count = 6
+  // boxes beside each other, the last the best; of two classes the first
+  const rows = Array.from({ length: count }, (_, i) => [10 + 20 * i, 10, 8, 8, 0.3 + i * 0.1, 0.1])
+  const cases: Readonly<Record<string, (row: number[]) => void>> = {
+    'scores that are NaN': (row) => row.fill(NaN, 4),
+    'a score without end': (row) => (row[4] = Infinity),
+    'a box without end': (row) => (row[2] = Infinity),
+    'a box that is NaN': (row) => (row[0] = NaN),
+    'a box without end below the threshold': (row) => row.splice(2, 4, Infinity, 8, 0, 0),
+  }
+  for (const [name, change] of Object.entries(cases))
+    for (const place of [0, 3, 5])
+      for (const multiLabel of [false, true]) {
+        const changed = rows.map((row) => [...row])
+        change(changed[place]!)
+        const answers = { output0: turned(new Tensor('float32', Float32Array.from(changed.flat()), [1, count, 6])) }
+        const found = await answered(withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', multiLabel }), answers)
+        const wanted = hostBoxes(decodeYolo(answers, { multiLabel }), {})
+        t.equal(wanted[0]?.scores.length, count - 1)
+        sameBoxes(t, found, wanted)
+        t.ok(
+          ['boxes', 'scores'].every((output) => numbers(found[output]).every(Number.isFinite)),
+          `${name}, ${place}`,
+        )
+      }
+})
+
 t.test('masks', async (t) => {
   const logits = filled([2, 3, 12, 10], (random) => random.around())
   const argmax: PostprocessingSteps = { kind: 'argmax', size: { width: 25, height: 31 } }

@@ -1,0 +1,134 @@
+// What lies at the edge of what tasks are asked: rows of a batch that are no pictures, numbers that are none, words that go before a preset's.
+import t from 'tap'
+import { type Dim, GraphBuilder, withPreprocessing, writeModel } from '../../lib/onnx/index.js'
+import { Engine, Tensor } from '../../lib/index.js'
+import { Classifier, Detector, type DetectorOptions, presetBatches, Segmenter } from '../../lib/tasks/index.js'
+import { failureOf } from '../support/errors.js'
+import { noise, plain } from '../vision/helpers.js'
+import { answering, filled } from './models.js'
+
+const backend = 'cpu'
+
+/** Shares of red, green and blue, of two pictures; of a black one 0 / 0. */
+function shares(): Uint8Array {
+  const g = new GraphBuilder({ name: 'shares' })
+  const means = g.node('ReduceMean', [g.input('images', 'float32', [2, 3, 8, 8])], { axes: [2, 3], keepdims: 0 })
+  g.output(g.node('Div', [means, g.node('ReduceMean', [means], { axes: [1] })], {}, { output: 'shares' }), 'float32', [2, 3])
+  return writeModel(g.toModel())
+}
+
+t.test('what a batch of a fixed size has beside the pictures is not looked at', async (t) => {
+  await using classifier = await Classifier.load(shares(), { input: {}, output: { activation: 'none' }, backend })
+  const pair = [plain(4, 4, [9, 5, 4]), plain(4, 4, [0, 0, 0])]
+  t.match(await failureOf(() => classifier.classify(pair)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /a number for scores\[3\]/ })
+  const found = await classifier.classify(pair[0]!)
+  t.same(
+    found.map(({ classIndex, score }) => [classIndex, Math.round(score * 100)]),
+    [[0, 150], [1, 83], [2, 67]], // prettier-ignore
+    'the black picture is in the row behind it',
+  )
+})
+
+t.test('numbers of classes that a mask cannot hold are refused, none becomes another', async (t) => {
+  for (const [number, as] of [
+    [300, 'int32'],
+    [256, 'int64'],
+    [-1, 'int64'],
+  ] as const) {
+    const model = answering([filled([1, 4, 4], [[[0, 1, 2], number]])], { as })
+    await using segmenter = await Segmenter.load(model, { input: {}, output: { decide: 'classes' }, backend })
+    t.match(await failureOf(() => segmenter.segment(noise(4, 4))), {
+      code: 'ERR_TRT_DTYPE',
+      message: new RegExp(`from 0 to 255.*found ${number}$`),
+    })
+  }
+  const model = answering([filled([1, 4, 4], [[[0, 1, 2], 255]])], { as: 'int64' })
+  await using segmenter = await Segmenter.load(model, { input: {}, output: { decide: 'classes' }, backend })
+  t.equal((await segmenter.segment(noise(4, 4))).data[6], 255)
+})
+
+t.test('a matte of one row, of channels that come last', async (t) => {
+  const model = answering([filled([1, 1, 4, 1], [[[0, 0, 1, 0], 1]])])
+  await using segmenter = await Segmenter.load(model, { input: {}, output: { decide: 'matte', layout: 'NHWC' }, backend })
+  t.same([...(await segmenter.matte(noise(4, 2))).data], [0, 1, 0, 0, 0, 1, 0, 0])
+})
+
+t.test('a grid gives its boxes as the others do: the best first, and those that are finite', async (t) => {
+  // the first cell's width is e^100, the second one's box is good, the last one's better
+  const grid = filled([1, 5, 2, 2], [[[0, 4, 0, 0], 5], [[0, 2, 0, 0], 100], [[0, 4, 0, 1], 1], [[0, 4, 1, 1], 4]], -3) // prettier-ignore
+  const output = { decoder: 'grid', anchors: [[1, 1]], stride: 32, scoreThreshold: 0.3 } as const
+  for (const suppress of [false, {}] as const) {
+    await using detector = await Detector.load(answering([grid]), { input: {}, output, suppress, backend })
+    const found = await detector.detect(noise(64, 64))
+    t.same(
+      found.map(({ score }) => Math.round(score * 1000)),
+      [982, 731],
+    )
+    t.ok(found.every(({ box }) => box.every(Number.isFinite)))
+  }
+})
+
+t.test('suppression that is asked for is done, whatever the model has left', async (t) => {
+  const [first, second] = [0, 1].map((i) => [0.5, 0.5, 0.4, 0.4, 0.9 - i / 10, 1].map((value, k) => [[0, i, k], value] as const))
+  const model = answering([filled([1, 300, 6], [...first!, ...second!])])
+  const count = async (options: DetectorOptions): Promise<number> => {
+    await using detector = await Detector.load(model, { preset: 'rtdetr', ...options, backend })
+    return (await detector.detect(noise(8, 8))).length
+  }
+  t.equal(await count({}), 2)
+  t.equal(await count({ suppress: false }), 2)
+  t.equal(await count({ suppress: { iouThreshold: 0.5 } }), 1)
+  const text = answering([filled([1, 1, 32, 32], [])], { input: [1, 3, 32, 32] })
+  t.match(await failureOf(() => Detector.load(text, { preset: 'dbnet', suppress: { maximum: 3 }, backend })), {
+    code: 'ERR_TRT_INVALID_ARGUMENT',
+    message: /decoder 'dbnet' for suppress/,
+  })
+  await using detector = await Detector.load(text, { preset: 'dbnet', suppress: false, backend })
+  t.same(await detector.detect(noise(8, 8)), [])
+})
+
+t.test('of RT-DETR there are as many labels as classes, where it gives a score for each', async (t) => {
+  const load = (answers: Tensor<'float32'>[], labels: string[]) => () =>
+    Detector.load(answering(answers), { preset: 'rtdetr', labels, backend })
+  const raw = [filled([1, 30, 3], [], -9), filled([1, 30, 4], [])]
+  const joined = [filled([1, 30, 7], [])]
+  for (const answers of [raw, joined]) {
+    t.match(await failureOf(load(answers, ['a', 'b'])), { code: 'ERR_TRT_SHAPE', message: /preset rtdetr: Expected \[N, 30, [26]\]/ })
+    await (await load(answers, ['a', 'b', 'c'])()).close()
+  }
+  await (await load([filled([1, 30, 6], [])], ['a', 'b', 'c', 'd'])()).close()
+})
+
+t.test('an error about an output of whole numbers says that it is one', async (t) => {
+  const model = answering([filled([1, 84, 84], [])], { as: 'int32' })
+  const error = await failureOf(() => Detector.load(model, { preset: 'yolov8', backend }))
+  t.match(error, { code: 'ERR_TRT_SHAPE', message: /received \[1, 84, 84\] of whole numbers$/ })
+})
+
+t.test('fillAfter goes before the fill of a preset, and is 0 whatever is rounded: as in the graph', async (t) => {
+  const colors = { range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
+  const picture = noise(20, 7)
+  const bytes = new Tensor('uint8', picture.data, [1, 7, 20, 3])
+  for (const resize of ['letterbox', 'centerCrop'] as const)
+    for (const layout of ['NCHW', 'NHWC'] as const)
+      for (const dtype of ['float32', 'float16'] as const) {
+        const own = { resize, layout, fillAfter: true, ...colors } as const
+        const shape: Dim[] = layout === 'NCHW' ? [1, 3, 12, 16] : [1, 12, 16, 3]
+        const g = new GraphBuilder({ name: 'input' })
+        g.output(g.node('Cast', [g.input('images', dtype, shape)], { to: 1 }, { output: 'y' }), 'float32', shape)
+        const steps = { ...own, filter: 'triangle', round: true } as const
+        const inGraph = withPreprocessing(g.toModel(), { steps, picture: { width: 20, height: 7 } })
+        await using engine = await Engine.load(writeModel(inGraph), { backend })
+        const wanted = (await engine.infer(bytes)).data as Float32Array
+        t.ok(wanted.includes(0), 'filled')
+        // yolov8 has a fill of 114, and rounds
+        const input = { ...own, filter: 'triangle' } as const
+        const batches = presetBatches([picture], { name: 'images', dtype, shape: shape as number[] }, { preset: 'yolov8', input })
+        for await (const batch of batches) {
+          const { data } = batch.toFloat32()
+          const name = `${resize} ${layout} ${dtype}`
+          t.ok(data.every((value, i) => Math.abs(value - wanted[i]!) < (dtype === 'float16' ? 2e-3 : 1e-4)), name) // prettier-ignore
+          t.ok(data.every((value, i) => (value === 0) === (wanted[i] === 0)), name) // prettier-ignore
+        }
+      }
+})
