@@ -217,6 +217,7 @@ t.test('a place where nothing can be written is told before any work', async (t)
     ['run', missing, '--random', '-o', `${gone}.npz`],
   ])
     t.match(await trt(args), { code: 1, stdout: '', stderr: nowhere }, args.join(' '))
+  t.match(await trt(['build', missing, '-o', '']), { code: 1, stderr: /the path is empty \(ERR_TRT_FILE\)/ })
   t.match(await trt(['build', missing, '-o', home]), { code: 1, stderr: /is a folder \(EISDIR\) \(ERR_TRT_FILE\)/ })
   const exec = await trt(['exec', `--onnx=${missing}`, `--saveEngine=${gone}.plan`])
   t.match(exec, { code: 1, stdout: /&&&& FAILED/, stderr: nowhere })

@@ -10,6 +10,7 @@ export async function refuseUnwritable(...paths: readonly (string | undefined)[]
 }
 
 async function refuse(path: string): Promise<void> {
+  if (path === '') throw new TensorRTError('ERR_TRT_FILE', 'Cannot write: the path is empty')
   const folder = dirname(path)
   const facts = await stat(folder).catch((error: unknown) => {
     if (!isMissing(error)) throw error
