@@ -4,6 +4,7 @@ import { type Field, fieldsText } from './output/format.js'
 import { newProgress, type Progress } from './output/progress.js'
 import type { Sink } from './output/sink.js'
 import { type Row, tableText, type TableOptions } from './output/table.js'
+import { wrapped } from './output/wrap.js'
 
 export interface SessionOptions {
   /** What the program was called by. */
@@ -101,6 +102,11 @@ export class Session {
       this.width,
       options,
     )
+  }
+
+  /** Sentences, in lines that are as wide as results may be. */
+  prose(text: string): string {
+    return wrapped(text, this.width, 'spaces')
   }
 
   /** The parts of an account, by their names. */

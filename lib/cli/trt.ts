@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { basename } from 'node:path'
 import { argv, stderr, stdout } from 'node:process'
+import { exitCodes } from './exit-codes.js'
 import { runTrt } from './program.js'
 import { Session } from './session.js'
 
@@ -13,10 +14,13 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     session.interrupt(signal)
   })
 }
-// The reader of a pipe went away, as `| head` does.
+// The reader of a pipe went away, as `| head` does; or results cannot be written, as on a full disk.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
+  if (error.code === 'EPIPE') process.exit()
+  session.warn(`error: Cannot write the results: ${error.message}`)
+  process.exit(exitCodes.failed)
 })
+// Messages that nobody reads end no work.
+stderr.on('error', () => {})
 
 process.exitCode = await runTrt(argv.slice(2), session)

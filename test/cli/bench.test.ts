@@ -72,13 +72,37 @@ t.test('a sweep, and what it cannot export', async (t) => {
   const batches = await trt(['bench', file('relu.onnx'), '--backend', 'cpu', ...brief, ...range, '--sweep', 'batch=1,4'])
   t.match(batches, { code: 0, stdout: /shapes +streams +queries\/s[^]*1x4 +1 [^]*4x4 +1 / })
   const one = await trt(['bench', ...onCpu, '--sweep', 'streams=1,2', '--export-times', file('no.json')])
-  t.match(one, { code: 1, stderr: /one benchmark.*--sweep makes 2/ })
+  t.match(
+    one,
+    { code: 2, stdout: '', stderr: /^error: --export-times is of one benchmark, and --sweep makes 2/ },
+    'before anything is measured',
+  )
   t.equal(existsSync(file('no.json')), false)
+  const varied = await trt(['bench', ...onCpu, '--sweep', 'streams=1,2', '--streams', '2'])
+  t.match(varied, { code: 2, stderr: /--streams is what --sweep streams=… varies/ })
+  const wide = await trt([
+    'bench',
+    file('relu.onnx'),
+    '--backend',
+    'cpu',
+    ...brief,
+    ...range,
+    '--sweep',
+    'batch=1,4',
+    '--streams',
+    '2',
+    '--json',
+  ])
+  t.match(JSON.parse(wide.stdout), [{ settings: { streams: 2 } }, { settings: { streams: 2, shapes: { x: [4, 4] } } }])
   t.match(await trt(['bench', ...onCpu, '--sweep', 'depth=1']), { code: 2, stderr: /batch=1,2,4 or streams=1,2,4/ })
 })
 
 t.test('what the CPU has not is named', async (t) => {
   t.match(await trt(['bench', ...onCpu, '--cuda-graph']), { code: 1, stderr: /cudaGraph needs the TensorRT backend.*ERR_TRT_UNSUPPORTED/ })
+  t.match(await trt(['bench', ...onCpu, '--no-tf32']), {
+    code: 2,
+    stderr: /^error: --no-tf32 is of a build with TensorRT, and --backend cpu/,
+  })
   t.match(await trt(['bench', file('relu.onnx'), '--backend', 'cpu', ...brief]), { code: 1, stderr: /ERR_TRT_SHAPES_REQUIRED/ })
 })
 
@@ -136,6 +160,12 @@ for (const { name, path } of families) {
       ],
     )
     t.match(all[0]?.settings, { transfers: false, depth: 1 })
+    const shaped = await trt(['bench', plan, '--tensorrt', path, ...brief, '--shapes', 'x:5x4', '--json'])
+    t.match(JSON.parse(shaped.stdout), { settings: { shapes: { x: [5, 4] } } }, 'at a shape within the profile')
+    const beyond = await trt(['bench', plan, '--tensorrt', path, ...brief, '--shapes', 'x:9x4'])
+    t.match(beyond, { code: 1, stderr: /within profile 0.*received \[9, 4\]/ })
+    const rebuilt = await trt(['bench', plan, '--tensorrt', path, ...brief, '--fp16'])
+    t.match(rebuilt, { code: 2, stderr: /^error: --fp16 is of a build, and .* is a plan/ })
   })
 }
 

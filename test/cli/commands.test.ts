@@ -1,6 +1,6 @@
 // The commands as a shell calls them: exit codes, JSON, what is written, on the fakes and on the CPU.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { QuantizationReport } from '../../lib/quantization/index.js'
@@ -68,7 +68,10 @@ t.test('help and version go to stdout, each with an example', async (t) => {
     t.equal(Math.max(...stdout.split('\n').map((line) => line.length)) <= 90, true, `${name} fits a terminal`)
     t.equal((await trt(['help', name])).stdout, stdout, `help ${name}`)
   }
-  t.match((await trt(['--help'])).stdout, /build +build a plan[^]*Exit codes/)
+  const { stdout } = await trt(['--help'])
+  t.match(stdout, /build +build a plan[^]*Exit codes/)
+  const ofExec = (await trt(['exec', '--help'])).stdout.split('\n').filter((line) => line.startsWith('      '))
+  t.equal([...stdout.split('\n'), ...ofExec].find((line) => line.length > 80) ?? '', '')
   t.match((await trt(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/)
 })
 
@@ -177,10 +180,49 @@ t.test('convert: half precision, newer operators, and what contradicts itself', 
     stderr: /from 17 on.*received 13/,
   })
   t.match(await trt(['convert', file('small.onnx'), '--fp16', '--bf16', '-o', file('x.onnx')]), {
-    code: 1,
+    code: 2,
     stderr: /--fp16 or --bf16.*both/,
   })
-  t.match(await trt(['convert', file('small.onnx'), '-o', file('x.onnx')]), { code: 1, stderr: /none of them/ })
+  t.match(await trt(['convert', file('small.onnx'), '-o', file('x.onnx')]), { code: 2, stderr: /none of them/ })
+  const idle = await trt(['convert', file('small.onnx'), '--opset', '17', '--no-keep-io', '-o', file('x.onnx')])
+  t.match(idle, { code: 2, stderr: /--no-keep-io says what --fp16 or --bf16 leaves as it is/ })
+  const kept = await trt(['convert', file('small.onnx'), '--fp16', '--keep', 'conv', '-o', file('x.onnx'), '--json'])
+  t.match(JSON.parse(kept.stdout), { kept: [{ node: 'conv', reason: 'name' }] })
+})
+
+t.test('a node or an operator that the model has not is named, and nothing is written', async (t) => {
+  const rows: [string[], RegExp][] = [
+    [['convert', '--fp16', '--keep', 'conv,cnov'], /no node "cnov" for --keep: it has conv, pool, .*\(ERR_TRT_INVALID_ARGUMENT\)/],
+    [['convert', '--fp16', '--keep-operators', 'conv'], /no operator "conv" for --keep-operators: it has Conv, GlobalAveragePool, Flatten/],
+    [['quantize', '--exclude', 'cnov'], /no node "cnov" for --exclude: it has conv/],
+    [['quantize', '--exclude-operators', 'Cnov'], /no operator "Cnov" for --exclude-operators/],
+  ]
+  for (const [[command = '', ...options], message] of rows) {
+    const run = await trt([command, file('small.onnx'), ...options, '-o', file('unknown.onnx')])
+    t.match(run, { code: 1, stdout: '', stderr: message }, options.join(' '))
+  }
+  t.equal(existsSync(file('unknown.onnx')), false)
+})
+
+t.test('a place where nothing can be written is told before any work', async (t) => {
+  const gone = file('gone/x')
+  const nowhere = new RegExp(`Cannot write ${gone}.*: there is no folder ${file('gone')} \\(ERR_TRT_FILE\\)`)
+  const missing = file('none.onnx') // who looks at the place first does not find out
+  for (const args of [
+    ['build', missing, '-o', `${gone}.plan`],
+    ['convert', missing, '--fp16', '-o', `${gone}.onnx`],
+    ['quantize', missing, '-o', `${gone}.onnx`],
+    ['quantize', missing, '-o', file('x.onnx'), '--plot', `${gone}.svg`],
+    ['bench', missing, '--report', `${gone}.html`],
+    ['run', missing, '--random', '-o', `${gone}.npz`],
+  ])
+    t.match(await trt(args), { code: 1, stdout: '', stderr: nowhere }, args.join(' '))
+  t.match(await trt(['build', missing, '-o', '']), { code: 1, stderr: /the path is empty \(ERR_TRT_FILE\)/ })
+  t.match(await trt(['build', missing, '-o', home]), { code: 1, stderr: /is a folder \(EISDIR\) \(ERR_TRT_FILE\)/ })
+  const exec = await trt(['exec', `--onnx=${missing}`, `--saveEngine=${gone}.plan`])
+  t.match(exec, { code: 1, stdout: /&&&& FAILED/, stderr: nowhere })
+  const unmeasured = await trt(['exec', `--onnx=${missing}`, '--skipInference', '--exportTimes=times.json'])
+  t.match(unmeasured, { code: 1, stderr: /leave out --skipInference/ })
 })
 
 t.test('quantize: ranges from pictures, by a preset', async (t) => {
@@ -208,6 +250,10 @@ t.test('quantize: ranges from pictures, by a preset', async (t) => {
   await writeTensor(file('batch.npy'), new Tensor('float32', random.values(2 * 3 * 256, 1), [2, 3, 16, 16]))
   const tensors = await trt(['quantize', file('small.onnx'), '--data', file('batch.npy'), '-o', file('int8.onnx')])
   t.match(tensors, { code: 0, stdout: /measured on 1 batch/ })
+  mkdirSync(file('batches'))
+  await writeTensor(file('batches/one.npy'), new Tensor('float32', random.values(3 * 256, 1), [1, 3, 16, 16]))
+  const folder = await trt(['quantize', file('small.onnx'), '--data', file('batches'), '-o', file('int8.onnx')])
+  t.match(folder, { code: 0, stdout: /measured on 1 batch/ }, 'a folder of tensors')
   const mixed = await trt(['quantize', file('small.onnx'), '--data', file('batch.npy'), file('a.png'), '-o', file('x.onnx')])
   t.match(mixed, { code: 1, stderr: /pictures or tensors.*both/ })
   const none = await trt(['quantize', file('small.onnx'), '-o', file('x.onnx')])
@@ -226,7 +272,7 @@ t.test('compare: exits with 3 beyond the tolerance', async (t) => {
   t.equal(same.code, 0, same.stderr)
   t.match(JSON.parse(same.stdout), { batches: 2, beyond: [], outputs: { scores: { nonFinite: 0 } } })
   const strict = await trt(['compare', ...models, '--max-absolute', '0'])
-  t.match(strict, { code: 3, stdout: /scores +1\.000000/, stderr: /beyond the tolerance: scores/ })
+  t.match(strict, { code: 3, stdout: /scores +1\.000000/, stderr: /beyond the tolerance: scores, greatest difference 0\.\d+ > 0\n/ })
   const layers = await trt(['compare', ...models, '--layers', '--json'])
   t.equal(layers.code, 0, layers.stderr)
   t.match(JSON.parse(layers.stdout), { outputs: { scores: {} } })
@@ -242,6 +288,13 @@ t.test('compare: exits with 3 beyond the tolerance', async (t) => {
     '2',
   ])
   t.match(pictures, { code: 0, stdout: /1 batch\n/ })
+  for (const [args, message] of [
+    [['--data', file('a.png'), '--random', '2'], /--random stands for --data/],
+    [['--preset', 'imagenet'], /--preset is of --data/],
+    [['--max-batches', '2'], /--max-batches is of --data/],
+    [['--layers', '--device', '0'], /--layers compares on the CPU/],
+  ] as const)
+    t.match(await trt(['compare', ...models, ...args]), { code: 2, stdout: '', stderr: message })
   const open = await trt(['compare', ...models.slice(0, 4)])
   t.match(open, { code: 1, stderr: /leaves its shape open/ })
 })

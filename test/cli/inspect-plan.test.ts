@@ -19,6 +19,7 @@ t.test('layers of a plan, in tables and in a drawing', async (t) => {
   t.match(await trt([...build, '--profiling-verbosity', 'detailed']), { code: 0 })
   const { code, stdout, stderr } = await trt(['inspect', file('relu.plan'), '--layers', '--draw', file('relu.svg'), '--quiet', ...place])
   t.same([code, stderr], [0, ''])
+  t.notMatch(stdout, 'inputFormats', 'what is empty is not told')
   t.match(stdout, /known by +its sidecar[^]*precision +layers +of the time[^]*slowest layers/)
   const kinds = elementsOf(parsedMarkup(readFileSync(file('relu.svg'), 'utf8')), 'g', 'box').map((box) => box.getAttribute('class'))
   t.ok(kinds.includes('box input') && kinds.includes('box output') && kinds.length === 3, kinds.join(', '))
@@ -26,4 +27,13 @@ t.test('layers of a plan, in tables and in a drawing', async (t) => {
   t.match(found, { kind: 'plan', source: 'sidecar', engine: { audit: { kind: 'engine', layers: 1 } } })
   t.match(await trt([...build, '--profiling-verbosity', 'layerNames']), { code: 0 })
   t.match(await trt(['inspect', file('relu.plan'), '--draw', file('names.svg'), ...place]), { code: 1, stdout: '', stderr: /detailed/ })
+})
+
+t.test('settings that have names of their own', async (t) => {
+  const exec = ['exec', `--onnx=${file('relu.onnx')}`, `--tensorrt=${fakes.trt10}`, '--skipInference']
+  const built = await trt([...exec, '--inputIOFormats=fp16:chw+hwc8', `--saveEngine=${file('formats.plan')}`])
+  t.equal(built.code, 0, built.stderr)
+  const { stdout } = await trt(['inspect', file('formats.plan')])
+  t.match(stdout, / inputFormats: x \(dtype float16, formats .+, .+\)\n/)
+  t.notMatch(stdout, 'object')
 })

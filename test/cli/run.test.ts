@@ -83,6 +83,37 @@ t.test('several inputs: by --input, by the names in a file, and the rest at rand
   t.match(seeded.results[0].outputs.twice, { min: 4, mean: 6, max: 8, dtype: 'int64' })
 })
 
+t.test('raw bytes for a model that leaves several dimensions open: --shapes says them', async (t) => {
+  const [name, ids] = [at('pair.raw'), ['--input', `ids=${at('ids.npy')}`]]
+  await writeFile(name, Buffer.from(Float32Array.of(1, 2, 3, -4, 5, 6).buffer))
+  for (const way of [
+    [name, ...ids],
+    ['--input', `a=${name}`, ...ids],
+  ]) {
+    await document(two, ...way, '--shapes', 'a:3x2,ids:2', '--output', at('out'))
+    t.same((await readTensor(at('out', '_head_ratio.npy'))).shape, [3, 2])
+    const open = await ran(two, ...way)
+    t.match(open, { code: 1, stdout: '', stderr: /pair\.raw is raw bytes, and input "a" .* --shapes a:NxN \(ERR_TRT_SHAPES_REQUIRED\)/ })
+    t.match(await ran(two, ...way, '--shapes', 'a:2x2,ids:2'), { code: 1, stderr: /Expected 16 bytes in .*pair\.raw.* but found 24/ })
+  }
+})
+
+t.test('outputs do not take the place of inputs', async (t) => {
+  const inputs = at('inputs')
+  await mkdir(inputs)
+  const files = ['a', 'b'].map((name) => join(inputs, `${name}.npy`))
+  for (const file of files) await writeTensor(file, Tensor.zeros('float32', [1, 3, 32, 32]))
+  const before = await readFile(files[0]!)
+  for (const args of [
+    [inputs, '-o', inputs],
+    [...files, '-o', join(inputs, '..', 'inputs')],
+    [files[0]!, '-o', files[0]!],
+    ['--input', `${(await Engine.load(net, { backend: 'cpu' })).inputNames[0]}=${files[0]}`, '-o', files[0]!],
+  ])
+    t.match(await ran(net, ...args), { code: 1, stdout: '', stderr: /Cannot write .*a\.npy: it is read as an input/ })
+  t.same(await readFile(files[0]!), before)
+})
+
 t.test('infinity and NaN are counted, and stand in the table', async (t) => {
   await writeFile(at('zero.json'), JSON.stringify({ a: [[0, 1], [2, 3]], ids: [0, 0] })) // prettier-ignore
   const { outputs } = (await document(two, at('zero.json'))).results[0]
@@ -125,6 +156,9 @@ t.test('what is wrong with the command line is told before a model is opened', a
     [[at('many', 'readme.txt')], /neither a picture nor a file of tensors/],
     [['--random', '--top', '5'], /--top is of classify, and not of tensors/],
     [['--random', '--task', 'detect'], /--task detect needs --preset.*\n +classify: imagenet/],
+    [['--random', '--size', '64'], /--size is of pictures/],
+    [['--random', '--format', 'npz'], /--format is of --output/],
+    [['--input', 'a=x.npy', '--input', 'a=y.npy'], /--input has "a" twice/],
     [['--random', '--size', '0'], /Expected 640, or 640x480/],
   ] as const
   for (const [args, message] of wrong) {
@@ -138,6 +172,7 @@ t.test('what is wrong with the command line is told before a model is opened', a
     [[two, '--input', `a=${at('a.npy')}`], /ERR_TRT_MISSING_INPUT/],
     [[two, '--input', `a=${at('ids.npy')}`, '--random'], /Expected float32 for "ids" of .* but found int64 \(ERR_TRT_DTYPE\)/],
     [[two, '--random'], /ERR_TRT_SHAPES_REQUIRED/],
+    [[two, at('both.npz'), '--input', `a=${at('a.npy')}`], /Input "a" comes twice: by --input, and in .*both\.npz/],
     [[net, at('none.npy')], /there is no such file \(ERR_TRT_FILE\)/],
     [[net, at('none-*.npy')], /no file fits this pattern/],
     [[at('no-model.onnx'), '--random'], /ERR_TRT_FILE/],

@@ -2,7 +2,6 @@ import type { Command } from 'commander'
 import { saveText } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
 import type { Benchmark } from '../../benchmark/index.js'
-import { TensorRTError } from '../../errors.js'
 
 /** The files that a benchmark is written into. */
 export interface BenchmarkFiles {
@@ -22,7 +21,18 @@ export function benchmarkFiles(command: Command): Command {
     .option('--export-layer-info <FILE>', 'write what the inspector says, as trtexec does')
 }
 
-/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where an export, which is of one benchmark, is asked of several; ERR_TRT_FILE */
+/** The options of one benchmark's exports that were given. */
+export function exportsOf({ exportTimes, exportProfile, exportOutput, exportLayerInfo }: BenchmarkFiles): string[] {
+  const flags = {
+    '--export-times': exportTimes,
+    '--export-profile': exportProfile,
+    '--export-output': exportOutput,
+    '--export-layer-info': exportLayerInfo,
+  }
+  return Object.entries(flags).flatMap(([flag, file]) => (file === undefined ? [] : [flag]))
+}
+
+/** Exports are of the first: who asks for several of them was refused. @throws TensorRTError ERR_TRT_FILE */
 export async function writeBenchmarkFiles(files: BenchmarkFiles, benchmarks: readonly Benchmark[], signal: AbortSignal): Promise<void> {
   const { exportTimes, exportProfile, exportOutput, exportLayerInfo, benchmarkReport } = await import('../../benchmark/index.js')
   const exports = [
@@ -31,14 +41,9 @@ export async function writeBenchmarkFiles(files: BenchmarkFiles, benchmarks: rea
     [files.exportOutput, exportOutput],
     [files.exportLayerInfo, exportLayerInfo],
   ] as const
+  const [one] = benchmarks
   for (const [path, text] of exports) {
-    if (path === undefined) continue
-    const [one, ...others] = benchmarks
-    if (one === undefined || others.length > 0)
-      throw new TensorRTError(
-        'ERR_TRT_INVALID_ARGUMENT',
-        `Expected one benchmark for ${path} but --sweep makes ${benchmarks.length}: use --report or --json`,
-      )
+    if (path === undefined || one === undefined) continue
     signal.throwIfAborted()
     await saveText(path, text(one))
   }

@@ -1,14 +1,25 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Benchmark, BenchmarkOptions, BenchmarkPhase, BenchmarkProgress, Summary } from '../../benchmark/index.js'
 import type { Engine } from '../../engine.js'
-import { type BuilderGiven, builderOptions, profileOf, type ShapesGiven, withBuilderOptions, withShapeOptions } from '../options/builder.js'
+import { exitCodes } from '../exit-codes.js'
+import {
+  builderFlags,
+  type BuilderGiven,
+  builderOptions,
+  type ShapesGiven,
+  shapesOf,
+  withBuilderOptions,
+  withShapeOptions,
+} from '../options/builder.js'
 import { type EngineGiven, engineOptions, withBackendOptions } from '../options/engine.js'
+import { isBuilt, openingShapes } from '../options/opening.js'
 import { tellBuild } from '../output/build-progress.js'
 import { counted, dimsText, durationText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
+import { refuseUnwritable } from '../output/writable.js'
 import { action, list, newCommand, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
-import { benchmarkFiles, writeBenchmarkFiles } from './bench-files.js'
+import { benchmarkFiles, exportsOf, writeBenchmarkFiles } from './bench-files.js'
 
 interface BenchGiven extends EngineGiven, ShapesGiven {
   readonly profile?: number
@@ -72,6 +83,8 @@ export function command(session: Session): Command {
     withBuilderOptions(withShapeOptions(withBackendOptions(bench))),
     session,
     async (given: BenchGiven & BuilderGiven, path: string) => {
+      await refuseIdle(given, path, (message) => bench.error(`error: ${message}`, { exitCode: exitCodes.usage }))
+      await refuseUnwritable(given.report, given.exportTimes, given.exportProfile, given.exportOutput, given.exportLayerInfo)
       const benchmarks = await measure(given, path, session)
       await writeBenchmarkFiles(given, benchmarks, session.signal)
       session.result(benchmarks.length === 1 ? told(benchmarks[0] as Benchmark) : benchmarks.map(told), () =>
@@ -81,20 +94,37 @@ export function command(session: Session): Command {
   )
 }
 
+/** What would have no effect, before anything is measured. */
+async function refuseIdle(given: BenchGiven & BuilderGiven, path: string, refuse: (message: string) => never): Promise<void> {
+  const { sweep, streams, shapes } = given
+  if (sweep?.of === 'streams' && streams !== undefined) refuse('--streams is what --sweep streams=… varies: leave it out')
+  const [exported] = sweep === undefined ? [] : exportsOf(given)
+  if (exported !== undefined) refuse(`${exported} is of one benchmark, and --sweep makes ${sweep?.values.length}: use --report or --json`)
+  const [flag] = builderFlags(given)
+  const built = flag !== undefined || shapes !== undefined ? await isBuilt(path) : false
+  if (built && sweep?.of === 'batch' && shapes !== undefined) refuse('--shapes is what --sweep batch=… varies: leave it out')
+  if (flag === undefined) return
+  if (built) refuse(`${flag} is of a build, and ${path} is a plan: it is built already`)
+  if (given.backend === 'cpu') refuse(`${flag} is of a build with TensorRT, and --backend cpu builds nothing`)
+}
+
 async function measure(given: BenchGiven & BuilderGiven, path: string, session: Session): Promise<Benchmark[]> {
   await using engine = await opened(given, path, session)
   const { sweep } = given
   if (sweep === undefined) {
-    const shapes = { ...given.optShapes, ...given.shapes }
+    const shapes = shapesOf(given)
     const options = { ...optionsOf(given), ...(Object.keys(shapes).length > 0 && { shapes }), signal: session.signal }
     return [await engine.benchmark({ ...options, onProgress: tell(session.progress()) })]
   }
   const { sweep: measureAll } = await import('../../benchmark/index.js')
-  const { streams: _streams, ...options } = optionsOf(given)
+  const { streams, ...options } = optionsOf(given)
+  const shapes = shapesOf(given)
   const progress = session.progress()
   return await measureAll(engine, {
     ...options,
-    ...(sweep.of === 'batch' ? { batches: sweep.values } : { streams: sweep.values }),
+    ...(sweep.of === 'batch'
+      ? { batches: sweep.values, ...(streams !== undefined && { streams: [streams] }) }
+      : { streams: sweep.values, ...(Object.keys(shapes).length > 0 && { shapes: [shapes] }) }),
     signal: session.signal,
     onProgress: ({ point, ...rest }) => tell(progress, `${sweep.of} ${sweep.values[point.index]}: `)(rest),
   })
@@ -103,7 +133,7 @@ async function measure(given: BenchGiven & BuilderGiven, path: string, session: 
 async function opened(given: BenchGiven & BuilderGiven, path: string, session: Session): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
   const { tensorrt: _tensorrt, device: _device, ...builder } = builderOptions(given)
-  const shapes = profileOf(given)
+  const shapes = await openingShapes(path, given)
   return Engine.load(path, {
     ...engineOptions(given),
     ...(Object.keys(builder).length > 0 && { builder }),
@@ -199,9 +229,11 @@ function account(session: Session, benchmark: Benchmark): string {
       `${throughput.toFixed(1)} queries a second: ${counted(queries, 'query', 'queries')} in ${durationText(wallMs)}, after ${warmUp.queries} in ${durationText(warmUp.ms)} of warm-up`,
       ...(javascript === undefined ? [] : [`JavaScript adds ${durationText(javascript.addsMs)} to a query that is alone (by the medians)`]),
       'latency is what trtexec tells: a sum of stages, without waiting. end to end is what an application sees.',
-    ].join('\n'),
+    ]
+      .map((line) => session.prose(line))
+      .join('\n'),
     ...layersText(session, benchmark),
-    ...warnings.map(({ message }) => `${session.paint('yellow', 'warning:')} ${message}`),
+    ...warnings.map(({ message }) => session.prose(`warning: ${message}`).replace('warning:', session.paint('yellow', 'warning:'))),
   ].join('\n\n')
 }
 

@@ -3,6 +3,7 @@ import type { BuildInfo } from '../../plan/info.js'
 import { type BuilderGiven, builderOptions, profileOf, type ShapesGiven, withBuilderOptions, withShapeOptions } from '../options/builder.js'
 import { tellBuild } from '../output/build-progress.js'
 import { bytesText, counted, dimsText, durationText } from '../output/format.js'
+import { refuseUnwritable } from '../output/writable.js'
 import { action, newCommand } from '../parsing.js'
 import type { Session } from '../session.js'
 
@@ -19,6 +20,7 @@ export function command(session: Session): Command {
     .requiredOption('-o, --output <FILE>', 'where the plan is saved, and its sidecar beside it')
   return action(withBuilderOptions(withShapeOptions(build)), session, async (given: BuildGiven, model: string) => {
     const shapes = profileOf(given)
+    await refuseUnwritable(given.output)
     const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
     await using builder = new Builder(builderOptions(given))
     const { signal } = session

@@ -4,7 +4,8 @@ import type { CalibrationData, Comparison } from '../../quantization/index.js'
 import { exitCodes } from '../exit-codes.js'
 import { type DataGiven, dataOf, withDataOptions } from '../options/data.js'
 import { type EngineGiven, engineOptions, withEngineOptions } from '../options/engine.js'
-import { profileOf, type ShapesGiven, withShapeOptions } from '../options/builder.js'
+import { type ShapesGiven, shapesOf, withShapeOptions } from '../options/builder.js'
+import { openingShapes } from '../options/opening.js'
 import { tellBuild } from '../output/build-progress.js'
 import { counted } from '../output/format.js'
 import { action, newCommand, numberIn, whole } from '../parsing.js'
@@ -32,13 +33,26 @@ export function command(session: Session): Command {
     withDataOptions(withShapeOptions(withEngineOptions(compare))),
     session,
     async (given: CompareGiven, first: string, second: string) => {
+      refuseIdle(given, (message) => compare.error(`error: ${message}`, { exitCode: exitCodes.usage }))
       const found = given.layers ? await byLayer(given, first, second, session) : await byOutput(given, first, second, session)
-      const beyond = Object.entries(found.outputs).filter(([, difference]) => isBeyond(difference, given))
+      const beyond = Object.entries(found.outputs).filter(([, difference]) => whyBeyond(difference, given).length > 0)
       session.result({ ...found, beyond: beyond.map(([name]) => name) }, () => account(session, found))
-      for (const [name] of beyond) session.warn(`beyond the tolerance: ${name}`)
+      for (const [name, difference] of beyond) session.warn(`beyond the tolerance: ${name}, ${whyBeyond(difference, given).join(', ')}`)
       return beyond.length > 0 ? exitCodes.unmet : exitCodes.done
     },
   )
+}
+
+/** What would have no effect. */
+function refuseIdle(given: CompareGiven, refuse: (message: string) => never): void {
+  const { data, random, layers, backend, device, tensorrt } = given
+  if (data !== undefined && random !== undefined) refuse('--random stands for --data: give one of them')
+  if (data === undefined) {
+    const idle = (['preset', 'batch', 'maxBatches'] as const).find((name) => given[name] !== undefined)
+    if (idle !== undefined) refuse(`--${idle === 'maxBatches' ? 'max-batches' : idle} is of --data, which was not given`)
+  }
+  if (layers && ((backend !== undefined && backend !== 'cpu') || device !== undefined || tensorrt !== undefined))
+    refuse('--layers compares on the CPU: leave out --backend, --device and --tensorrt')
 }
 
 async function byOutput(given: CompareGiven, first: string, second: string, session: Session): Promise<Comparison> {
@@ -61,7 +75,7 @@ function mostOf({ maxBatches }: CompareGiven): { readonly maxBatches?: number } 
 
 async function opened(given: CompareGiven, path: string, session: Session): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
-  const shapes = profileOf(given)
+  const shapes = await openingShapes(path, given)
   const onProgress = tellBuild(session.progress())
   return Engine.load(path, { ...engineOptions(given), ...(shapes !== undefined && { shapes }), onProgress, signal: session.signal })
 }
@@ -71,25 +85,23 @@ async function dataFor(given: CompareGiven, engine: Engine, session: Session): P
   const data = await dataOf(given, inputs, session)
   if (data !== undefined) return data
   const { randomInputs } = await import('../../benchmark/index.js')
-  const shapes = fixedShapes(given)
+  const shapes = shapesOf(given)
   return Array.from({ length: given.random ?? 1 }, (_, i) => randomInputs(inputs, { shapes, seed: i + 1 }))
-}
-
-/** Of a range the best. */
-function fixedShapes({ shapes, optShapes }: ShapesGiven): Readonly<Record<string, readonly number[]>> {
-  return { ...optShapes, ...shapes }
 }
 
 type Difference = Comparison['outputs'][string]
 
-function isBeyond({ cosine, psnr, maxAbsolute, nonFinite }: Difference, given: CompareGiven): boolean {
-  // NaN is beyond whatever is asked
-  return (
-    nonFinite > 0 ||
-    !(cosine >= given.minCosine) ||
-    !(psnr >= (given.minPsnr ?? -Infinity)) ||
-    !(maxAbsolute <= (given.maxAbsolute ?? Infinity))
-  )
+/** What of it is beyond what was asked, with both numbers. NaN is beyond whatever is asked. */
+function whyBeyond(
+  { cosine, psnr, maxAbsolute, nonFinite }: Difference,
+  { minCosine, minPsnr, maxAbsolute: most }: CompareGiven,
+): string[] {
+  return [
+    ...(nonFinite > 0 ? [`${counted(nonFinite, 'number')} not finite`] : []),
+    ...(cosine >= minCosine ? [] : [`cosine ${cosine} < ${minCosine}`]),
+    ...(psnr >= (minPsnr ?? -Infinity) ? [] : [`PSNR ${psnr} dB < ${minPsnr}`]),
+    ...(maxAbsolute <= (most ?? Infinity) ? [] : [`greatest difference ${maxAbsolute} > ${most}`]),
+  ]
 }
 
 function account(session: Session, { batches, outputs }: Comparison): string {

@@ -2,7 +2,10 @@ import type { Command } from 'commander'
 import { TensorRTError } from '../../errors.js'
 import type { ModelProto } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
+import { exitCodes } from '../exit-codes.js'
+import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted } from '../output/format.js'
+import { refuseUnwritable } from '../output/writable.js'
 import { action, list, numberIn, newCommand, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
@@ -34,14 +37,34 @@ export function command(session: Session): Command {
     .option('--max-reduction-depth <N>', 'a node that adds up more products stays in float32', whole(1))
     .option('--external-data', 'weights go into a file beside the model')
   return action(convert, session, async (given: ConvertGiven, path: string) => {
-    const { output } = given
+    const { output, keep, keepOperators } = given
+    refuseIdle(given, (message) => convert.error(`error: ${message}`, { exitCode: exitCodes.usage }))
+    await refuseUnwritable(output)
     const onnx = await import('../../onnx/index.js')
     const { signal } = session
     const read = await onnx.readModel(path)
+    await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
     const { model, report } = await converted(await raised(read, given.opset), given)
     await onnx.saveModel(model, output, { signal, ...(given.externalData && { externalData: true }) })
     session.result({ model: output, opset: onnx.modelInfo(model).opset, ...report }, () => account(session, output, report))
   })
+}
+
+/** What cannot be together, and what would have no effect. */
+function refuseIdle(given: ConvertGiven, refuse: (message: string) => never): void {
+  const { fp16, bf16, opset, keep, keepOperators, keepIo, initMax, maxReductionDepth } = given
+  if (fp16 && bf16) refuse('Expected --fp16 or --bf16 but received both')
+  if (fp16 || bf16) return
+  if (opset === undefined) refuse('Expected --fp16, --bf16 or --opset but received none of them')
+  const ofPrecision = {
+    '--keep': keep,
+    '--keep-operators': keepOperators,
+    '--no-keep-io': keepIo ? undefined : true,
+    '--init-max': initMax,
+    '--max-reduction-depth': maxReductionDepth,
+  }
+  const idle = Object.entries(ofPrecision).find(([, value]) => value !== undefined)
+  if (idle !== undefined) refuse(`${idle[0]} says what --fp16 or --bf16 leaves as it is, and neither was given`)
 }
 
 async function raised(model: ModelProto, opset: number | undefined): Promise<ModelProto> {
@@ -60,12 +83,7 @@ async function raised(model: ModelProto, opset: number | undefined): Promise<Mod
 }
 
 async function converted(model: ModelProto, given: ConvertGiven): Promise<{ model: ModelProto; report?: PrecisionReport }> {
-  if (given.fp16 && given.bf16) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected --fp16 or --bf16 but received both')
-  if (!given.fp16 && !given.bf16) {
-    if (given.opset === undefined)
-      throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected --fp16, --bf16 or --opset but received none of them')
-    return { model }
-  }
+  if (!given.fp16 && !given.bf16) return { model }
   const { convertPrecision } = await import('../../onnx/index.js')
   const { keep: names, keepOperators: operators, keepIo: keepIO, initMax, maxReductionDepth } = given
   return convertPrecision(model, given.fp16 ? 'fp16' : 'bf16', { keep: { names, operators }, keepIO, initMax, maxReductionDepth })

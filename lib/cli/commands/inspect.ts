@@ -155,8 +155,19 @@ function planText(session: Session, found: PlanInspection): string {
 }
 
 function settingsText(settings: object): string {
-  const told = Object.entries(settings).filter(([, value]) => value !== false && !(Array.isArray(value) && value.length === 0))
-  return told.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`).join('\n')
+  const told = Object.entries(settings).map(([name, value]) => [name, settingText(value)] as const)
+  return told.flatMap(([name, text]) => (text === '' ? [] : `${name}: ${text}`)).join('\n')
+}
+
+/** Nothing of what is off or empty; of a list its parts, of what has names each with what is its own. */
+function settingText(value: unknown): string {
+  if (value === false) return ''
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (Array.isArray(value)) return value.map(settingText).join(', ')
+  const isNamed = (each: unknown): boolean => typeof each === 'object' && !Array.isArray(each)
+  return Object.entries(value)
+    .map(([name, each]) => (isNamed(each) ? `${name} (${settingText(each)})` : `${name} ${settingText(each)}`))
+    .join(', ')
 }
 
 function profileText(profile: readonly NamedShapes[], i: number): string {

@@ -4,8 +4,10 @@ import { TensorRTError } from '../../errors.js'
 import type { ModelProto } from '../../onnx/index.js'
 import type { QuantizationProgress, QuantizationReport, QuantizeOptions, QuantizedModel } from '../../quantization/index.js'
 import { type DataGiven, type DataInput, dataOf, withDataOptions } from '../options/data.js'
+import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, percentText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
+import { refuseUnwritable } from '../output/writable.js'
 import { action, choice, list, newCommand, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
@@ -43,8 +45,12 @@ export function command(session: Session): Command {
     .option('--plot <FILE>', 'write the ranges as a picture (SVG)')
     .option('--threads <N>', 'how many threads the CPU runs the model with', whole(1))
   return action(withDataOptions(command), session, async (given: QuantizeGiven, path: string) => {
+    await refuseUnwritable(given.output, given.plot, given.calibration)
     const { readModel } = await import('../../onnx/index.js')
-    const data = await dataOf(given, inputsOf(await readModel(path), await import('../../onnx/index.js')), session)
+    const model = await readModel(path)
+    const { exclude, excludeOperators } = given
+    await refuseUnknownNodes(model, { names: ['--exclude', exclude], operators: ['--exclude-operators', excludeOperators] })
+    const data = await dataOf(given, inputsOf(model, await import('../../onnx/index.js')), session)
     if (data === undefined)
       throw new TensorRTError(
         'ERR_TRT_CALIBRATION',

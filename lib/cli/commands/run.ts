@@ -3,9 +3,11 @@ import type { Engine } from '../../engine.js'
 import type { InputSize } from '../../tasks/index.js'
 import { exitCodes } from '../exit-codes.js'
 import { engineOptions, withEngineOptions } from '../options/engine.js'
-import { profileOf, withShapeOptions } from '../options/builder.js'
+import { withShapeOptions } from '../options/builder.js'
+import { openingShapes } from '../options/opening.js'
 import { tellBuild } from '../output/build-progress.js'
 import { counted } from '../output/format.js'
+import { refuseUnwritable } from '../output/writable.js'
 import { action, choice, each, newCommand, numberIn, whole } from '../parsing.js'
 import type { RunGiven } from '../run/given.js'
 import { jobOf, type RunJob } from '../run/job.js'
@@ -52,6 +54,7 @@ export function command(session: Session): Command {
     .addHelpText('after', help)
   return action(withShapeOptions(withEngineOptions(run)), session, async (given: RunGiven, model: string, files: readonly string[]) => {
     const job = await jobOf(given, files, (message) => run.error(`error: ${message}`, { exitCode: exitCodes.usage }))
+    if (job.target?.kind === 'file') await refuseUnwritable(job.target.path)
     await using engine = await opened(model, given, session)
     const { head, rows, right, ...found } =
       'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
@@ -91,7 +94,7 @@ function writtenText(target: Target | undefined, { results }: { readonly results
 
 async function opened(model: string, given: RunGiven, session: Session): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
-  const shapes = profileOf(given)
+  const shapes = await openingShapes(model, given)
   const onProgress = tellBuild(session.progress())
   const engine = await Engine.load(model, {
     ...engineOptions(given),

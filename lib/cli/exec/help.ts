@@ -1,11 +1,12 @@
+import { wrapped } from '../output/wrap.js'
 import { type ExecOption, statusOf } from './option.js'
 import { execOptions } from './parse.js'
 
 /** All options, with the versions of trtexec that have them and what becomes of them. */
-export function helpText(name: string): string {
+export function helpText(name: string, width: number): string {
   const groups = (['mapped', 'noted', 'refused'] as const).map((status) => {
     const options = execOptions.filter((option) => statusOf(option) === status)
-    return `${heads[status]}\n${options.map(optionText).join('\n')}`
+    return `${heads[status]}\n${options.map((option) => optionText(option, width)).join('\n')}`
   })
   return [
     `Usage: ${name} exec --onnx=FILE [options], or ${name} exec --loadEngine=FILE [options]`,
@@ -21,7 +22,10 @@ const heads = {
   refused: "Options that are trtexec's alone, and an error here:",
 }
 
-function optionText({ name, aliases = [], value, versions, becomes }: ExecOption): string {
+const indent = ' '.repeat(6)
+
+function optionText({ name, aliases = [], value, versions, becomes }: ExecOption, width: number): string {
   const spelled = [name, ...aliases].map((each) => (value === undefined ? each : `${each}=${value}`)).join(', ')
-  return `  ${spelled}\n      ${versions === 'here' ? 'ours' : versions}: ${becomes}`
+  const meaning = wrapped(`${versions === 'here' ? 'ours' : versions}: ${becomes}`, width - indent.length, 'spaces')
+  return `  ${spelled}\n${indent}${meaning.replaceAll('\n', `\n${indent}`)}`
 }

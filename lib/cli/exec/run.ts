@@ -5,6 +5,7 @@ import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
 import type { BuildInfo } from '../../plan/info.js'
 import { exitCodes } from '../exit-codes.js'
+import { refuseUnwritable } from '../output/writable.js'
 import type { Session } from '../session.js'
 import type { Call } from './call.js'
 import { ExecConsole } from './console.js'
@@ -27,7 +28,7 @@ export async function exec(args: readonly string[], session: Session): Promise<n
   try {
     const settings = parseArguments(args.length === 0 ? ['--help'] : args)
     if (settings.help) {
-      console.plain(helpText(session.name))
+      console.plain(helpText(session.name, session.width))
       return exitCodes.done
     }
     console.warn(...settings.notes)
@@ -50,6 +51,8 @@ function tell(error: TensorRTError, console: ExecConsole): void {
 async function perform(call: Call): Promise<void> {
   const { settings } = call
   if (settings.planVersionOnly) return printVersion(call)
+  if (settings.skipInference) refuseUnmeasured(settings)
+  await refuseUnwritable(settings.saveEngine, ...Object.values(settings.exports))
   if (settings.backend === 'cpu') return measureOnCpu(call)
   const unlisten = await listen(call)
   try {
@@ -88,10 +91,7 @@ async function buildAndMeasure(call: Call, model: string): Promise<void> {
     console.info(`Created engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, saved as ${settings.saveEngine}`)
   }
   if (settings.dumps.profiles) console.info(...profilesLines(plan.info.profiles))
-  if (settings.skipInference) {
-    refuseUnmeasured(settings)
-    return console.info('Skipped inference phase since --skipInference is added.')
-  }
+  if (settings.skipInference) return console.info('Skipped inference phase since --skipInference is added.')
   await measureBuilt(call, { plan, target, model })
 }
 

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { Command, Option } from 'commander'
 import type { BuilderOptions } from '../../building/builder-options.js'
 import type { Shapes } from '../../building/shapes.js'
 import { TensorRTError } from '../../errors.js'
@@ -89,6 +89,16 @@ export function builderOptions(given: BuilderGiven): BuilderOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
+/** The options of a build that were given, as they are written; which library and which GPU are not of the build alone. */
+export function builderFlags(given: BuilderGiven): string[] {
+  const { options } = withBuilderOptions(new Command())
+  const isGiven = (option: Option): boolean => {
+    const value = (given as Readonly<Record<string, unknown>>)[option.attributeName()]
+    return value !== undefined && value !== (option.negate ? true : undefined)
+  }
+  return options.filter((option) => !['--tensorrt', '--device'].includes(option.long ?? '') && isGiven(option)).map(({ flags }) => flags)
+}
+
 export interface ShapesGiven {
   readonly shapes?: NamedDims
   readonly minShapes?: NamedDims
@@ -103,6 +113,11 @@ export function withShapeOptions(command: Command): Command {
     .option('--min-shapes <SHAPES>', 'the smallest of a range', moreShapes)
     .option('--opt-shapes <SHAPES>', 'the one that it is made for', moreShapes)
     .option('--max-shapes <SHAPES>', 'the largest', moreShapes)
+}
+
+/** The shapes for one inference: `--shapes`, else the best of a range. */
+export function shapesOf({ shapes, optShapes }: ShapesGiven): NamedDims {
+  return { ...optShapes, ...shapes }
 }
 
 /** The profile that was given; nothing where none was. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED where a range is not whole */

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { TensorInfo } from '../../backend/backend.js'
 import { TensorRTError } from '../../errors.js'
@@ -30,11 +31,18 @@ export function withDataOptions(command: Command): Command {
 export async function dataOf(given: DataGiven, inputs: readonly DataInput[], session: Session): Promise<CalibrationData | undefined> {
   if (given.data === undefined) return undefined
   const { formatOfName } = await import('../../tensor-files/types.js')
-  const areTensors = given.data.map((path) => formatOfName(path) !== undefined)
+  // pictures need a preset: of a folder without one, tensors are meant
+  const isTensors = async (path: string): Promise<boolean> =>
+    formatOfName(path) !== undefined || (given.preset === undefined && (await isFolder(path)))
+  const areTensors = await Promise.all(given.data.map(isTensors))
   if (areTensors.every(Boolean)) return tensorBatches(given.data, inputs, session)
   if (areTensors.some(Boolean))
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', 'Expected pictures or tensors for --data but received both')
   return pictureBatches(given, inputs, session)
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 }
 
 /** A file is a batch: the tensors of all inputs by name, or the one of the only input. */

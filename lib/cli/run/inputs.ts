@@ -1,7 +1,8 @@
 import { basename, extname } from 'node:path'
+import type { TensorInfo } from '../../backend/backend.js'
 import type { Engine } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
-import { formatOfName } from '../../tensor-files/types.js'
+import { formatOfName, type TensorSpec } from '../../tensor-files/types.js'
 import type { Tensor } from '../../tensor.js'
 import type { NamedDims } from '../options/shapes.js'
 
@@ -18,8 +19,20 @@ export function namedFile(text: string): NamedFile | undefined {
   return at <= 0 || at === text.length - 1 ? undefined : { name: text.slice(0, at), file: text.slice(at + 1) }
 }
 
+/** What the command line says of shapes. */
+export interface GivenShapes {
+  /** `--shapes`, else the best of a range. */
+  readonly shapes: NamedDims
+  /** `--shapes` alone. */
+  readonly fixed: NamedDims
+}
+
 /** What `--input` names, each as the model's input is. @throws TensorRTError */
-export async function namedInputs(engine: Engine, files: readonly NamedFile[], signal: AbortSignal): Promise<Inputs> {
+export async function namedInputs(
+  engine: Engine,
+  { named: files, ...given }: GivenShapes & { readonly named: readonly NamedFile[] },
+  signal: AbortSignal,
+): Promise<Inputs> {
   const { readTensor } = await import('../../tensor-files/index.js')
   const read = files.map(async ({ name, file }) => {
     const info = engine.inputs[name]
@@ -28,19 +41,40 @@ export async function namedInputs(engine: Engine, files: readonly NamedFile[], s
         'ERR_TRT_UNKNOWN_INPUT',
         `The model has no input ${JSON.stringify(name)}: it has ${engine.inputNames.join(', ')}`,
       )
-    return [name, await readTensor(file, { dtype: info.dtype, shape: info.shape, signal })] as const
+    return [name, await readTensor(file, { ...specOf(info, file, given), signal })] as const
   })
   return Object.fromEntries(await Promise.all(read))
 }
 
+/** What a file has to hold. Raw bytes say nothing of their shape: of several dimensions that the model leaves open, the command line has to. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED */
+function specOf({ name, dtype, shape }: TensorInfo, file: string, { shapes, fixed }: GivenShapes): TensorSpec {
+  if (formatOfName(file) !== 'raw') return { dtype, shape }
+  const isOpen = shape.filter((size) => size < 0).length > 1
+  const given = fixed[name] ?? (isOpen ? shapes[name] : undefined)
+  if (given !== undefined || !isOpen) return { dtype, shape: given ?? shape }
+  const example = shape.map((size) => (size < 0 ? 'N' : size)).join('x')
+  throw new TensorRTError(
+    'ERR_TRT_SHAPES_REQUIRED',
+    `${file} is raw bytes, and input ${JSON.stringify(name)} leaves more than one dimension open: say its shape, --shapes ${name}:${example}`,
+  )
+}
+
 /** The tensors of one file: by their names where it has names, else the input that nothing else was given for. @throws TensorRTError */
-export async function inputsOfFile(engine: Engine, file: string, before: Inputs, signal: AbortSignal): Promise<Inputs> {
+export async function inputsOfFile(
+  engine: Engine,
+  file: string,
+  { before, ...given }: GivenShapes & { readonly before: Inputs },
+  signal: AbortSignal,
+): Promise<Inputs> {
   const { readTensor, readTensors } = await import('../../tensor-files/index.js')
   const open = engine.inputNames.filter((name) => !Object.hasOwn(before, name))
   const format = formatOfName(file)
   if (format === 'npz' || format === 'json') {
     const tensors = await readTensors(file, { expect: engine.inputs, signal })
     const names = Object.keys(tensors)
+    const twice = names.find((name) => Object.hasOwn(before, name))
+    if (twice !== undefined)
+      throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Input ${JSON.stringify(twice)} comes twice: by --input, and in ${file}`)
     if (names.some((name) => engine.inputNames.includes(name))) return tensors
     if (names.length !== 1 || open.length !== 1)
       throw new TensorRTError(
@@ -54,8 +88,7 @@ export async function inputsOfFile(engine: Engine, file: string, before: Inputs,
       'ERR_TRT_MISSING_INPUT',
       `${basename(file)} is one tensor, and the model has ${only === undefined ? 'no input left for it' : `the inputs ${open.join(', ')}: name them, --input ${only}=${file}`}`,
     )
-  const { dtype, shape } = engine.inputs[only]!
-  return { [only]: await readTensor(file, { dtype, shape, signal }) }
+  return { [only]: await readTensor(file, { ...specOf(engine.inputs[only]!, file, given), signal }) }
 }
 
 /** Random numbers for what was not given. @throws TensorRTError ERR_TRT_SHAPES_REQUIRED */

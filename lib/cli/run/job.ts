@@ -60,6 +60,11 @@ async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, path
   const { input = [], random, seed, size, output, format, shapes = {}, optShapes = {} } = given
   if (paths.length === 0 && input.length === 0 && !random)
     return refuse('nothing to run the model on: give files, --input NAME=FILE or --random')
+  if (format !== undefined && output === undefined) refuse('--format is of --output, which was not given')
+  if (size !== undefined && preset === undefined) refuse('--size is of pictures, which need --preset')
+  const named = input.map((text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`))
+  const twice = named.find(({ name }, i) => named.findIndex((other) => other.name === name) < i)
+  if (twice !== undefined) refuse(`--input has ${JSON.stringify(twice.name)} twice`)
   const files = await filesOf(paths, preset === undefined ? 'tensors' : 'pictures')
   if (preset === undefined) await refusePictures(files, refuse)
   const target = output === undefined ? undefined : await targetOf(output)
@@ -68,9 +73,10 @@ async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, path
   if (target?.kind === 'file' && files.length > 1) return refuse(`--output takes a folder for ${files.length} files, not one file`)
   return {
     files,
-    named: input.map((text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`)),
+    named,
     random: random ? seed : undefined,
     shapes: { ...optShapes, ...shapes },
+    fixed: shapes,
     pictures: preset === undefined ? undefined : { preset, ...(size !== undefined && { size }) },
     target,
     format,

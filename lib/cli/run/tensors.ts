@@ -1,24 +1,23 @@
-import { basename } from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
 import type { Engine } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
 import type { TensorFormat } from '../../tensor-files/types.js'
 import type { Tensor } from '../../tensor.js'
-import type { NamedDims } from '../options/shapes.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
-import { inputsOfFile, type Inputs, type NamedFile, namedInputs, randomRest } from './inputs.js'
+import { type GivenShapes, inputsOfFile, type Inputs, type NamedFile, namedInputs, randomRest } from './inputs.js'
 import { type Failed, readOrFail } from './pictures.js'
 import { summaryHead, summaryOf, summaryRow, type TensorSummary } from './summary.js'
 import { makeFolder, pathsIn, type Target } from './target.js'
 import type { TaskGiven } from './tasks.js'
 
-export interface TensorsJob {
+export interface TensorsJob extends GivenShapes {
   /** One inference for each; none: one of what is named, and random. */
   readonly files: readonly string[]
   readonly named: readonly NamedFile[]
   /** Seeds what is not given. */
   readonly random: number | undefined
-  readonly shapes: NamedDims
   /** How pictures become the input, where the files are pictures. */
   readonly pictures: Pick<TaskGiven, 'preset' | 'size'> | undefined
   readonly target: Target | undefined
@@ -43,9 +42,10 @@ export interface Summaries {
 /** What the model gives for each file: its numbers told in short, and written where that is asked for. */
 export async function runTensors(engine: Engine, job: TensorsJob, session: Session): Promise<Summaries> {
   const { signal } = session
-  const named = await namedInputs(engine, job.named, signal)
+  refuseUnknown(engine, job.fixed)
+  const named = await namedInputs(engine, job, signal)
   const files: readonly (string | undefined)[] = job.files.length > 0 ? job.files : [undefined]
-  const writer = job.target === undefined ? undefined : await outputWriter(job.target, job, session)
+  const writer = job.target === undefined ? undefined : await outputWriter(engine, job.target, job, session)
   const progress = session.progress()
   const tell = (done: number, file = ''): void => {
     if (files.length > 1) progress.update(done, files.length, 'running', basename(file))
@@ -66,6 +66,14 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
     tell(index + 1, file)
   }
   return { results, failed, ...tableOf(results, files.length > 1) }
+}
+
+/** Shapes of a plan's inputs, which no profile is made of. @throws TensorRTError ERR_TRT_UNKNOWN_INPUT */
+function refuseUnknown(engine: Engine, shapes: TensorsJob['fixed']): void {
+  const unknown = Object.keys(shapes).find((name) => !engine.inputNames.includes(name))
+  if (unknown === undefined) return
+  const inputs = engine.inputNames.join(', ')
+  throw new TensorRTError('ERR_TRT_UNKNOWN_INPUT', `The model has no input ${JSON.stringify(unknown)} for --shapes: it has ${inputs}`)
 }
 
 function tableOf(results: readonly TensorsResult[], several: boolean): Pick<Summaries, 'head' | 'rows' | 'right'> {
@@ -110,14 +118,9 @@ async function inputsFor(
   }
 }
 
-async function fromFile(
-  engine: Engine,
-  { pictures }: TensorsJob,
-  named: Inputs,
-  file: string,
-  signal: AbortSignal,
-): Promise<Inputs | Failed> {
-  if (pictures === undefined) return inputsOfFile(engine, file, named, signal)
+async function fromFile(engine: Engine, job: TensorsJob, named: Inputs, file: string, signal: AbortSignal): Promise<Inputs | Failed> {
+  const { pictures } = job
+  if (pictures === undefined) return inputsOfFile(engine, file, { ...job, before: named }, signal)
   const image = await readOrFail(file, signal)
   if ('code' in image) return image
   const { presetBatches } = await import('../../tasks/index.js')
@@ -132,7 +135,8 @@ async function fromFile(
 type Writer = (outputs: Readonly<Record<string, Tensor>>, index: number) => Promise<string[]>
 
 /** Of one inference the path itself, of several a file or a folder for each in a folder. */
-async function outputWriter(target: Target, { files, format }: TensorsJob, session: Session): Promise<Writer> {
+async function outputWriter(engine: Engine, target: Target, job: TensorsJob, session: Session): Promise<Writer> {
+  const { files, format } = job
   const { writeTensors } = await import('../../tensor-files/index.js')
   const { signal } = session
   const told = { done: false }
@@ -141,14 +145,29 @@ async function outputWriter(target: Target, { files, format }: TensorsJob, sessi
     const isNumPy = kind === 'npy' || kind === 'npz' || /\.np[yz]$/i.test(path)
     return writeTensors(path, isNumPy ? forNumPy(outputs, session, told) : outputs, { format: kind, signal })
   }
-  if (files.length <= 1) return (outputs) => write(target.path, outputs)
+  if (files.length <= 1) {
+    const ofOutputs = engine.outputNames.map((name) => join(target.path, `${name}.${format ?? 'npy'}`))
+    await refuseSources(target.kind === 'file' ? [target.path] : ofOutputs, job)
+    return (outputs) => write(target.path, outputs)
+  }
   await makeFolder(target.path)
   const folders = pathsIn(target.path, files, () => '')
-  return async (outputs, index) => {
-    const holdsMany = format === 'npz' || format === 'json'
-    if (Object.keys(outputs).length > 1 && !holdsMany) return write(folders[index]!, outputs)
-    return write(`${folders[index]!}.${format ?? 'npy'}`, outputs)
-  }
+  const inFolders = engine.outputNames.length > 1 && format !== 'npz' && format !== 'json'
+  if (inFolders) return (outputs, index) => write(folders[index]!, outputs)
+  const paths = folders.map((path) => `${path}.${format ?? 'npy'}`)
+  await refuseSources(paths, job)
+  return (outputs, index) => write(paths[index]!, outputs)
+}
+
+/** Outputs never take the place of what they were made from. @throws TensorRTError ERR_TRT_FILE */
+async function refuseSources(paths: readonly string[], { files, named }: TensorsJob): Promise<void> {
+  const realOf = (path: string): Promise<string> => realpath(path).catch(() => resolve(path))
+  const sources = new Set(await Promise.all([...files, ...named.map(({ file }) => file)].map(realOf)))
+  for (const path of paths)
+    if (sources.has(await realOf(path)))
+      throw new TensorRTError('ERR_TRT_FILE', `Cannot write ${path}: it is read as an input. Give --output another place`, {
+        details: { path },
+      })
 }
 
 /** NumPy has no bfloat16 and no fp8: float32 holds all of their numbers. */
