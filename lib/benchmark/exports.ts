@@ -1,17 +1,20 @@
+import { checkedArray, checkedObject } from '../base/checks.js'
 import type { Tensor } from '../tensor.js'
 import type { Benchmark } from './types.js'
 import { TensorRTError } from '../errors.js'
 
-/** What a file of trtexec's `--exportTimes` has: an array with an object for each query, those of the warm-up left out. */
-export function exportTimes({ trace }: Pick<Benchmark, 'trace'>): string {
-  return listed(trace)
+/** What a file of trtexec's `--exportTimes` has: an array with an object for each query, those of the warm-up left out. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no benchmark */
+export function exportTimes(benchmark: Pick<Benchmark, 'trace'>): string {
+  const { trace } = checkedBenchmark(benchmark)
+  return listed(checkedArray(trace, 'the trace of the benchmark') as typeof trace)
 }
 
 /**
  * What a file of trtexec's `--exportProfile` has: how many executions were timed, then each layer.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `layers: true`
  */
-export function exportProfile({ layers, layerRuns }: Pick<Benchmark, 'layers' | 'layerRuns'>): string {
+export function exportProfile(benchmark: Pick<Benchmark, 'layers' | 'layerRuns'>): string {
+  const { layers, layerRuns } = checkedBenchmark(benchmark)
   if (layers === undefined) throw lacking('layers')
   const rows = layers.map(({ name, timeMs, averageMs, medianMs, percentage }) => ({ name, timeMs, averageMs, medianMs, percentage }))
   return listed([{ count: layerRuns }, ...rows])
@@ -21,7 +24,8 @@ export function exportProfile({ layers, layerRuns }: Pick<Benchmark, 'layers' | 
  * What a file of trtexec's `--exportOutput` has: name, dimensions (`"1x1000"`) and values of each output. What JSON has no number for (not a number, infinity) is null.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `outputs: true`
  */
-export function exportOutput({ outputs }: Pick<Benchmark, 'outputs'>): string {
+export function exportOutput(benchmark: Pick<Benchmark, 'outputs'>): string {
+  const { outputs } = checkedBenchmark(benchmark)
   if (outputs === undefined) throw lacking('outputs')
   const texts = Object.entries(outputs).map(([name, tensor]) => {
     const head = `"name": ${JSON.stringify(name)}, "dimensions": ${JSON.stringify(tensor.shape.join('x'))}`
@@ -34,10 +38,14 @@ export function exportOutput({ outputs }: Pick<Benchmark, 'outputs'>): string {
  * What a file of trtexec's `--exportLayerInfo` has: what TensorRT's inspector says, word for word.
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT unless it was measured with `layers: true`
  */
-export function exportLayerInfo({ layerInfo }: Pick<Benchmark, 'layerInfo'>): string {
+export function exportLayerInfo(benchmark: Pick<Benchmark, 'layerInfo'>): string {
+  const { layerInfo } = checkedBenchmark(benchmark)
   if (layerInfo === undefined) throw lacking('layers')
   return layerInfo
 }
+
+/** One, not the several that `sweep` resolves with. */
+const checkedBenchmark = <B extends object>(benchmark: B): B => checkedObject(benchmark, 'benchmark', 'a benchmark') as B
 
 /** Whole numbers of 64 bits as they are, all others as float32 has them. */
 function valuesText(tensor: Tensor): string {

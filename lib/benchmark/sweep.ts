@@ -1,4 +1,4 @@
-import { isWhole, checkedList } from '../base/checks.js'
+import { checkedArray, checkedList, isWhole } from '../base/checks.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Benchmark, Benchmarkable, BenchmarkOptions, BenchmarkProgress } from './types.js'
 
@@ -35,10 +35,11 @@ export type ClosableBenchmarkable = Benchmarkable & Partial<AsyncDisposable>
 export async function sweep(source: SweepSource, options: SweepOptions = {}): Promise<Benchmark[]> {
   const { shapes, batches, streams, onProgress, ...rest } = options
   const points = pointsOf(shapes, batches, streams)
+  if (typeof source !== 'function') checkedEngine(source)
   const benchmarks: Benchmark[] = []
   for (const point of points) {
     rest.signal?.throwIfAborted()
-    const engine = typeof source === 'function' ? await source(point) : source
+    const engine = typeof source === 'function' ? checkedEngine(await source(point)) : source
     try {
       benchmarks.push(
         await engine.benchmark({
@@ -55,6 +56,12 @@ export async function sweep(source: SweepSource, options: SweepOptions = {}): Pr
   return benchmarks
 }
 
+/** What can be measured: an Engine, not the path of a model. */
+function checkedEngine<B extends Benchmarkable>(engine: B): B {
+  if (typeof engine === 'object' && engine !== null && typeof engine.benchmark === 'function') return engine
+  throw expected('an Engine, or a function that gives one for each point,', 'source', engine)
+}
+
 function pointsOf(
   shapes: readonly Shapes[] | undefined,
   batches: readonly number[] | undefined,
@@ -63,7 +70,7 @@ function pointsOf(
   if (shapes !== undefined && batches !== undefined) throw expected('either shapes or batches, not both', 'batches', batches)
   const whole = (value: unknown): value is number => isWhole(value, 1)
   const places: Pick<SweepPoint, 'shapes' | 'batch'>[] =
-    shapes?.map((each) => ({ shapes: each })) ??
+    (shapes === undefined ? undefined : checkedArray(shapes, 'shapes').map((each) => ({ shapes: each as Shapes }))) ??
     (batches === undefined ? [{}] : checkedList(batches, 'batches', 'integers from 1', whole).map((batch) => ({ batch })))
   const widths: Pick<SweepPoint, 'streams'>[] =
     streams === undefined ? [{}] : checkedList(streams, 'streams', 'integers from 1', whole).map((each) => ({ streams: each }))

@@ -1,5 +1,6 @@
 import type { Backend } from '../backend/backend.js'
-import { describe, TensorRTError } from '../errors.js'
+import { shapeText } from '../base/dims.js'
+import { TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import type { TensorInfos, TensorRecord } from './declaration.js'
 
@@ -37,7 +38,7 @@ function* warmupInputs(inputs: TensorInfos, maxBatch: number | undefined): Gener
       if (best === undefined)
         throw new TensorRTError(
           'ERR_TRT_SHAPES_REQUIRED',
-          `Input ${describe(name)} is dynamic, and no profile says which shape to warm up with`,
+          `Input '${name}' ${shapeText(shape)} is dynamic, and no profile says which shape to warm up with: give shapes`,
         )
       const [rows = 0, ...rest] = best
       zeros[name] = Tensor.zeros(dtype, maxBatch !== undefined && rows > maxBatch ? [maxBatch, ...rest] : best)

@@ -1,6 +1,7 @@
 import { create } from '@bufbuild/protobuf'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedText, checkedWhole } from '../base/checks.js'
+import { checkedObject, checkedText, checkedWhole } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
 import { Tensor } from '../tensor.js'
 import { attributeToProto } from './attributes.js'
 import type { Attributes, Operator } from './attributes.js'
@@ -60,6 +61,11 @@ export class GraphBuilder {
   readonly #nodes: NodeProto[] = []
 
   constructor(options: GraphBuilderOptions) {
+    readOptions(
+      checkedObject(options, 'the options of GraphBuilder'),
+      ['name', 'opset', 'domains', 'irVersion', 'producer'],
+      'GraphBuilder',
+    )
     checkedText(options.name, 'name of the graph')
     this.#opsets = new Map([['', options.opset ?? 17], ...Object.entries(options.domains ?? {})])
     for (const [domain, version] of this.#opsets) checkedWhole(version, domain === '' ? 'opset' : `the version of domain ${domain}`, 1)

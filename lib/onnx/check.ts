@@ -1,6 +1,7 @@
 import { checkAttributes } from './check/attributes.js'
 import { checkTensor } from './check/tensors.js'
 import { elementTypeName } from './element-type.js'
+import { checkedModel } from './model.js'
 import type { GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto } from './onnx_pb.js'
 import { topologicalOrder } from './order.js'
 import { checkedDepth, definitions, innerGraphs, isOnnx, nodeText, outerReads, shortened } from './scope.js'
@@ -14,10 +15,11 @@ const firstIrWithOpsets = 3n
  * That a model can be what it says: no value is missing, defined twice or computed from itself, also in the graphs inside of nodes; domains of operators have a version; attributes
  * of the operators that {@link inferTypes} knows have the right kind, stored tensors have as many elements as their shapes say, and the element types are some that ONNX has.
  * What operators demand of their inputs is not checked, nor are the model's functions and its training part.
- * @throws TensorRTError ERR_TRT_ONNX_PARSE, whose message and `details` name the `node` and the `value`
+ * @throws TensorRTError ERR_TRT_ONNX_PARSE, whose message and `details` name the `node` and the `value`; ERR_TRT_INVALID_ARGUMENT for what is no model
  * @see https://github.com/onnx/onnx/blob/main/docs/IR.md
  */
 export function checkModel(model: ModelProto): void {
+  checkedModel(model)
   if (model.graph === undefined) throw notAGraph('the model has none')
   checkGraph(model.graph, domainsOf(model), () => false)
   for (const { name, type } of model.graph.input) {

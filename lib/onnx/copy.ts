@@ -1,14 +1,15 @@
 import { clone } from '@bufbuild/protobuf'
+import { checkedModel } from './model.js'
 import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { ModelProtoSchema } from './onnx_pb.js'
 import { tensorsOf } from './walk.js'
 
 const nothing = new Uint8Array(0)
 
-/** A copy of a model that can be edited: only the elements of its tensors (`raw_data`) are shared, and never changed in place. */
+/** A copy of a model that can be edited: only the elements of its tensors (`raw_data`) are shared, and never changed in place. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model */
 export function copyModel(model: ModelProto): ModelProto {
   // they are taken out for a moment, since protobuf would copy them
-  const tensors = [...tensorsOf(model)]
+  const tensors = [...tensorsOf(checkedModel(model))]
   const elements = tensors.map(({ rawData }) => rawData)
   let copy: ModelProto
   try {

@@ -7,6 +7,7 @@ import type { Attributes } from './attributes.js'
 import { constantTensor } from './constants.js'
 import { type ElementType, elementTypeNumber, isElementType } from './element-type.js'
 import { irVersionOf } from './ir-version.js'
+import { checkedModel } from './model.js'
 import { Names } from './names.js'
 import type { GraphProto, ModelProto, NodeProto, TensorProto } from './onnx_pb.js'
 import { NodeProtoSchema, OperatorSetIdProtoSchema, ValueInfoProtoSchema } from './onnx_pb.js'
@@ -57,8 +58,9 @@ export class GraphEditor {
   readonly #staleTypes = new Set<string>()
   #ordered: readonly NodeProto[] | undefined
 
-  /** @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run: a cycle, a value that is defined twice or never, a node without operator … */
+  /** @throws TensorRTError ERR_TRT_ONNX_PARSE for a graph that cannot run: a cycle, a value that is defined twice or never, a node without operator …; ERR_TRT_INVALID_ARGUMENT for what is no model */
   constructor(model: ModelProto) {
+    checkedModel(model)
     if (model.graph === undefined) throw notAGraph('the model has none')
     this.model = model
     this.graph = model.graph

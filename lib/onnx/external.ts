@@ -3,15 +3,16 @@ import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { clearField } from '@bufbuild/protobuf'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
+import { checkedModel } from './model.js'
 import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { TensorProtoSchema } from './onnx_pb.js'
 import { isExternal } from './tensors.js'
 import { tensorsOf } from './walk.js'
 
-/** The files beside the model that hold some of its tensors, as the model names them: paths from its folder. */
+/** The files beside the model that hold some of its tensors, as the model names them: paths from its folder. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model */
 export function externalFiles(model: ModelProto): string[] {
   const files = new Set<string>()
-  for (const tensor of tensorsOf(model)) if (isExternal(tensor)) files.add(entry(tensor, 'location') ?? '')
+  for (const tensor of tensorsOf(checkedModel(model))) if (isExternal(tensor)) files.add(entry(tensor, 'location') ?? '')
   return [...files]
 }
 
@@ -23,7 +24,7 @@ export function externalFiles(model: ModelProto): string[] {
  * folder, or an impossible place in it. Tensors that were read before the error stay in the model.
  */
 export async function loadExternalData(model: ModelProto, folder: string): Promise<void> {
-  for (const tensor of tensorsOf(model)) {
+  for (const tensor of tensorsOf(checkedModel(model))) {
     if (!isExternal(tensor)) continue
     tensor.rawData = await readRange(await fileIn(folder, tensor), place(tensor, 'offset') ?? 0, place(tensor, 'length'), tensor)
     clearField(tensor, TensorProtoSchema.field.dataLocation)

@@ -1,6 +1,7 @@
 import type { ElementType } from './element-type.js'
 import { elementTypeName } from './element-type.js'
 import { externalFiles } from './external.js'
+import { checkedModel } from './model.js'
 import type { ModelProto, TensorShapeProto, ValueInfoProto } from './onnx_pb.js'
 import { nodesOf } from './walk.js'
 
@@ -36,9 +37,9 @@ export interface ModelInfo {
   readonly externalFiles: readonly string[]
 }
 
-/** Describes a model: its inputs and outputs, what it needs and what is in it. */
+/** Describes a model: its inputs and outputs, what it needs and what is in it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no model */
 export function modelInfo(model: ModelProto): ModelInfo {
-  const domains = Object.fromEntries(model.opsetImport.map(({ domain, version }) => [domain || onnxDomain, Number(version)]))
+  const domains = Object.fromEntries(checkedModel(model).opsetImport.map(({ domain, version }) => [domain || onnxDomain, Number(version)]))
   const operators = countOperators(model)
   return {
     name: model.graph?.name ?? '',

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { fromBinary, toBinary } from '@bufbuild/protobuf'
+import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { localPath } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
@@ -41,14 +41,21 @@ export async function readModel(source: string | URL | Uint8Array | ArrayBuffer)
 
 /**
  * The bytes of an ONNX file.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a model with fields of the wrong type, such as a number where ONNX has 64 bits (bigint).
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a model with fields of the wrong type, such as a number where ONNX has 64 bits (bigint), and for what is no model.
  */
 export function writeModel(model: ModelProto): Uint8Array<ArrayBuffer> {
+  checkedModel(model)
   try {
     return toBinary(ModelProtoSchema, model)
   } catch (cause) {
     throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `The model cannot be written: ${(cause as Error).message}`, { cause })
   }
+}
+
+/** What is no model, such as a path, a file's bytes or a promise of one, is told before any field of it is missed. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedModel(model: ModelProto): ModelProto {
+  if (isMessage(model, ModelProtoSchema)) return model
+  throw expected('a model, as readModel() resolves with and GraphBuilder makes,', 'model', model)
 }
 
 function toBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {

@@ -8,7 +8,7 @@ import { expected, TensorRTError } from '../errors.js'
 import { dataFiles, newDataFile, removeReplaced, writeDataFile } from './save/data-file.js'
 import { inPieces } from './save/pieces.js'
 import { contentBytes, movable, type Moved, withoutWeights } from './save/weights.js'
-import { writeModel } from './model.js'
+import { checkedModel, writeModel } from './model.js'
 import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { shortened } from './scope.js'
 import { isExternal } from './tensors.js'
@@ -42,7 +42,7 @@ export async function saveWithin(limit: number, model: ModelProto, path: string 
   const choice = checkedExternal(given.externalData)
   const file = checkedPath(path)
   const signal = unaborted(given.signal)
-  checkLoaded(model)
+  checkLoaded(checkedModel(model))
   await onFile('save the model as', file, async () => {
     const target = await writeTarget(file)
     const large = movable(model)

@@ -3,6 +3,7 @@ import { elementTypeName } from './element-type.js'
 import type { ElementType } from './element-type.js'
 import { GraphEditor } from './editor.js'
 import { type InferenceOptions, inferTypes, type ValueType } from './inference.js'
+import { checkedModel } from './model.js'
 import type { ModelProto, NodeProto, TensorProto } from './onnx_pb.js'
 import { outerReads } from './scope.js'
 import { tensorsOf } from './walk.js'
@@ -44,7 +45,7 @@ export interface ModelSize {
  */
 export function modelSize(model: ModelProto, options?: InferenceOptions): ModelSize {
   const { shapes } = readOptions(options, ['shapes'], 'modelSize')
-  const types = storedTypes(model)
+  const types = storedTypes(checkedModel(model))
   const stored = sumOf(Object.values(types))
   const editor = new GraphEditor(model)
   const values = inferTypes(model, { shapes: shapes as InferenceOptions['shapes'] })

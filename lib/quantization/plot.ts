@@ -1,4 +1,6 @@
+import { checkedObject } from '../base/checks.js'
 import { text } from '../base/markup.js'
+import { expected } from '../errors.js'
 import type { Histogram } from './histogram.js'
 import type { QuantizationReport, QuantizedTensor } from './report.js'
 
@@ -15,8 +17,11 @@ const bars = 72
 /**
  * The ranges of a model that was quantized, as a picture (SVG): for each value how often which magnitude was seen (on a scale of logarithms), and where its range ends: what lies
  * to the right of the line saturates.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for what is no report
  */
-export function plotReport({ tensors, layers, multiplyAdds }: QuantizationReport): string {
+export function plotReport(report: QuantizationReport): string {
+  checkReport(report)
+  const { tensors, layers, multiplyAdds } = report
   const rows = Math.ceil(tensors.length / columns)
   const [w, h] = [columns * width, head + rows * height]
   const quantized = layers.filter((layer) => layer.quantized).length
@@ -30,6 +35,13 @@ export function plotReport({ tensors, layers, multiplyAdds }: QuantizationReport
     ...tensors.map((tensor, i) => panel(tensor, (i % columns) * width, head + Math.floor(i / columns) * height)),
     '</svg>\n',
   ].join('\n')
+}
+
+/** It is the `report` of what quantize() resolves with, not that itself. */
+function checkReport(report: unknown): void {
+  const what = 'the report of a quantized model'
+  const { tensors, layers } = checkedObject(report, 'report', what) as Readonly<Record<string, unknown>>
+  if (!Array.isArray(tensors) || !Array.isArray(layers)) throw expected(what, 'report', report)
 }
 
 function panel(tensor: QuantizedTensor, x: number, y: number): string {

@@ -1,4 +1,4 @@
-import { TensorRTError } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 
 /** What a calibration cache of TensorRT's says. */
 export interface TensorRTCache {
@@ -13,10 +13,11 @@ export interface TensorRTCache {
 /**
  * Reads the text of a calibration cache: a line `TRT-100600-EntropyCalibration2`, then for each tensor its name, a colon and eight hexadecimal digits, the bits of a float32. A name
  * may hold colons itself.
- * @throws TensorRTError ERR_TRT_CALIBRATION
+ * @throws TensorRTError ERR_TRT_CALIBRATION, ERR_TRT_INVALID_ARGUMENT for what is no text
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_int8_entropy_calibrator2.html
  */
 export function parseTensorRTCache(text: string): TensorRTCache {
+  if (typeof text !== 'string') throw expected('the text of a calibration cache', 'text', text)
   const [header = '', ...lines] = text.split(/\r?\n/)
   const found = /^TRT-(\d+)-(\w+)$/.exec(header.trim())
   if (found === null)

@@ -131,6 +131,10 @@ t.test("exports have trtexec's names", async (t) => {
       code: 'ERR_TRT_INVALID_ARGUMENT',
       message: /that was measured with (layers|outputs): true/,
     })
+  for (const write of [exportLayerInfo, exportProfile, exportOutput, exportTimes])
+    for (const wrong of [undefined, null, 'times.json', [{ trace }]])
+      t.match(await failureOf(() => write(wrong as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /a benchmark for benchmark/ })
+  t.match(await failureOf(() => exportTimes({} as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /an array for the trace/ })
 })
 
 t.test('random inputs are in their ranges, and the same each time', async (t) => {

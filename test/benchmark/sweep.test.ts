@@ -77,6 +77,9 @@ t.test('what cannot be', async (t) => {
   const open = { ...engine, inputs: { x: { shape: [-1, -1], profiles: [] } } }
   t.match(await failureOf(() => sweep(open, { batches: [1] })), { code: 'ERR_TRT_SHAPES_REQUIRED' })
   await t.rejects(sweep(engine, { signal: AbortSignal.abort(new Error('enough')) }), { message: 'enough' })
+  t.match(await refused({ shapes: { x: [1] } as never }), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /an array for shapes/ })
+  for (const source of [undefined, 'model.onnx', {}, () => undefined, async () => 'model.onnx'])
+    t.match(await failureOf(() => sweep(source as never)), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /an Engine, .* for source/ })
   t.same(engine.asked, [])
 })
 

@@ -1,5 +1,7 @@
 // What people and programs read: tables within 80 columns, numbers with units, progress, nothing but text where no terminal is.
-import { stripVTControlCharacters } from 'node:util'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import { InvalidArgumentError } from 'commander'
 import { completionScript, shells } from '../../lib/cli/completion.js'
@@ -9,6 +11,7 @@ import { newProgress } from '../../lib/cli/output/progress.js'
 import { tableText } from '../../lib/cli/output/table.js'
 import { runTrt } from '../../lib/cli/program.js'
 import { Session } from '../../lib/cli/session.js'
+import { root } from '../package/support.js'
 
 t.test('a table is as wide as its cells, and not wider than it may be', async (t) => {
   const head = ['name', 'count', 'why']
@@ -145,4 +148,20 @@ t.test('what a shell is told has its quotes', async (t) => {
     t.match(script, /--how|-l how/, shell)
     t.match(script, /a b/, shell)
   }
+})
+
+t.test('the help loads no library: neither the addon, nor CUDA, TensorRT or onnxruntime', async (t) => {
+  const told = "process.on('exit', () => console.error(JSON.stringify(process.report.getReport().sharedObjects)))"
+  const libraries = async (...args: string[]): Promise<string[]> => {
+    const command = ['--import', `data:text/javascript,${told}`, join(root, 'dist/lib/cli/trt.js'), ...args]
+    const { stderr } = await promisify(execFile)(process.execPath, command)
+    const loaded = JSON.parse(stderr.trimEnd().split('\n').at(-1) as string) as string[]
+    return loaded.filter((path) => /\.node$|libcuda|nvinfer|tensorrt_rtx|onnxruntime\.so/.test(path))
+  }
+  t.same(await libraries('--help'), [])
+  t.same(await libraries('build', '--help'), [])
+  t.ok(
+    (await libraries('doctor')).some((path) => path.endsWith('.node')),
+    'they are seen where there are some',
+  )
 })

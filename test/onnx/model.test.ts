@@ -6,7 +6,25 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import t from 'tap'
 import { TensorRTError } from '../../lib/errors.js'
 import { ModelProtoSchema } from '../../lib/onnx/onnx_pb.js'
-import { GraphBuilder, modelInfo, parseModel, readModel, writeModel } from '../../lib/onnx/index.js'
+import {
+  checkModel,
+  convertPrecision,
+  copyModel,
+  drawModel,
+  externalFiles,
+  GraphBuilder,
+  GraphEditor,
+  inferTypes,
+  loadExternalData,
+  modelInfo,
+  modelSize,
+  parseModel,
+  readModel,
+  saveModel,
+  withPostprocessing,
+  withPreprocessing,
+  writeModel,
+} from '../../lib/onnx/index.js'
 import { failure } from '../support/errors.js'
 import { randomFloats } from './helpers.js'
 
@@ -100,4 +118,39 @@ t.test('a model with impossible fields cannot be written', async (t) => {
   const model = fromBinary(ModelProtoSchema, smallModel())
   ;(model as { irVersion: unknown }).irVersion = 'eight'
   t.throws(() => writeModel(model), failure('ERR_TRT_INVALID_ARGUMENT', /cannot be written/))
+})
+
+t.test('what is no model is told by its type, whoever is given it', async (t) => {
+  const takers: Readonly<Record<string, (model: never) => unknown>> = {
+    checkModel,
+    convertPrecision: (model) => convertPrecision(model, 'fp16'),
+    copyModel,
+    drawModel,
+    externalFiles,
+    GraphEditor: (model) => new GraphEditor(model),
+    inferTypes,
+    loadExternalData: (model) => loadExternalData(model, '.'),
+    modelInfo,
+    modelSize,
+    saveModel: (model) => saveModel(model, join(t.testdir(), 'model.onnx')),
+    withPostprocessing: (model) => withPostprocessing(model, { kind: 'softmax' }),
+    withPreprocessing: (model) => withPreprocessing(model, { picture: 'dynamic', steps: { resize: 'letterbox' } }),
+    writeModel,
+  }
+  const wrong = [
+    [undefined, 'undefined'],
+    ['model.onnx', 'string "model.onnx"'],
+    [smallModel(), 'Uint8Array'],
+    [Promise.resolve(), 'Promise'],
+  ] as const
+  for (const [name, take] of Object.entries(takers)) {
+    for (const [model, said] of wrong) {
+      const error = await Promise.resolve()
+        .then(() => take(model as never))
+        .catch((e: unknown) => e)
+      t.match(error, { code: 'ERR_TRT_INVALID_ARGUMENT', message: new RegExp(`a model, .* for model but received ${said}$`) }, name)
+    }
+  }
+  t.throws(() => new GraphBuilder(undefined as never), failure('ERR_TRT_INVALID_ARGUMENT', /an object for the options of GraphBuilder/))
+  t.throws(() => new GraphBuilder({ name: 'x', opsets: 17 } as never), failure('ERR_TRT_INVALID_ARGUMENT', /did you mean opset\?/))
 })

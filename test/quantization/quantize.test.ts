@@ -17,7 +17,7 @@ import {
   type QuantizationProgress,
   quantize,
 } from '../../lib/quantization/index.js'
-import { failureOf } from '../support/errors.js'
+import { failure, failureOf } from '../support/errors.js'
 import { Random } from '../support/random.js'
 
 const random = new Random(3)
@@ -465,6 +465,8 @@ t.test('a picture of the ranges', async (t) => {
   const model = parseModel(writeModel(net.model(net.conv(net.g.input('<x & "y">', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4])))
   const { report } = await quantize(model, new Calibrator(batches([1, 16, 4, 4])))
   const svg = plotReport(report)
+  for (const wrong of [undefined, { report }, 'report'])
+    t.throws(() => plotReport(wrong as never), failure('ERR_TRT_INVALID_ARGUMENT', /the report of a quantized model for report/))
   t.match(svg, /^<svg [^]*<\/svg>\n$/)
   t.notMatch(svg, /<x|& /)
   t.equal(svg.match(/<g /g)?.length, report.tensors.length)

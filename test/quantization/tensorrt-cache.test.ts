@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
 import { Calibration } from '../../lib/quantization/index.js'
+import { failure } from '../support/errors.js'
 import { cacheVersion, formatTensorRTCache, parseTensorRTCache } from '../../lib/quantization/tensorrt-cache.js'
 
 const names = [
@@ -49,6 +50,10 @@ t.test('what others write, we read', async (t) => {
   t.equal(scales.get('input'), Math.fround(1 / 127))
   t.equal(scales.get('a:b'), 1)
   t.equal(Calibration.fromTensorRT(text).ranges.get('a:b')?.amax, 127)
+  t.throws(
+    () => parseTensorRTCache(Buffer.from(text) as never),
+    failure('ERR_TRT_INVALID_ARGUMENT', /the text of a calibration cache for text/),
+  )
   t.match(parseTensorRTCache('TRT-100300-MinMaxCalibration\n'), { version: 100300, algorithm: 'MinMaxCalibration' })
 })
 

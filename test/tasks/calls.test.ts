@@ -338,6 +338,25 @@ t.test('the lists of classes', (t) => {
   t.end()
 })
 
+t.test('a picture in which nothing is found, and one that cannot be read', async (t) => {
+  const detector = await Detector.load(answering([filled([1, 6, 8400], [])], { input: [1, 3, 640, 640] }), {
+    preset: 'yolov8',
+    backend: 'cpu',
+  })
+  const empty = noise(64, 48)
+  t.same(await detector.detect(empty), [])
+  t.same(await detector.detect([empty, empty]), [[], []])
+  const damaged = join(t.testdir({ 'damaged.jpg': 'no picture' }), 'damaged.jpg')
+  const unread = { code: 'ERR_TRT_IMAGE', message: /damaged\.jpg/ }
+  t.match(await failureOf(() => detector.detect(damaged)), unread)
+  t.match(await failureOf(() => detector.detect([empty, damaged])), unread)
+  const streamed = detector.detect(new Set([damaged]))
+  t.match(await failureOf(() => streamed.next()), unread)
+  t.match(await failureOf(() => detector.detect(`${damaged}.gone`)), { code: 'ERR_TRT_FILE', message: /gone/ })
+  t.same(await detector.detect(empty), [], 'it works on')
+  await detector.close()
+})
+
 t.test('a thousand boxes', async (t) => {
   const values = filled([1, 6, 8400], [])
   for (let i = 0; i < 1000; i++) {
