@@ -100,6 +100,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   #loaded: Loaded | undefined
   #failure: { readonly error: unknown } | undefined
   #closing: Promise<void> | undefined
+  /** Benchmarks under way, the aborted ones too: of several parts, one after the other, which all end before the backend closes. */
+  readonly #benchmarks = new Set<Promise<unknown>>()
 
   /**
    * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, which are copied here, or a {@link Plan}. A plan that is truncated, damaged,
@@ -493,8 +495,13 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
       const { backend, checker } = loaded
       if (!isMeasurable(backend)) throw lacking('benchmark()', backend)
       refuseUnusable(loaded)
-      const infer = (inputs: TensorRecord): Promise<unknown> => this.infer(inputs as InputRecord<I>)
-      return runBenchmark({ backend, checker, model: this.#model, infer }, checked, cut)
+      // a close() lets what is under way end, and refuses other calls meanwhile
+      const infer = (inputs: TensorRecord): Promise<unknown> =>
+        this.#closing ? this.#run(loaded, readInput(inputs), undefined, undefined) : this.infer(inputs as InputRecord<I>)
+      const running = runBenchmark({ backend, checker, model: this.#model, infer }, checked, cut)
+      const ended = running.then(nothing, nothing).finally(() => this.#benchmarks.delete(ended))
+      this.#benchmarks.add(ended)
+      return running
     })
   }
 
@@ -511,6 +518,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   async #close(): Promise<void> {
     this.#loading.abort(closing)
     await this.#load.catch(() => {})
+    await Promise.all(this.#benchmarks)
     await this.#loaded?.backend.close()
   }
 
@@ -547,6 +555,8 @@ function refuseStaying(backend: Backend, inputs: readonly AnyTensor[], options: 
 
 /** Why a load is cut short by close(); nobody sees it. */
 const closing = Symbol('closing')
+
+const nothing = (): void => {}
 
 function closed(): TensorRTError {
   return new TensorRTError('ERR_TRT_CLOSED', 'The engine is closed')

@@ -54,7 +54,7 @@ const buildBare = (name) =>
   withLock('bench', async () => {
     const source = join(root, 'bench', 'native', `${name}.cc`)
     const addon = join(root, 'build', 'bench', `${name}.node`)
-    if (modified(addon) > modified(source)) return
+    if (modified(addon) > Math.max(modified(source), modified(join(root, 'bench', 'native', 'driver_addon.h')))) return
     mkdirSync(dirname(addon), { recursive: true })
     const { include_dir: headers } = createRequire(import.meta.url)('node-api-headers')
     const args = ['-std=c++20', '-O2', '-shared', '-fPIC', '-pthread', '-Wall', '-Wextra', '-isystem', headers, '-o', addon, source]

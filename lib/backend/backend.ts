@@ -137,6 +137,8 @@ export interface BenchmarkRun {
   readonly warmUpMs: number
   readonly durationMs: number
   readonly iterations: number
+  /** Of all streams: with one more it ends, by ERR_TRT_OUT_OF_MEMORY. */
+  readonly mostQueries: number
   readonly sleepMs: number
   readonly idleMs: number
   readonly transfers: boolean

@@ -30,7 +30,10 @@ export interface BenchmarkOptions {
   readonly depth?: 1 | 2 | undefined
   /** Queries whose computation begins within so many milliseconds are not counted; 200 unless given. */
   readonly warmUpMs?: number | undefined
-  /** It measures at least so long, 3000 unless given, and at least so many queries of each stream, 10 unless given. */
+  /**
+   * It measures at least so long, 3000 unless given, and at least so many queries of each stream, 10 unless given. Each query is kept, 330 bytes of it in Node's heap: more than
+   * fit there are ERR_TRT_OUT_OF_MEMORY.
+   */
   readonly durationMs?: number | undefined
   readonly iterations?: number | undefined
   /** The computation of the first queries waits so long for the host, so that it can enqueue ahead; 0 unless given. */

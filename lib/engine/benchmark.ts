@@ -1,4 +1,6 @@
 import { cpus } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
 import type { Backend, BenchmarkFacts, BenchmarkListener, ModelTensor } from '../backend/backend.js'
 import type { Cut } from '../base/cancellation.js'
 import { deepFrozen } from '../base/options.js'
@@ -40,8 +42,12 @@ export async function runBenchmark(measured: Measured, options: CheckedBenchmark
   const settings = settingsOf(backend, options)
   refuseOnCpu(backend, options)
   const inputs = benchmarkInputs(measured, options)
-  const facts = await backend.benchmark({ ...settings, outputs: options.outputs, inputs }, cut, queryListener(options))
-  const trace = summarizeTrace([...rowsOf(facts.queries)], options.warmUpMs, options.percentiles)
+  const facts = await backend.benchmark(
+    { ...settings, mostQueries: roomForQueries(), outputs: options.outputs, inputs },
+    cut,
+    queryListener(options),
+  )
+  const trace = summarizeTrace(await rowsOf(facts.queries), options.warmUpMs, options.percentiles)
   const endToEnd = options.endToEnd ? counted(facts.endToEnd, options) : undefined
   const javascript = options.javascript ? await timeInfer(measured, inputs, options, cut) : undefined
   const layers = options.layers ? await timeLayers(measured, inputs, options, trace, cut) : undefined
@@ -60,6 +66,12 @@ export async function runBenchmark(measured: Measured, options: CheckedBenchmark
     ...(options.outputs && { outputs: outputsOf(backend, facts) }),
     warnings: Object.freeze([...warningsOf(trace, { ...settings, backend: backend.kind }), ...graphWarning(facts)]),
   })
+}
+
+/** Of how many queries the rows fit into what is left of the heap, beyond which Node ends the process: a row takes 330 bytes, and a third as much while it is summed up. */
+function roomForQueries(): number {
+  const { heap_size_limit: most, used_heap_size: used } = getHeapStatistics()
+  return Math.max(0, Math.floor((most - used) / 512))
 }
 
 /** On the CPU nothing is copied or enqueued, and each stream has its thread. */
@@ -113,14 +125,27 @@ function madeInput(info: ModelTensor, given: readonly number[] | undefined, prof
   throw required(`of type ${dtype} is read by the CPU: give a Tensor in inputs`)
 }
 
-function* rowsOf(queries: Float64Array): Generator<TraceRow> {
+/** In slices of some milliseconds, between which the event loop goes on: a query may take microseconds, and they are many then. */
+async function rowsOf(queries: Float64Array): Promise<TraceRow[]> {
+  const slice = 4096
+  const rows: TraceRow[] = []
   for (let i = 0; i < queries.length; i += 8) {
-    const [enqueueStart, enqueueEnd, copyInStart, copyIn, computeStart, compute, copyOutStart, copyOut] = queries.subarray(
-      i,
-      i + 8,
-    ) as unknown as [number, number, number, number, number, number, number, number]
-    yield traceRow({ enqueueStart, enqueueEnd, copyInStart, copyIn, computeStart, compute, copyOutStart, copyOut })
+    if (rows.length % slice === slice - 1) await setImmediate()
+    const at = (stage: number): number => queries[i + stage]!
+    rows.push(
+      traceRow({
+        enqueueStart: at(0),
+        enqueueEnd: at(1),
+        copyInStart: at(2),
+        copyIn: at(3),
+        computeStart: at(4),
+        compute: at(5),
+        copyOutStart: at(6),
+        copyOut: at(7),
+      }),
+    )
   }
+  return rows
 }
 
 function counted(times: Float64Array, { percentiles }: CheckedBenchmarkOptions): CountedSummary {

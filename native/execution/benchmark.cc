@@ -22,14 +22,24 @@ void sleepFor(double milliseconds, const BenchmarkWatch& watch) {
   }
 }
 
+[[noreturn]] void refuseMore(const BenchmarkOptions& options) {
+  throw Error("ERR_TRT_OUT_OF_MEMORY",
+              "Node's heap has no room for the times of more than " + std::to_string(options.mostQueries) +
+                  " queries: measure for less time, or fewer iterations or streams, or give it more "
+                  "(--max-old-space-size)");
+}
+
 // As trtexec's inferenceLoop() has it: both the number and the time are to be reached, and the clock is the beginning
 // of the last computation that was waited for.
 void loop(const BenchmarkOptions& options, Streams streams, BenchmarkWatch& watch) {
   const double longest = options.warmUp + options.duration;
+  const int64_t most = options.mostQueries / options.streams;  // of each stream
+  if (options.iterations > most) refuseMore(options);
   double reached = 0;
   int64_t skipped = 0;
   for (int64_t i = 0; i < options.iterations + skipped || reached < longest; ++i) {
     watch.throwIfOver();
+    if (i >= most) refuseMore(options);
     for (const auto& stream : streams) stream->query();
     for (const auto& stream : streams) reached = std::max(reached, stream->sync());
     watch.reach(reached);
@@ -87,9 +97,12 @@ void BenchmarkWatch::enter(Phase phase) noexcept {
   phase_.store(phase, std::memory_order_relaxed);
 }
 
+bool BenchmarkWatch::over() const noexcept {
+  return cancelled_.load(std::memory_order_relaxed) || failed_.load(std::memory_order_relaxed);
+}
+
 void BenchmarkWatch::throwIfOver() const {
-  if (cancelled_.load(std::memory_order_relaxed) || failed_.load(std::memory_order_relaxed))
-    throw Error("ABORTED", "The benchmark was cancelled");
+  if (over()) throw Error("ABORTED", "The benchmark was cancelled");
 }
 
 void BenchmarkWatch::fail(std::exception_ptr failure) noexcept {

@@ -29,6 +29,7 @@ struct BenchmarkOptions {
   // milliseconds
   double warmUp = 200, duration = 3000, sleep = 0, idle = 0;
   int64_t iterations = 10;
+  int64_t mostQueries = int64_t{1} << 22;  // of all streams: there is room for the times of so many
   bool transfers = true, cudaGraph = false, spinWait = false;
   bool endToEnd = true;  // queries are timed, too, that are alone
   bool outputs = false;
@@ -60,6 +61,8 @@ class BenchmarkWatch {
   Phase phase() const noexcept { return phase_.load(std::memory_order_relaxed); }
   double elapsed() const noexcept { return elapsed_.load(std::memory_order_relaxed); }
 
+  // Whether it was cancelled, or has failed.
+  bool over() const noexcept;
   // Before each query. Throws ABORTED.
   void throwIfOver() const;
   // Ends the other threads, too; the first failure is the benchmark's.
@@ -101,7 +104,8 @@ class QueryStream {
 using Around = std::function<void(const std::function<void()>&)>;
 
 // Runs the queries, on this thread or on threads of its own, and fills all of the result but the device's name and the
-// graph's refusal. Throws ABORTED and what the streams throw; then some query may still be under way.
+// graph's refusal. Throws ABORTED, ERR_TRT_OUT_OF_MEMORY beyond `mostQueries`, and what the streams throw; then some
+// query may still be under way.
 void measure(const BenchmarkOptions& options, const std::vector<std::unique_ptr<QueryStream>>& streams,
              BenchmarkWatch& watch, const Around& around, BenchmarkResult& result);
 

@@ -2,6 +2,8 @@
 // the lanes, whose state it leaves alone.
 #include "../execution/benchmark.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -19,15 +21,11 @@ using execution::QueryTimes;
 using execution::TimePoint;
 using Use = cuda::OwnedEvent::Use;
 
-// trtexec's --sleepTime: the GPU waits for the host, which enqueues meanwhile.
-void sleepFor(void* milliseconds) {
-  std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(*static_cast<const double*>(milliseconds)));
-}
-
 // When time begins, by both clocks.
 class Start {
  public:
-  explicit Start(const cuda::DeviceContext& device) : gpu(device, Use::timing), device_(device), stream_(device) {}
+  Start(const cuda::DeviceContext& device, const BenchmarkWatch& watch)
+      : gpu(device, Use::timing), device_(device), watch_(watch), stream_(device) {}
   ~Start() {
     if (!device_.lost()) device_.note(device_.driver().streamSynchronize(stream_.get()));
   }
@@ -37,18 +35,34 @@ class Start {
   // Once all is prepared; `sleep`: milliseconds.
   void now(double sleep) {
     sleep_ = sleep;
-    if (sleep > 0) device_.check(device_.driver().launchHostFunc(stream_.get(), sleepFor, &sleep_), "cuLaunchHostFunc");
+    if (sleep > 0) device_.check(device_.driver().launchHostFunc(stream_.get(), wait, this), "cuLaunchHostFunc");
     host = Clock::now();
     gpu.record(stream_);
   }
+  // Nobody wants to sleep any more.
+  void wake() noexcept { awake_.store(true, std::memory_order_relaxed); }
 
   cuda::OwnedEvent gpu;
   TimePoint host;
 
  private:
+  // trtexec's --sleepTime: the GPU waits for the host, which enqueues meanwhile. On a thread of the driver's; in steps,
+  // since whoever cancels, or closes, waits until the device is done.
+  static void wait(void* self) {
+    constexpr std::chrono::milliseconds kStep{20};
+    const Start& start = *static_cast<const Start*>(self);
+    const TimePoint end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                             std::chrono::duration<double, std::milli>(start.sleep_));
+    for (TimePoint now = Clock::now(); now < end && !start.over(); now = Clock::now())
+      std::this_thread::sleep_until(std::min(end, now + kStep));
+  }
+  bool over() const noexcept { return awake_.load(std::memory_order_relaxed) || watch_.over(); }
+
   const cuda::DeviceContext& device_;
+  const BenchmarkWatch& watch_;
   cuda::OwnedStream stream_;
   double sleep_ = 0;
+  std::atomic<bool> awake_{false};
 };
 
 // The six events of a query.
@@ -295,8 +309,13 @@ void Stream::settle() noexcept {
 
 void run(const Engine& engine, const BenchmarkOptions& options, BenchmarkWatch& watch, BenchmarkResult& result) {
   const cuda::DeviceContext& device = engine.device();
-  Start start(device);
+  Start start(device, watch);
   std::vector<std::unique_ptr<QueryStream>> streams;
+  // before the streams go, which wait for what is on them
+  const struct Wake {
+    Start& start;
+    ~Wake() { start.wake(); }
+  } wake{start};
   std::vector<const Stream*> prepared;
   for (int i = 0; i < options.streams; ++i) {
     watch.throwIfOver();

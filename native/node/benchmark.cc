@@ -36,6 +36,7 @@ BenchmarkOptions optionsOf(const Napi::Object& object, const execution::Engine& 
   options.sleep = numberOf(object, "sleepMs");
   options.idle = numberOf(object, "idleMs");
   options.iterations = integerOf(object, "iterations", 10);
+  options.mostQueries = integerOf(object, "mostQueries", options.mostQueries);
   options.transfers = flag("transfers");
   options.cudaGraph = flag("cudaGraph");
   options.spinWait = flag("spinWait");

@@ -191,6 +191,30 @@ for (const runtime of runtimes) {
       })
     })
 
+    await scene('each of its parts runs to its end though the engine closes meanwhile', async (t) => {
+      const engine = await load(runtime, rowsPlan())
+      const last = engine.benchmark({ warmUpMs: 0, durationMs: 0, iterations: 3, layers: onGpu, outputs: true })
+      let closed = false
+      const closing = engine.close().then(() => (closed = true))
+      const { javascript, layers } = await last.finally(() => t.notOk(closed, 'close() waits for all of it'))
+      t.ok(javascript !== undefined && javascript.infer.queries >= 3)
+      t.equal(layers?.length, onGpu ? 2 : undefined)
+      t.match(await failureOf(() => engine.infer(Tensor.zeros('float32', [1, 3]))), { code: 'ERR_TRT_CLOSED' })
+      await closing
+    })
+
+    await scene('more queries than the heap has room for', async (t) => {
+      // what is met only while it measures, test/native/core/benchmark.cc meets: as many queries take their time
+      const program = `
+        const engine = await load()
+        const end = await engine.benchmark({ warmUpMs: 0, durationMs: 0, iterations: 1e7, endToEnd: false }).catch((error) => error)
+        console.log(end.code, end.message)
+        await engine.close()`
+      const { code, stdout, stderr } = await runChild(program, runtime, undefined, { NODE_OPTIONS: '--max-old-space-size=100' })
+      t.equal(code, 0, stderr)
+      t.match(stdout, /^ERR_TRT_OUT_OF_MEMORY .* no room for the times of more than \d+ queries: measure for less time/)
+    })
+
     await scene('it does not disturb inferences', async (t) => {
       await using engine = await load(runtime, rowsPlan(), { lanes: 2 })
       const x = Tensor.from(Float32Array.of(1, -2, 3), [1, 3])
@@ -347,6 +371,28 @@ for (const family of families) {
       }
       t.ok(methods.length > 5 && functions.length > 12, `${methods.length} methods and ${functions.length} functions`)
       t.same(ends, [])
+    })
+
+    await scene('whoever sleeps before the start is woken by an abort and by a failure', async (t) => {
+      const minute = 60_000
+      for (const way of ['abort', 'failure']) {
+        const engine = await load(family, rowsPlan())
+        const abort = new AbortController()
+        const before = driver.stats().enqueues
+        // two slots, once each, then the start: what fails is the first query, behind it
+        if (way === 'failure') driver.failNth('cuEventRecord', 4, 1)
+        const running = engine.benchmark({ sleepMs: minute, signal: abort.signal }).catch((error: unknown) => error)
+        if (way === 'abort') {
+          t.ok(await until(() => driver.stats().enqueues >= before + 3), 'a query is behind the start')
+          abort.abort(new Error('enough'))
+        }
+        let closed = false
+        const closing = engine.close().then(() => (closed = true))
+        t.ok(await until(() => closed, minute / 2), `${way}: what close() waits for has ended`)
+        t.match(await running, way === 'abort' ? { message: 'enough' } : { code: 'ERR_TRT_CUDA' })
+        await closing
+        driver.reset()
+      }
     })
 
     await scene('layers, at the shapes that were measured', async (t) => {

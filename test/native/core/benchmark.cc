@@ -1,29 +1,9 @@
 // Benchmarks: streams on threads of their own, beside a session; their end by a cancel or a failure.
-#include <thread>
+#include "../support/benchmark.h"
 
 #include "rig.h"
 
 using namespace rig;
-using nt::execution::BenchmarkOptions;
-using nt::execution::BenchmarkResult;
-using nt::execution::BenchmarkWatch;
-
-namespace {
-
-// At least 20 queries of each of three streams.
-BenchmarkOptions threaded(const std::vector<float>& x) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(x.data());
-  BenchmarkOptions options;
-  options.inputs = {{{4, 3}, {bytes, bytes + x.size() * sizeof(float)}}};
-  options.streams = 3;
-  options.threads = true;
-  options.warmUp = options.duration = 0;
-  options.iterations = 20;
-  options.outputs = true;
-  return options;
-}
-
-}  // namespace
 
 TEST("benchmark: three streams on three threads, beside inferences, with and without graphs") {
   fakes::reset();
@@ -39,27 +19,16 @@ TEST("benchmark: three streams on three threads, beside inferences, with and wit
           std::this_thread::yield();
         }
       });
-      std::thread user([&] {
-        for (int i = 0; i < 30; ++i) {
-          const std::vector<float> own = numbers(2, 3, i);
-          CHECK(scaledRight(rig.infer({input({2, 3}, own)}), own));
-        }
-      });
-      BenchmarkOptions options = threaded(x);
+      BenchmarkOptions options = threaded(x, 3);
       options.cudaGraph = graphs;
       options.spinWait = graphs;
       options.transfers = !graphs;
-      const BenchmarkResult result = rig.session->engine().benchmark(options, watch);
-      user.join();
+      const BenchmarkResult result = besideInferences(rig, options, watch);
       over = true;
       observer.join();
-      CHECK_EQ(result.queries.size(), 60u);
-      CHECK_EQ(result.endToEnd.size(), 20u);
+      checkMeasured(result, options, x);
       CHECK_EQ(result.graphRefused, "");
       CHECK_EQ(result.device, "Fake GPU 0");
-      std::vector<float> y(12);
-      std::memcpy(y.data(), result.outputs.at(0).bytes.data(), result.outputs.at(0).bytes.size());
-      CHECK(y == scaled(x));
     }
   }
   CHECK_NOTHING_LIVE();
@@ -70,21 +39,14 @@ TEST("benchmark: cancelled from another thread, whatever it waits for") {
     fakes::reset();
     {
       const auto engine = load(plans::scale);
-      std::atomic<bool> cancelled{false};
-      BenchmarkWatch watch(cancelled);
-      BenchmarkOptions options = threaded(numbers(4, 3, 1));
+      BenchmarkOptions options = threaded(numbers(4, 3, 1), 3);
       options.duration = 1e9;
       options.threads = way != 1;
       if (way == 2) {
         options.idle = 1e9;
         options.depth = 1;  // with two it would sleep before anything is known
       }
-      std::thread canceller([&] {
-        while (watch.elapsed() <= 0) std::this_thread::yield();
-        cancelled = true;
-      });
-      CHECK_CODE("ABORTED", engine->benchmark(options, watch));
-      canceller.join();
+      checkCancelled(*engine, options);
     }
     CHECK_NOTHING_LIVE();
   }
@@ -98,7 +60,7 @@ TEST("benchmark: one stream's failure ends the others, and is what is told") {
       const auto engine = load(plans::scale);
       std::atomic<bool> cancelled{false};
       BenchmarkWatch watch(cancelled);
-      BenchmarkOptions options = threaded(numbers(4, 3, 1));
+      BenchmarkOptions options = threaded(numbers(4, 3, 1), 3);
       options.duration = 1e9;
       CHECK_CODE("ERR_TRT_CUDA", engine->benchmark(options, watch));
     }
@@ -110,7 +72,7 @@ TEST("benchmark: one stream's failure ends the others, and is what is told") {
     const auto engine = load(plans::scale);
     std::atomic<bool> cancelled{false};
     BenchmarkWatch watch(cancelled);
-    BenchmarkOptions options = threaded(numbers(4, 3, 1));
+    BenchmarkOptions options = threaded(numbers(4, 3, 1), 3);
     options.duration = 1e9;
     try {
       engine->benchmark(options, watch);
@@ -121,5 +83,25 @@ TEST("benchmark: one stream's failure ends the others, and is what is told") {
     }
   }
   fakes::reset();
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("benchmark: more queries than there is room for") {
+  fakes::reset();
+  for (const bool threads : {false, true}) {
+    const auto engine = load(plans::scale);
+    std::atomic<bool> cancelled{false};
+    BenchmarkWatch watch(cancelled);
+    BenchmarkOptions options = threaded(numbers(4, 3, 1), 3);
+    options.threads = threads;
+    options.mostQueries = 60;
+    CHECK_EQ(engine->benchmark(options, watch).queries.size(), 60u);
+    options.mostQueries = 59;  // 19 of each stream
+    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", engine->benchmark(options, watch));
+    options.iterations = 1;
+    options.duration = 1e9;
+    BenchmarkWatch another(cancelled);
+    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", engine->benchmark(options, another));
+  }
   CHECK_NOTHING_LIVE();
 }
