@@ -1,10 +1,11 @@
-/** On a GPU: the engine's throughput at batch 1, 8 and 64 and the p50 of its calls against bench/native_loop.cc. `--headers DIR` (of TensorRT, of CUDA; twice). */
+/** On a GPU: the engine's throughput at batch 1, 8 and 64, the p50 of its calls and what `engine.benchmark()` says of both, against bench/native_loop.cc. `--headers DIR` (of TensorRT, of CUDA; twice). */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { packageRoot } from '../lib/base/package.js'
+import type { Benchmark } from '../lib/benchmark/index.js'
 import { Builder, capabilities, Engine, Tensor, type TensorRecord } from '../lib/index.js'
 import { realModels } from '../test/engine/models.js'
 import { interleaved, keepInFlight, median } from './support/measure.js'
@@ -119,6 +120,8 @@ async function rowsAt(engine: Engine, native: () => Promise<Figures>, batch: num
   const nativeP50: number[] = []
   const syncP50: number[] = []
   const inferP50: number[] = []
+  const benchmarks: Benchmark[] = []
+  const benchmark = { inputs, warmUpMs: 200, durationMs: seconds * 1000, cudaGraph: true, javascript: false } as const
   const rate = await interleaved(rounds, {
     ours: () => throughput(engine, inputs),
     native: async () => {
@@ -126,14 +129,19 @@ async function rowsAt(engine: Engine, native: () => Promise<Figures>, batch: num
       nativeP50.push(p50Us)
       syncP50.push(await p50(() => engine.inferSync(inputs)))
       inferP50.push(await p50(() => engine.infer(inputs)))
+      benchmarks.push(await engine.benchmark(benchmark))
       return perSecond
     },
   })
   const about = `peer: bench/native_loop.cc; ${rounds} rounds of ${seconds} s`
   const peer = median(nativeP50)
+  const measuredRate = median(benchmarks.map(({ throughput: perSecond }) => perSecond))
+  const measuredUs = median(benchmarks.map(({ endToEnd }) => endToEnd!.median * 1000))
   return [
     row(`throughput, batch ${batch}`, 'batches/s', rate.ours, rate.native, { of: 'ratio', sign: '>=', value: 0.95 }, about),
     row(`inferSync p50, batch ${batch}`, 'µs', median(syncP50), peer, { of: 'difference', sign: '<', value: 30 }, about),
+    row(`engine.benchmark(): throughput, batch ${batch}`, 'batches/s', measuredRate, rate.native, { of: 'ratio', sign: '>=', value: 0.98 }, about), // prettier-ignore
+    row(`engine.benchmark(): a query alone, batch ${batch}`, 'µs', measuredUs, peer, { of: 'ratio', sign: '<=', value: 1.02 }, about),
     row(`infer p50, batch ${batch}`, 'µs', median(inferP50), peer, { of: 'difference', sign: '<', value: 100 }, about),
   ]
 }

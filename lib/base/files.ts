@@ -54,6 +54,16 @@ export async function openFile(path: string): Promise<FileHandle> {
   throw notAFile(path, found)
 }
 
+/** All of an ordinary file. */
+export async function readOrdinary(path: string): Promise<Buffer> {
+  const file = await openFile(path)
+  try {
+    return await file.readFile()
+  } finally {
+    await file.close()
+  }
+}
+
 /** Where a file is to be written: the file that links lead to, or a new one in a folder that is there. */
 export async function writeTarget(path: string): Promise<string> {
   try {

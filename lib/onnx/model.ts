@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
+import { readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { localPath } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
@@ -31,7 +31,7 @@ export function parseModel(bytes: Uint8Array | ArrayBuffer, name = 'the model'):
 export async function readModel(source: string | URL | Uint8Array | ArrayBuffer): Promise<ModelProto> {
   if (typeof source !== 'string' && !(source instanceof URL)) return parseModel(source)
   const path = localPath(source, 'source')
-  const bytes = await readFile(path).catch((cause: unknown) => {
+  const bytes = await readOrdinary(path).catch((cause: unknown) => {
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: ${(cause as Error).message}`, { cause })
   })
   if (isLfsPointer(bytes))

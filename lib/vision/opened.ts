@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { isUint8Array } from 'node:util/types'
 import type { Metadata, Sharp, SharpOptions } from 'sharp'
 import type { Cut } from '../base/cancellation.js'
-import { onFile, pointed } from '../base/files.js'
+import { onFile, pointed, readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
 import { localPath } from '../base/source.js'
 import { expected } from '../errors.js'
@@ -51,7 +50,7 @@ async function open<T>({ from, name }: Picture, cut: Cut | undefined, body: (pic
 }
 
 async function bytesOf(from: string | Uint8Array): Promise<Uint8Array> {
-  const bytes = typeof from === 'string' ? await onFile('read', from, () => readFile(from)) : from
+  const bytes = typeof from === 'string' ? await onFile('read', from, () => readOrdinary(from)) : from
   if (bytes.length === 0) throw new Error('it is empty')
   if (isLfsPointer(bytes)) throw typeof from === 'string' ? pointed(from) : new Error(`it is ${lfsPointer}`)
   return bytes

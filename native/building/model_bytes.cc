@@ -20,7 +20,7 @@ constexpr std::size_t kWindow = 64 * 1024;
 
 }  // namespace
 
-// A pipe or a device, which may never answer, is not waited for.
+// A pipe or a device, which may never answer, is not waited for; nor is it in readModel.
 ModelBytes::ModelBytes(const std::string& path)
     : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path_(path), buffer_(kWindow) {
   struct stat facts = {};
@@ -49,6 +49,10 @@ void ModelBytes::look(uint64_t place) {
 }
 
 std::vector<uint8_t> readModel(const std::string& path) {
+  struct stat facts = {};
+  const bool isThere = ::stat(path.c_str(), &facts) == 0;
+  if (isThere && !S_ISREG(facts.st_mode))
+    fail(path, S_ISDIR(facts.st_mode) ? "it is a folder" : "it is not an ordinary file");
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
   std::vector<uint8_t> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);

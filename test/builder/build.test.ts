@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -83,6 +84,10 @@ t.test('each kind of bad model has its own error', { skip: skipWithoutRtx }, asy
     code: 'ERR_TRT_FILE',
     message: /no\/such\/model\.onnx.*No such file/,
   })
+  const folder = t.testdir({})
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  t.match(await failureOf(() => builder.build(folder)), { code: 'ERR_TRT_FILE', message: /is a folder/ })
+  t.match(await failureOf(() => builder.build(join(folder, 'pipe'))), { code: 'ERR_TRT_FILE', message: /is not an ordinary file/ })
 })
 
 t.test('an operator that the parser takes and the builder has no way to run is a build error', { skip: skipWithoutRtx }, async (t) => {

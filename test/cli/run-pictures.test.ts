@@ -1,4 +1,5 @@
 // trt run on pictures: the answers of the tasks, drawn and written.
+import { execFileSync } from 'node:child_process'
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import t from 'tap'
@@ -42,6 +43,11 @@ t.before(async () => {
   await writeFile(at('labels.txt'), 'rouge\nvert\nbleu\n')
   await copyFile(facePhoto(1), at('three.jpg'))
   await copyFile(facePhoto(3), at('others.jpg'))
+})
+
+t.test('a pipe is no picture: it is refused, and not waited for', async (t) => {
+  execFileSync('mkfifo', [at('pipe.png')])
+  t.match(await ran(colour, at('pipe.png'), '--preset', 'imagenet'), { code: 1, stderr: /pipe\.png is not an ordinary file/ })
 })
 
 t.test('classify: the best classes of each picture, by name', async (t) => {
@@ -104,6 +110,15 @@ t.test('detect: a real model finds faces, and draws them as the library does', a
     stdout.split('\n').every((line) => line.length <= 80),
     'fits',
   )
+})
+
+t.test('blur: a detector whose input is fixed at next to nothing is warned of', async (t) => {
+  const small = at('small-grid.onnx')
+  await writeFile(small, answering([filled([1, 5, 21], [])], { input: [1, 3, 32, 32] }))
+  const { code, stderr } = await ran(small, at('three.jpg'), '--preset', 'yolov8', '--task', 'blur', '-o', at('unhidden'))
+  t.equal(code, 0)
+  t.match(stderr, /^warning: Input \S+ is fixed at 1x3x32x32: /)
+  t.equal((await ran(faces, at('three.jpg'), ...tiny)).stderr, '')
 })
 
 t.test('blur: pictures in which faces are hidden', async (t) => {

@@ -43,6 +43,7 @@ const inFlight = ({ batch = 1 }: TaskGiven): number => 2 * batch + 2
 /** Answers of all pictures, in their order; what is drawn is written as they come. */
 export async function answerPictures(engine: Engine, { task, given, files, target }: PicturesJob, session: Session): Promise<Answers> {
   await using worker = await openTask(task, engine, given, session.signal)
+  await warnOfSmallInput(engine, task, session)
   const paths = await drawnPaths(task, files, target, given)
   const progress = session.progress()
   progress.update(0, files.length, task)
@@ -56,7 +57,7 @@ export async function answerPictures(engine: Engine, { task, given, files, targe
   try {
     for await (const outcome of inOrder([...files.entries()], { most: inFlight(given), signal: session.signal, run })) {
       all.push(outcome)
-      if ('code' in outcome) session.warn(`${session.paint('red', 'error:')} ${outcome.message} (${outcome.code})`)
+      if ('code' in outcome) session.warn(`${session.paint('red', 'error:', session.stderr)} ${outcome.message} (${outcome.code})`)
       progress.update(all.length, files.length, task, basename(files[all.length - 1]!))
     }
   } finally {
@@ -72,6 +73,16 @@ export async function answerPictures(engine: Engine, { task, given, files, targe
     right: worker.right.map((column) => column + Number(several)),
     rows: worker.head.length === 0 ? [] : answered.flatMap((each) => rowsOf(each, worker.head.length, several)),
   }
+}
+
+/** A detector whose input was left at what it was exported with finds nothing, and nothing is hidden then: CenterFace comes with 32 x 32. */
+async function warnOfSmallInput(engine: Engine, task: TaskName, session: Session): Promise<void> {
+  if (task !== 'detect' && task !== 'blur') return
+  const { pictureInputOf } = await import('../../tasks/input.js')
+  const { name, shape } = pictureInputOf(engine)
+  const sides = shape.slice(1).filter((side) => side > 4)
+  if (sides.length < 2 || Math.min(...sides) >= 64) return
+  session.warn(`${session.paint('yellow', 'warning:', session.stderr)} Input ${name} is fixed at ${shape.join('x')}: in pictures as small as that little is found`) // prettier-ignore
 }
 
 interface Answered {

@@ -56,7 +56,7 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
     const inputs = await inputsFor(engine, job, named, file, signal)
     if (isFailed(inputs)) {
       failed.push(inputs)
-      session.warn(`${session.paint('red', 'error:')} ${inputs.message} (${inputs.code})`)
+      session.warn(`${session.paint('red', 'error:', session.stderr)} ${inputs.message} (${inputs.code})`)
       continue
     }
     const outputs = await engine.infer(inputs, { signal })
@@ -98,7 +98,7 @@ function isFailed(value: object): value is Failed {
 }
 
 /** What a file lacks is told, and the others are done; all else is thrown. */
-const ofTheFile: readonly string[] = ['ERR_TRT_FILE', 'ERR_TRT_DTYPE', 'ERR_TRT_SHAPE', 'ERR_TRT_IMAGE']
+const ofTheFile: readonly string[] = ['ERR_TRT_FILE', 'ERR_TRT_DTYPE', 'ERR_TRT_SHAPE', 'ERR_TRT_IMAGE', 'ERR_TRT_UNKNOWN_INPUT']
 
 async function inputsFor(
   engine: Engine,
