@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { packageVersion } from '../base/package.js'
-import { type ErrorCode, TensorRTError } from '../errors.js'
+import { TensorRTError } from '../errors.js'
 import { commandFiles } from './commands.js'
 import { exitCodes, exitCodesHelp } from './exit-codes.js'
 import { newProgram } from './parsing.js'
@@ -46,8 +46,7 @@ function told(error: unknown, session: Session): number {
     session.warn('interrupted')
     return session.signal.reason.exitCode
   }
-  if (error instanceof TensorRTError)
-    session.warn(`${session.paint('red', 'error:', session.stderr)} ${error.message} (${error.code satisfies ErrorCode})`)
+  if (error instanceof TensorRTError) session.fail(error)
   else session.warn(error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack))
   return exitCodes.failed
 }

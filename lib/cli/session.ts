@@ -88,6 +88,11 @@ export class Session {
     this.#beside(text)
   }
 
+  /** The line that says what failed, and by which code. */
+  fail({ code, message }: { readonly code: string; readonly message: string }): void {
+    this.warn(`${this.paint('red', 'error:', this.stderr)} ${message} (${code})`)
+  }
+
   /** What runs longer tells how far it is: a bar on a terminal, else a line now and then. One at a time; it ends with the next result or message. */
   progress(): Progress {
     this.end()

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { basename } from 'node:path'
 import { isOneOf } from '../base/checks.js'
-import { checkedPath, onFile, replaceFile, writeTarget } from '../base/files.js'
+import { checkedPath, onFile, replaceFile, temporaryOf, writeTarget } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { dataFiles, newDataFile, removeReplaced, writeDataFile } from './save/data-file.js'
@@ -90,8 +89,7 @@ async function replaceModel(target: string, model: ModelProto, limit: number, si
   checkFits(bytesOfModel(model), limit)
   const bytes = writeModel(model)
   checkFits(bytes.length, limit)
-  const temporary = join(dirname(target), `.${basename(target)}.${randomBytes(4).toString('hex')}.tmp`)
-  await replaceFile(target, temporary, inPieces(bytes, signal))
+  await replaceFile(target, temporaryOf(target), inPieces(bytes, signal))
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a model that protobuf does not take as a whole */

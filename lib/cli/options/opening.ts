@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { openFile } from '../../base/files.js'
 import type { Shapes } from '../../building/shapes.js'
 import { looksLikeOnnx } from '../../onnx/sniff.js'
 import { profileOf, type ShapesGiven } from './builder.js'
@@ -16,8 +16,7 @@ export async function openingShapes(path: string, given: ShapesGiven): Promise<S
 /** Whether a file is of a plan's kind; of one that cannot be read, who opens it says why. */
 export async function isBuilt(path: string): Promise<boolean> {
   try {
-    await using file = await open(path)
-    if (!(await file.stat()).isFile()) return false
+    await using file = await openFile(path)
     const { buffer, bytesRead } = await file.read(new Uint8Array(8), 0, 8, 0)
     return bytesRead === 8 && !looksLikeOnnx(buffer)
   } catch {

@@ -57,7 +57,7 @@ export async function answerPictures(engine: Engine, { task, given, files, targe
   try {
     for await (const outcome of inOrder([...files.entries()], { most: inFlight(given), signal: session.signal, run })) {
       all.push(outcome)
-      if ('code' in outcome) session.warn(`${session.paint('red', 'error:', session.stderr)} ${outcome.message} (${outcome.code})`)
+      if ('code' in outcome) session.fail(outcome)
       progress.update(all.length, files.length, task, basename(files[all.length - 1]!))
     }
   } finally {

@@ -56,7 +56,7 @@ export async function runTensors(engine: Engine, job: TensorsJob, session: Sessi
     const inputs = await inputsFor(engine, job, named, file, signal)
     if (isFailed(inputs)) {
       failed.push(inputs)
-      session.warn(`${session.paint('red', 'error:', session.stderr)} ${inputs.message} (${inputs.code})`)
+      session.fail(inputs)
       continue
     }
     const outputs = await engine.infer(inputs, { signal })
