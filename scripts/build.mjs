@@ -1,5 +1,5 @@
 // @ts-check
-// npm run build [-- --addon | --lib] [--sanitize=address|thread|undefined]
+// npm run build [-- --addon | --lib | --cases] [--sanitize=address|thread|undefined]
 // The addon (CMake, through cmake-js) and the TypeScript. What is up to date is left alone; nothing is printed unless it takes long or fails.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
@@ -66,6 +66,23 @@ export const forgetMovedBuild = (folder, source = root) => {
   }
 }
 
+/**
+ * Builds the programs of C++ cases, test/native, of the addon's own objects.
+ *
+ * @param {Sanitizer} [sanitize]
+ * @returns {Promise<string>} the folder of core_test and cpu_test
+ */
+export const buildCases = async (sanitize) => {
+  await buildAddon(sanitize)
+  const folder = dirname(dirname(addonPath(sanitize)))
+  const what = `building the C++ cases${sanitize ? ` (${sanitize} sanitizer)` : ''}`
+  await withLock(sanitize ? `addon-${sanitize}` : 'addon', async () => {
+    await runQuietly('cmake', ['-DCASES=ON', folder], { what })
+    await runQuietly('cmake', ['--build', folder, '--parallel', '2', '--target', 'core_test', 'cpu_test'], { what })
+  })
+  return join(folder, 'cases')
+}
+
 /** Builds dist/ from the TypeScript: plain tsc, and the files that lib/ needs beside it. */
 export const buildLib = () =>
   withLock('lib', async () => {
@@ -104,9 +121,10 @@ export const buildAll = async () => {
 if (argv[1] === fileURLToPath(import.meta.url)) {
   await main(async () => {
     const sanitize = /** @type {Sanitizer | undefined} */ (argv.find((word) => word.startsWith('--sanitize='))?.split('=')[1])
-    const known = ['--addon', '--lib', '--sanitize=address', '--sanitize=thread', '--sanitize=undefined']
+    const known = ['--addon', '--lib', '--cases', '--sanitize=address', '--sanitize=thread', '--sanitize=undefined']
     const unknown = argv.slice(2).find((word) => !known.includes(word))
     if (unknown) throw new Failure(`unknown option ${unknown}; known: ${known.join(', ')}`)
+    if (argv.includes('--cases')) return console.log(await buildCases(sanitize))
     if (sanitize) return buildAddon(sanitize)
     if (!argv.includes('--lib')) await buildAddon()
     if (!argv.includes('--addon')) await buildLib()

@@ -2,7 +2,7 @@
 // npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, eslint. All of them are run, then it fails if one did.
 import { join, relative } from 'node:path'
 import { argv, execPath } from 'node:process'
-import { bin, Failure, filesUnder, main, root, runHere, say } from './support.mjs'
+import { atOnce, bin, collect, Failure, filesUnder, main, root, say } from './support.mjs'
 
 const fix = argv.includes('--fix')
 const prettierFiles = ['{lib,test,examples,bench,scripts}/**/*.{ts,mjs,js,json}', '*.{json,mjs}', '.prettierrc.json']
@@ -25,10 +25,14 @@ if (cpp.length > 0)
   checks.splice(1, 0, ['clang-format', bin('clang-format'), [...(fix ? ['-i'] : ['--dry-run', '--Werror']), '--style=file', ...cpp]])
 
 await main(async () => {
-  const failed = []
-  for (const [name, command, args] of checks) {
-    if ((await runHere(command, args)) !== 0) failed.push(name)
+  const check = async (/** @type {[string, string, string[]]} */ [name, command, args]) => {
+    const { code, output } = await collect(command, args, {})
+    if (code !== 0) say(output.trimEnd())
+    return code === 0 ? undefined : name
   }
+  // two that mend would write the same files
+  const found = await atOnce(checks, check, fix ? 1 : 2)
+  const failed = found.filter((name) => name !== undefined)
   if (failed.length > 0) throw new Failure(`lint: ${failed.join(', ')} failed${fix ? '' : '; npm run lint -- --fix mends what it can'}`)
   say(`lint: ${checks.map(([name]) => name).join(', ')} found nothing`)
 })

@@ -69,6 +69,41 @@ export const runHere = async (command, args, { env = {}, cwd = root, stdoutToStd
   return typeof code === 'number' ? code : 1
 }
 
+/**
+ * Runs a command to its end, and gives what it printed to either.
+ *
+ * @param {string} command
+ * @param {string[]} args
+ * @param {Record<string, string | undefined>} env
+ * @param {number} [timeout] in milliseconds, after which it is killed
+ */
+export const collect = async (command, args, env, timeout) => {
+  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout, killSignal: 'SIGKILL' })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+  return { code: await exited(child), output }
+}
+
+/**
+ * Does a list two at a time, as many as CI has processors.
+ *
+ * @template T, R
+ * @param {T[]} list
+ * @param {(each: T) => Promise<R>} body
+ * @param {number} [width] another number than two
+ * @returns {Promise<R[]>} in the list's order
+ */
+export const atOnce = async (list, body, width = 2) => {
+  /** @type {R[]} */
+  const results = []
+  const rest = list.entries()
+  const worker = async () => {
+    for (const [index, each] of rest) results[index] = await body(each)
+  }
+  await Promise.all(Array.from({ length: width }, worker))
+  return results
+}
+
 /** @returns {Promise<number | string>} the exit code, or the name of the signal or the error that ended it */
 const exited = (/** @type {import('node:child_process').ChildProcess} */ child) =>
   new Promise((resolve) => {

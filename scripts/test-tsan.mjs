@@ -1,12 +1,11 @@
 // @ts-check
 // npm run test:tsan: the execution core with the thread sanitizer, first without Node, then as the addon in Node. Node itself is not instrumented: what it
 // does by itself is suppressed, by name and with the reason.
-import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { addonPath, buildAddon, buildAll } from './build.mjs'
-import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
+import { atOnce, collect, compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
 import { glibcRaces, testCore } from './test-core.mjs'
 
 /** Those that start no processes: under this sanitizer Node can't. */
@@ -33,17 +32,17 @@ await main(async () => {
   const env = environment()
   let passed = 0
   let failed = 0
-  for (const file of files) {
+  await atOnce(files, async (file) => {
     const path = join(root, 'dist', 'test', `${file}.test.js`)
     if (!existsSync(path)) throw new Failure(`there is no ${path}`)
-    const { stdout, status } = spawnSync(execPath, [path], { env, encoding: 'utf8', maxBuffer: 1 << 28, timeout: 600_000 })
-    const totals = /^# \{ total: \d+, pass: (\d+)(?:, fail: (\d+))?.*\}$/m.exec(stdout)
-    const fine = status === 0 && totals !== null && totals[2] === undefined
+    const { output, code } = await collect(execPath, [path], env, 600_000)
+    const totals = /^# \{ total: \d+, pass: (\d+)(?:, fail: (\d+))?.*\}$/m.exec(output)
+    const fine = code === 0 && totals !== null && totals[2] === undefined
     passed += Number(totals?.[1] ?? 0)
     failed += Number(totals?.[2] ?? 0) || (fine ? 0 : 1)
     console.log(`${fine ? 'ok    ' : 'FAILED'} ${file}`)
-    if (!fine) console.log(failures(stdout), stdout.slice(-4000))
-  }
+    if (!fine) console.log(failures(output), output.slice(-4000))
+  })
   const found = filesUnder(reports).filter((report) => !report.endsWith('suppressions'))
   for (const report of found) console.log(readFileSync(report, 'utf8').slice(0, 8000))
   if (found.length > 0) console.log(`${found.length} reports of the thread sanitizer`)
@@ -61,7 +60,6 @@ function environment() {
   const list = join(reports, 'suppressions')
   writeFileSync(list, suppressions.join('\n'))
   return {
-    ...process.env,
     NODE_TENSORRT_ADDON: addonPath('thread'),
     NODE_TENSORRT_FAKES: join(root, 'build', 'fake-thread'),
     LD_PRELOAD: ['libtsan.so', 'libstdc++.so.6'].map(compilerLibrary).join(' '),

@@ -1,6 +1,5 @@
 // Programs of C++ cases, each an assertion here.
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
@@ -9,13 +8,10 @@ import { root } from '../fake/build.js'
 const run = promisify(execFile)
 const options = { maxBuffer: 1 << 26 }
 
-/** Compiles test/native/core or test/native/cpu, and gives the program's path. */
+/** Compiles the programs of test/native, and gives the path of one. */
 export async function buildCases(name: 'core' | 'cpu'): Promise<string> {
-  const folder = join(root, 'build', name)
-  mkdirSync(folder, { recursive: true })
-  if (!existsSync(join(folder, 'CMakeCache.txt'))) await run('cmake', ['-S', join(root, 'test', 'native', name), '-B', folder], options)
-  await run('cmake', ['--build', folder, '--parallel', '2'], options)
-  return join(folder, `${name}_test`)
+  const { stdout } = await run(process.execPath, [join(root, 'scripts', 'build.mjs'), '--cases'], options)
+  return join(stdout.trim(), `${name}_test`)
 }
 
 /** Runs a program, and says of each of its cases whether it passed. */
