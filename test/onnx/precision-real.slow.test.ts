@@ -10,7 +10,7 @@ import { type Frame, type Image, letterbox, readImage, stretch, toTensorSync } f
 import { packageDir } from '../demo/reference.js'
 import { realModels } from '../engine/models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { run } from './helpers.js'
+import { runEach } from './helpers.js'
 
 const pictures: Image[] = []
 for (let i = 1; i <= 6; i++) pictures.push(await readImage(join(packageDir, 'demo', `sample${i}.jpg`)))
@@ -31,12 +31,8 @@ const models: readonly Model[] = [
 
 async function outputsOf(model: Uint8Array, inputs: readonly Tensor<'float32'>[]): Promise<Float32Array[]> {
   const [input] = modelInfo(await readModel(model)).inputs
-  const outputs: Float32Array[] = []
-  for (const { data, shape } of inputs) {
-    const results = await run(model, { [input?.name ?? '']: { data, shape } })
-    outputs.push(Object.values(results)[0]?.data as Float32Array)
-  }
-  return outputs
+  const feeds = inputs.map(({ data, shape }) => ({ [input?.name ?? '']: { data, shape } }))
+  return (await runEach(model, feeds)).map((results) => Object.values(results)[0]?.data as Float32Array)
 }
 
 /** The largest difference, by the largest number. */

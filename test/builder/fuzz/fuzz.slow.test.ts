@@ -18,10 +18,11 @@ import { type Seed, seeds } from './seeds.js'
 
 const long = process.env['TRT_TEST_LONG'] === '1'
 const firstSeed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_261_121)
-const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? (long ? 20_000 : 2000))
-const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? (long ? 500 : 50))
+const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? (long ? 20_000 : 1200))
+const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? (long ? 500 : 30))
 const parseLimitMs = 5000
-const buildLimitMs = 15_000
+/** A builder that is cut works on a core until then; most builds take less than a second. */
+const buildLimitMs = long ? 15_000 : 6000
 /** A process that takes more than this is ended, as the kernel would, for the sake of the others on this machine. */
 const mostMemory = 3 * 2 ** 30
 
