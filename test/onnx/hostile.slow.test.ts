@@ -21,7 +21,7 @@ import { seeds } from '../builder/fuzz/seeds.js'
 import { Random } from '../support/random.js'
 
 const long = process.env['TRT_TEST_LONG'] === '1'
-const count = long ? 10_000 : 600
+const count = long ? 10_000 : 1000
 /** Nodes in a row: far more than a stack has room for, and than anything quadratic gets through. */
 const chained = long ? 100_000 : 30_000
 const inWords = chained.toLocaleString('en')

@@ -18,7 +18,7 @@ import { type Seed, seeds } from './seeds.js'
 
 const long = process.env['TRT_TEST_LONG'] === '1'
 const firstSeed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_261_121)
-const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? (long ? 20_000 : 1200))
+const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? (long ? 20_000 : 2000))
 const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? (long ? 500 : 30))
 const parseLimitMs = 5000
 /** A builder that is cut works on a core until then; most builds take less than a second. */
