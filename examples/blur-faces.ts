@@ -1,7 +1,7 @@
 /** The demo: finds faces in photographs by a model that goes the whole way (weights, ONNX, plan, engine), and blurs them. */
 import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { SingleBar } from 'cli-progress'
 import Table from 'cli-table3'
 import { Command } from 'commander'
@@ -13,6 +13,7 @@ import type { Plan } from '../lib/plan.js'
 import { blurRegions, readImage, writeImage } from '../lib/vision/index.js'
 import { FaceDetector, type Face } from './face-detector/detector.js'
 import { faceDetectorModel } from './face-detector/model.js'
+import { targetsFor } from './support/targets.js'
 
 interface Arguments {
   readonly photos: readonly string[]
@@ -125,21 +126,10 @@ async function blurPhoto(engine: Engine, photo: string, target: string): Promise
   return { photo, backend: engine.backend, faces, ms: { read, tensor, infer, decode, blur: lap() } }
 }
 
-/** A file in `folder` for each photo; photos of the same name do not overwrite each other. */
-function targetsFor(photos: readonly string[], folder: string): string[] {
-  const seen = new Map<string, number>()
-  return photos.map((photo) => {
-    const name = basename(photo, extname(photo))
-    const count = (seen.get(name) ?? 0) + 1
-    seen.set(name, count)
-    return join(folder, `${name}${count === 1 ? '' : `-${count}`}-blurred.jpg`)
-  })
-}
-
 /** A photo that cannot be read is reported and makes the exit code 1; the others are done. */
 async function blurPhotos(engine: Engine, photos: readonly string[], folder: string): Promise<Result[]> {
   await mkdir(folder, { recursive: true })
-  const targets = targetsFor(photos, folder)
+  const targets = targetsFor(photos, 'blurred.jpg', folder)
   const failures: string[] = []
   const results = await withProgress(async (show) => {
     const done: Result[] = []

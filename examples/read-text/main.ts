@@ -8,6 +8,7 @@ import { writtenPicture } from './written.js'
 run({
   name: 'read-text',
   description: 'Reads what is written in pictures, by PP-OCRv4: finds lines, turns them, recognizes them.',
+  seeded: false,
   columns: ['lines', 'text'],
   suffix: 'text.jpg',
   photos: async ({ out }) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { SingleBar } from 'cli-progress'
 import Table from 'cli-table3'
 import { Command, InvalidArgumentError, Option } from 'commander'
@@ -10,6 +10,7 @@ import { TensorRTError } from '../../lib/errors.js'
 import { writeModel } from '../../lib/onnx/index.js'
 import type { ModelProto } from '../../lib/onnx/index.js'
 import { type AlphaImage, type Image, readImage, writeImage } from '../../lib/vision/index.js'
+import { targetsFor } from './targets.js'
 
 /** What every example can be asked for. */
 export interface Given {
@@ -40,6 +41,8 @@ export interface Example<G extends Given> {
   /** As `npm run example -- NAME` has it. */
   readonly name: string
   readonly description: string
+  /** False where no model is built here, whose side `--size` would be. */
+  readonly seeded?: false
   /** Options beyond those of all. */
   readonly options?: readonly Option[]
   /** The heads of the table's columns after the picture's name. */
@@ -133,22 +136,12 @@ function readArguments<G extends Given>(example: Example<G>): { given: G; photos
     .option('--model <FILE>', 'an ONNX model or a plan of your own')
     .option('--out <DIR>', 'the folder to write to', 'out')
     .addOption(new Option('--backend <NAME>', 'what runs the model').choices(['auto', 'cpu', 'tensorrt']).default('auto'))
-    .addOption(new Option('--size <PIXELS>', "the side of the seeded model's input").argParser(wholeNumber))
     .option('--json', 'print the results as JSON', false)
+  if (example.seeded !== false)
+    command.addOption(new Option('--size <PIXELS>', "the side of the seeded model's input").argParser(wholeNumber))
   for (const option of example.options ?? []) command.addOption(option)
   command.parse()
   return { given: command.opts<G>(), photos: command.args }
-}
-
-/** A file for each photo; photos of the same name do not overwrite each other. */
-function targetsFor(photos: readonly string[], suffix: string, folder: string): string[] {
-  const seen = new Map<string, number>()
-  return photos.map((photo) => {
-    const name = basename(photo, extname(photo))
-    const count = (seen.get(name) ?? 0) + 1
-    seen.set(name, count)
-    return join(folder, `${name}${count === 1 ? '' : `-${count}`}-${suffix}`)
-  })
 }
 
 /** Shows how far it is, where stderr is a terminal. A picture that cannot be read is told, the others are done, and the exit code is 1. */

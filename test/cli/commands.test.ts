@@ -337,4 +337,6 @@ t.test('completion: bash completes commands, options and values with it', async 
   t.same(complete('exec', '--saveE'), ['--saveEngine'])
   t.same(complete('cache', 'l'), ['list'])
   t.same(complete('build', 'small'), ['small.onnx'], 'files')
+  const { stdout: json } = await trt(['completion', 'bash', '--json'])
+  t.strictSame(JSON.parse(json), { shell: 'bash', script: stdout })
 })

@@ -189,7 +189,7 @@ t.test('what is wrong with the command line', async (t) => {
     t.match(stderr, message)
   }
   const { code, stderr } = await ran(colour, picture, '--preset', 'imagnet')
-  t.equal(code, 1)
+  t.equal(code, 2)
   t.match(stderr, /one of these for --preset, but received "imagnet":\n +classify: imagenet,/)
   t.match((await ran(colour, picture, '--preset', 'voc')).stderr, /ERR_TRT_SHAPE/, 'a model of another family')
 })

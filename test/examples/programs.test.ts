@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { writtenLines } from '../../examples/read-text/written.js'
+import { targetsFor } from '../../examples/support/targets.js'
 import { mobileNetV2 } from '../../examples/models/index.js'
 import type { Benchmark } from '../../lib/benchmark/index.js'
 import { writeModel } from '../../lib/onnx/index.js'
@@ -235,4 +236,17 @@ t.test('a picture that cannot be read is named, the others are done, and the exi
   t.notMatch(stderr + missing.stderr, /^ +at /m, 'no stack')
   const other = await example('detect-faces', [second, '--model', join(folder, 'broken.jpg'), '--out', folder])
   t.match(other, { code: 1, stdout: '' }, 'a file that is no model')
+})
+
+t.test('each picture has a file of its own', (t) => {
+  const targets = targetsFor(['a.jpg', 'there/a.png', 'a-2.jpg', 'A.webp'], 'blurred.jpg', 'out')
+  t.strictSame(
+    targets,
+    ['a', 'a-2', 'a-2-2', 'A-3'].map((name) => join('out', `${name}-blurred.jpg`)),
+  )
+  t.end()
+})
+
+t.test('an option without effect is unknown', async (t) => {
+  t.match(await example('read-text', ['--size', '320']), { code: 1, stderr: /unknown option '--size'/ })
 })

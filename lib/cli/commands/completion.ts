@@ -10,9 +10,11 @@ export function command(session: Session, all: CommandFiles): Command {
   const completion = configured(new Command('completion'), session)
     .description(summaries.completion)
     .addArgument(new Argument('<shell>', 'for which shell').choices(shells))
+    .option('--json', 'print JSON, for programs')
     .addHelpText('after', `\nExample:\n  source <(${session.name} completion bash)`)
   return action(completion, session, async (_options: object, shell: Shell) => {
-    session.stdout.write(completionScript(shell, session.name, await described(session, all)))
+    const script = completionScript(shell, session.name, await described(session, all))
+    session.result({ shell, script }, () => script.trimEnd())
   })
 }
 

@@ -1,21 +1,24 @@
+import type { Sink } from '../output/sink.js'
 import type { Session } from '../session.js'
 
 type Level = 'V' | 'I' | 'W' | 'E'
 
-/** Where `trt exec` writes, as trtexec's logger does: warnings and errors to stderr, all else to stdout; each line with its time and level. */
+/** Where `trt exec` writes, as trtexec's logger does: warnings and errors to stderr, all else to stdout; each line with its time and level. With `--json` stdout is the result's. */
 export class ExecConsole {
   readonly #session: Pick<Session, 'stdout' | 'stderr'>
   readonly #call: string
+  readonly #lines: Sink
 
   /** `args`: those of `trt exec`, for the lines that programs look for. */
   constructor(session: Pick<Session, 'stdout' | 'stderr' | 'name'>, args: readonly string[]) {
     this.#session = session
     this.#call = [session.name, 'exec', ...args].join(' ')
+    this.#lines = args.includes('--json') ? session.stderr : session.stdout
   }
 
   /** `&&&& PASSED TensorRT.trtexec # trt exec …` */
   result(result: 'RUNNING' | 'PASSED' | 'FAILED'): void {
-    this.#session.stdout.write(`&&&& ${result} TensorRT.trtexec # ${this.#call}\n`)
+    this.#lines.write(`&&&& ${result} TensorRT.trtexec # ${this.#call}\n`)
   }
 
   info(...lines: string[]): void {
@@ -31,8 +34,8 @@ export class ExecConsole {
   }
 
   line(level: Level, text: string): void {
-    const { stdout, stderr } = this.#session
-    ;(level === 'W' || level === 'E' ? stderr : stdout).write(`[${stamp(new Date())}] [${level}] ${text}\n`)
+    const sink = level === 'W' || level === 'E' ? this.#session.stderr : this.#lines
+    sink.write(`[${stamp(new Date())}] [${level}] ${text}\n`)
   }
 
   /** Text without a time, as the help is. */

@@ -4,6 +4,7 @@ import type { Engine } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
 import type { Call } from './call.js'
+import type { ExecConsole } from './console.js'
 import { inputsOf, measuringOf } from './measuring.js'
 import { modelFacts } from './model.js'
 import { execOptions } from './parse.js'
@@ -40,9 +41,10 @@ async function openBuilt(call: Call, plan: Plan, options: EngineOptions): Promis
 
 /** Measures a plan that was built before. @throws TensorRTError as Engine.load() and engine.benchmark() */
 export async function measurePlan(call: Call, path: string): Promise<void> {
-  const { settings, session, console } = call
+  const { settings, session, console, account } = call
   const { Plan } = await import('../../plan.js')
   const plan = await Plan.load(path, { signal: session.signal })
+  account.plan = { builtBy: plan.info.library, bytes: plan.bytes.length, path }
   console.info(`Loaded engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, built by ${plan.info.library}`)
   const isIdle = Object.keys(settings.builder).length + settings.precisions.size + settings.profiles.length > 0
   if (isIdle) console.warn('Options of the build have no effect on a plan that was built before')
@@ -100,7 +102,7 @@ export async function measureOnCpu(call: Call): Promise<void> {
 }
 
 async function measure(
-  { settings, session, console }: Call,
+  { settings, session, console, account }: Call,
   engine: Engine,
   target: Pick<Target, 'kind' | 'version' | 'name'> | undefined,
   more: BenchmarkOptions = {},
@@ -114,11 +116,13 @@ async function measure(
     ...(await inputsOf(engine, settings)),
     signal: session.signal,
   })
-  tell(benchmark, { settings, session, console })
+  const { outputs: _outputs, ...measured } = benchmark
+  account.benchmark = measured
+  tell(benchmark, settings, console)
   await writeExports(benchmark, settings)
 }
 
-function tell(benchmark: Benchmark, { settings, console }: Call): void {
+function tell(benchmark: Benchmark, settings: ExecSettings, console: ExecConsole): void {
   const { layers, layerRuns, layerInfo, outputs } = benchmark
   console.info(...reportLines(benchmark, settings.avgRuns))
   console.warn(...warningLines(benchmark))

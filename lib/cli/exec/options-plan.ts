@@ -69,6 +69,7 @@ export const planOptions: readonly ExecOption[] = [
   word('--verbose', '7.0-', "onLog(): TensorRT's log down to verbose", (settings) => (settings.verbose = true)),
   word('--help', '7.0-', 'prints the options', (settings) => (settings.help = true), { aliases: ['-h'] }),
 
+  word('--json', 'here', 'prints the result as JSON, and all lines on stderr', (settings) => (settings.json = true)),
   valued(['--tensorrt', 'path'], 'here', 'Builder, Engine: tensorrt', (settings, text) => (settings.tensorrt = text)),
   valued(
     ['--backend', 'tensorrt|cpu'],

@@ -7,7 +7,7 @@ import type { BuildInfo } from '../../plan/info.js'
 import { exitCodes } from '../exit-codes.js'
 import { refuseUnwritable } from '../output/writable.js'
 import type { Session } from '../session.js'
-import type { Call } from './call.js'
+import type { Call, ExecAccount } from './call.js'
 import { ExecConsole } from './console.js'
 import { helpText } from './help.js'
 import { measureBuilt, measureOnCpu, measurePlan } from './measure.js'
@@ -32,8 +32,10 @@ export async function exec(args: readonly string[], session: Session): Promise<n
       return exitCodes.done
     }
     console.warn(...settings.notes)
-    await perform({ settings, session, console })
+    const account: ExecAccount = {}
+    await perform({ settings, session, console, account })
     console.result('PASSED')
+    if (settings.json) console.plain(JSON.stringify(account, null, 2))
     return exitCodes.done
   } catch (error) {
     if (session.signal.aborted || !(error instanceof TensorRTError)) throw error
@@ -63,9 +65,11 @@ async function perform(call: Call): Promise<void> {
   }
 }
 
-async function printVersion({ settings, console }: Call): Promise<void> {
+async function printVersion({ settings, console, account }: Call): Promise<void> {
   const { Plan } = await import('../../plan.js')
-  const { info } = await Plan.inspect(settings.loadEngine ?? '')
+  const path = settings.loadEngine ?? ''
+  const { info } = await Plan.inspect(path)
+  account.plan = { builtBy: info.library, path }
   console.info(`The plan was built by ${info.library}`)
 }
 
@@ -96,7 +100,7 @@ async function buildAndMeasure(call: Call, model: string): Promise<void> {
 }
 
 async function build(
-  { settings, session, console }: Call,
+  { settings, session, console, account }: Call,
   model: string,
   { builder: options, shapes }: BuildOrder,
 ): Promise<Plan<BuildInfo>> {
@@ -110,7 +114,10 @@ async function build(
     ...(calibrator !== undefined && { calibrator }),
     signal,
   })
-  console.info(`Engine built in ${((performance.now() - begun) / 1000).toFixed(3)} sec.`)
+  const buildMs = performance.now() - begun
+  console.info(`Engine built in ${(buildMs / 1000).toFixed(3)} sec.`)
+  const { saveEngine: path } = settings
+  account.plan = { builtBy: plan.info.library, bytes: plan.bytes.length, ...(path !== undefined && { path }), buildMs }
   return plan
 }
 

@@ -30,6 +30,8 @@ export interface ExecSettings {
   device: number
   help: boolean
   verbose: boolean
+  /** The result as JSON, and the lines of trtexec's beside it. */
+  json: boolean
   skipInference: boolean
   planVersionOnly: boolean
 
@@ -70,6 +72,7 @@ export function newSettings(): ExecSettings {
     device: 0,
     help: false,
     verbose: false,
+    json: false,
     skipInference: false,
     planVersionOnly: false,
     builder: {},

@@ -16,7 +16,7 @@ export type Refuse = (message: string) => never
 
 /** What a command line asks for, checked as far as it can be before a model is opened. @throws TensorRTError ERR_TRT_FILE */
 export async function jobOf(given: RunGiven, paths: readonly string[], refuse: Refuse): Promise<RunJob> {
-  const preset = given.preset === undefined ? undefined : await presetOf(given.preset)
+  const preset = given.preset === undefined ? undefined : await presetOf(given.preset, refuse)
   const task = given.task ?? preset?.task ?? 'tensors'
   refuseForeign(given, task, refuse)
   if (task === 'tensors') return tensorsJob(given, preset, paths, refuse)

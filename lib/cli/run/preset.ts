@@ -11,8 +11,8 @@ export interface FoundPreset {
   readonly task: Preset['task']
 }
 
-/** The preset of this name, or the one in a JSON file. @throws TensorRTError */
-export async function presetOf(given: string): Promise<FoundPreset> {
+/** The preset of this name, or the one in a JSON file. @throws TensorRTError ERR_TRT_FILE */
+export async function presetOf(given: string, refuse: (message: string) => never): Promise<FoundPreset> {
   const { presets } = await import('../../tasks/index.js')
   if (given.endsWith('.json')) {
     const preset = await presetInFile(given)
@@ -21,10 +21,7 @@ export async function presetOf(given: string): Promise<FoundPreset> {
   const known: Readonly<Record<string, Preset | undefined>> = presets
   const preset = Object.hasOwn(known, given) ? known[given] : undefined
   if (preset !== undefined) return { preset, given, task: preset.task }
-  throw new TensorRTError(
-    'ERR_TRT_INVALID_ARGUMENT',
-    `Expected a file of JSON, or one of these for --preset, but received ${JSON.stringify(given)}:\n${await presetList()}`,
-  )
+  return refuse(`Expected a file of JSON, or one of these for --preset, but received ${JSON.stringify(given)}:\n${await presetList()}`)
 }
 
 async function presetInFile(path: string): Promise<Preset> {

@@ -201,6 +201,7 @@ const others: readonly Row[] = [
   ['--loadEngine=m.plan --getPlanVersionOnly', { planVersionOnly: true }],
   ['--allocationStrategy=static', {}],
   ['--backend=cpu --tensorrt=/opt', { backend: 'cpu', tensorrt: '/opt' }],
+  ['--json', { json: true }],
   ['-h', { help: true }],
   ['--help', { help: true }],
 ]

@@ -248,3 +248,29 @@ t.test('the CPU, which is ours', async (t) => {
   failed(t, await exec(undefined, '--onnx=small.onnx --backend=cpu --shapes=x:2x4 --fp16'), /--fp16 asks for TensorRT/)
   failed(t, await exec(undefined, '--onnx=small.onnx --backend=cpu'), /'x' is dynamic/)
 })
+
+t.test('--json: the result on stdout, all lines on stderr', async (t) => {
+  interface Account {
+    plan?: { builtBy: string; bytes?: number; path?: string; buildMs?: number }
+    benchmark?: { queries: number; latency: { median: number }; outputs?: unknown }
+  }
+  const account = ({ code, stdout, stderr }: Ran): Account => {
+    t.equal(code, 0, stderr)
+    t.match(stderr, /^&&&& RUNNING [^]*&&&& PASSED /)
+    return JSON.parse(stdout) as Account
+  }
+  const built = account(await exec(trt10.path, `--onnx=static.onnx --saveEngine=json.plan ${quick} --json`))
+  const { bytes, info } = await Plan.load('json.plan')
+  t.match(built.plan, { builtBy: info.library, bytes: bytes.length, path: 'json.plan', buildMs: Number })
+  t.ok((built.benchmark?.queries ?? 0) >= 10)
+  const loaded = account(await exec(trt10.path, `--loadEngine=json.plan ${quick} --exportOutput=json.out --json`))
+  t.strictSame(loaded.plan, { builtBy: info.library, bytes: bytes.length, path: 'json.plan' })
+  t.notOk(loaded.benchmark && 'outputs' in loaded.benchmark, 'outputs are in a file of their own')
+  t.strictSame(account(await exec(trt10.path, '--json --loadEngine=json.plan --getPlanVersionOnly')), {
+    plan: { builtBy: info.library, path: 'json.plan' },
+  })
+  const onCpu = account(await exec(undefined, `--onnx=static.onnx --backend=cpu ${quick} --json`))
+  t.match(onCpu, { benchmark: { backend: 'cpu' } })
+  const { code, stdout, stderr } = await exec(trt10.path, '--onnx=static.onnx --loadEngine=json.plan --json')
+  t.match({ code, stdout, stderr }, { code: 1, stdout: '', stderr: /cannot go together[^]*&&&& FAILED/ }, 'what failed has no result')
+})
