@@ -5,15 +5,21 @@ import { readText, root } from './support.js'
 
 interface Facts {
   sources: string[]
+  apart: string[]
 }
 
-const { sources } = JSON.parse(readText('native/build.json')) as Facts
+const { sources, apart } = JSON.parse(readText('native/build.json')) as Facts
 
 t.test('native/build.json lists every source file under native/, once', async (t) => {
   const found = readdirSync(join(root, 'native'), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.cc'))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
   t.same([...sources].sort(), found.sort())
+  t.strictSame(
+    apart.filter((path) => !sources.includes(path)),
+    [],
+    'and of these, those that are compiled apart',
+  )
 })
 
 t.test('both build systems read that list, and name no source themselves', async (t) => {
