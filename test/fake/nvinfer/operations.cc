@@ -151,39 +151,47 @@ std::int64_t offset(const Shape& shape, const Shape& full, std::int64_t flat) {
   return out;
 }
 
+// What an operation does to numbers, chosen once for a tensor: its name and attributes are not read again for each of
+// them.
 template <typename T>
-T combine(const std::string& type, T a, T b) {
-  if (type == "add") return a + b;
-  if (type == "sub") return a - b;
-  if (type == "mul") return a * b;
-  if (type == "max") return std::max(a, b);
-  if (type == "min") return std::min(a, b);
+std::function<T(T, T)> combining(const std::string& type) {
+  if (type == "add") return [](T a, T b) { return a + b; };
+  if (type == "sub") return [](T a, T b) { return a - b; };
+  if (type == "mul") return [](T a, T b) { return a * b; };
+  if (type == "max") return [](T a, T b) { return std::max(a, b); };
+  if (type == "min") return [](T a, T b) { return std::min(a, b); };
   if constexpr (std::is_integral_v<T>)
-    return b ? a / b : 0;
+    return [](T a, T b) { return b ? a / b : 0; };
   else
-    return a / b;
+    return [](T a, T b) { return a / b; };
 }
 
-float apply(const Op& op, float x) {
-  if (op.type == "relu") return x > 0 ? x : 0;
-  if (op.type == "neg") return -x;
-  if (op.type == "abs") return std::fabs(x);
-  if (op.type == "sqrt") return std::sqrt(x);
-  if (op.type == "exp") return std::exp(x);
-  if (op.type == "sigmoid") return 1 / (1 + std::exp(-x));
-  if (op.type == "tanh") return std::tanh(x);
+std::function<float(float)> changing(const Op& op) {
+  if (op.type == "relu") return [](float x) { return x > 0 ? x : 0; };
+  if (op.type == "neg") return [](float x) { return -x; };
+  if (op.type == "abs") return [](float x) { return std::fabs(x); };
+  if (op.type == "sqrt") return [](float x) { return std::sqrt(x); };
+  if (op.type == "exp") return [](float x) { return std::exp(x); };
+  if (op.type == "sigmoid") return [](float x) { return 1 / (1 + std::exp(-x)); };
+  if (op.type == "tanh") return [](float x) { return std::tanh(x); };
   if (op.type == "scale") {
-    const float scaled = x * static_cast<float>(op.real("scale", 1));
-    return scaled + static_cast<float>(op.real("offset", 0));
+    const auto scale = static_cast<float>(op.real("scale", 1)), shift = static_cast<float>(op.real("offset", 0));
+    return [scale, shift](float x) {
+      const float scaled = x * scale;
+      return scaled + shift;
+    };
   }
-  return x;
+  return [](float x) { return x; };
 }
-std::int64_t applyInt(const Op& op, std::int64_t x) {
-  if (op.type == "relu") return std::max<std::int64_t>(x, 0);
-  if (op.type == "neg") return -x;
-  if (op.type == "abs") return std::abs(x);
-  if (op.type == "scale") return x * op.number("scale", 1) + op.number("offset", 0);
-  return x;
+std::function<std::int64_t(std::int64_t)> changingInt(const Op& op) {
+  if (op.type == "relu") return [](std::int64_t x) { return std::max<std::int64_t>(x, 0); };
+  if (op.type == "neg") return [](std::int64_t x) { return -x; };
+  if (op.type == "abs") return [](std::int64_t x) { return std::abs(x); };
+  if (op.type == "scale") {
+    const auto scale = op.number("scale", 1), shift = op.number("offset", 0);
+    return [scale, shift](std::int64_t x) { return x * scale + shift; };
+  }
+  return [](std::int64_t x) { return x; };
 }
 
 std::size_t axisOf(const Op& op, std::size_t rank, std::int64_t otherwise = 0) {
@@ -319,21 +327,25 @@ std::string runOp(const Op& op, const std::vector<const Value*>& in, Value* out)
     return "";
   }
   if (unary.count(op.type)) {
+    const auto change = changing(op);
+    const auto changeInt = changingInt(op);
     for (std::int64_t i = 0; i < total; ++i)
       if (floating(a.type))
-        setFloat(*out, i, apply(op, getFloat(a, i)));
+        setFloat(*out, i, change(getFloat(a, i)));
       else
-        setInt(*out, i, applyInt(op, getInt(a, i)));
+        setInt(*out, i, changeInt(getInt(a, i)));
     return "";
   }
   if (binary.count(op.type)) {
     const Value& b = *in[1];
+    const auto combine = combining<float>(op.type);
+    const auto combineInt = combining<std::int64_t>(op.type);
     for (std::int64_t i = 0; i < total; ++i) {
       const auto x = offset(a.shape, out->shape, i), y = offset(b.shape, out->shape, i);
       if (floating(a.type))
-        setFloat(*out, i, combine(op.type, getFloat(a, x), asFloat(b, y)));
+        setFloat(*out, i, combine(getFloat(a, x), asFloat(b, y)));
       else
-        setInt(*out, i, combine(op.type, getInt(a, x), getInt(b, y)));
+        setInt(*out, i, combineInt(getInt(a, x), getInt(b, y)));
     }
     return "";
   }
