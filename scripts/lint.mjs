@@ -26,7 +26,7 @@ if (cpp.length > 0)
 
 await main(async () => {
   const check = async (/** @type {[string, string, string[]]} */ [name, command, args]) => {
-    const { code, output } = await collect(command, args, {})
+    const { code, output } = await collect(command, args)
     if (code !== 0) say(output.trimEnd())
     return code === 0 ? undefined : name
   }

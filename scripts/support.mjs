@@ -33,13 +33,10 @@ export const main = async (/** @type {() => Promise<void>} */ body) => {
  * @returns {Promise<string>} what it printed
  */
 export const runQuietly = async (command, args, { what, cwd = root, env = {}, progress = () => '' }) => {
-  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
   const begun = Date.now()
   const timer = setInterval(() => say(`${what} … ${Math.round((Date.now() - begun) / 1000)} s${progress()}`), 5000)
   try {
-    const code = await exited(child)
+    const { code, output } = await collect(command, args, { cwd, env })
     if (code !== 0) throw new Failure(`${output.trimEnd()}\n${what} failed (${code}): ${command} ${args.join(' ')}`)
     return output
   } finally {
@@ -74,11 +71,16 @@ export const runHere = async (command, args, { env = {}, cwd = root, stdoutToStd
  *
  * @param {string} command
  * @param {string[]} args
- * @param {Record<string, string | undefined>} env
- * @param {number} [timeout] in milliseconds, after which it is killed
+ * @param {{ cwd?: string, env?: Record<string, string | undefined>, timeout?: number }} [options] `timeout`: milliseconds, after which it is killed
  */
-export const collect = async (command, args, env, timeout) => {
-  const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout, killSignal: 'SIGKILL' })
+export const collect = async (command, args, { cwd = root, env = {}, timeout } = {}) => {
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout,
+    killSignal: 'SIGKILL',
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
   return { code: await exited(child), output }

@@ -36,7 +36,8 @@ export async function testCore(sanitize) {
   const suppressions = join(folder, 'suppressions')
   writeFileSync(suppressions, glibcRaces.join('\n'))
   const outcomes = await atOnce(runs, async ({ what, program, args, env }) => {
-    const { code, output } = await collect(program, args, { ...checks(suppressions), ...env })
+    say(`${what}, ${sanitize} sanitizer: begins; what it says comes at its end`)
+    const { code, output } = await collect(program, args, { env: { ...checks(suppressions), ...env } })
     say(`${what}, ${sanitize} sanitizer\n${output.trimEnd()}`)
     return code === 0 ? undefined : `${what} failed with the ${sanitize} sanitizer (${code})`
   })

@@ -35,7 +35,7 @@ await main(async () => {
   await atOnce(files, async (file) => {
     const path = join(root, 'dist', 'test', `${file}.test.js`)
     if (!existsSync(path)) throw new Failure(`there is no ${path}`)
-    const { output, code } = await collect(execPath, [path], env, 600_000)
+    const { output, code } = await collect(execPath, [path], { env, timeout: 600_000 })
     const totals = /^# \{ total: \d+, pass: (\d+)(?:, fail: (\d+))?.*\}$/m.exec(output)
     const fine = code === 0 && totals !== null && totals[2] === undefined
     passed += Number(totals?.[1] ?? 0)

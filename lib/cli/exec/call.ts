@@ -1,5 +1,5 @@
-import type { Session } from '../session.js'
 import type { Benchmark } from '../../benchmark/types.js'
+import type { Session } from '../session.js'
 import type { ExecConsole } from './console.js'
 import type { ExecSettings } from './settings.js'
 
