@@ -8,7 +8,7 @@ import { addModel, filesIn, type Other, refuseDamage, startNode, temporaryFolder
 const { fakes } = await useFakes()
 const builder = { tensorrt: fakes.trt10 }
 
-const kills = process.env['TRT_TEST_LONG'] === '1' ? 500 : 50
+const kills = process.env['TRT_TEST_LONG'] === '1' ? 500 : 25
 /** So many at a time share the folder, and ask for the same and for other engines. */
 const atOnce = 5
 /** Of a plan's numbers: large enough that saving one takes milliseconds. */

@@ -11,7 +11,7 @@ import { Random } from '../support/random.js'
 import { readSidecar } from './rig.js'
 
 const long = process.env['TRT_TEST_LONG'] === '1'
-const kills = long ? 1000 : 50
+const kills = long ? 1000 : 25
 const program = new URL('./saver.js', import.meta.url).pathname
 const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' }
 
