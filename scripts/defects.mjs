@@ -100,7 +100,7 @@ function cloneInto(/** @type {string} */ folder) {
   const commit = git(root, 'rev-parse', `${given.at}^{commit}`)
   if (folder === root || folder.startsWith(`${root}/`)) throw new Failure(`${folder} lies in this checkout: defects belong outside of it`)
   if (existsSync(join(folder, '.git')))
-    git(folder, 'fetch', '-q', root, '+refs/heads/*:refs/remotes/origin/*', '+HEAD:refs/remotes/origin/HEAD')
+    git(folder, 'fetch', '-q', root, '+refs/heads/*:refs/heads-of-checkout/*', '+HEAD:refs/head-of-checkout')
   else git(root, 'clone', '-q', '--local', '--no-checkout', root, folder)
   git(folder, 'checkout', '-q', '--force', '--detach', commit)
   git(folder, 'clean', '-fdq')
