@@ -1,6 +1,6 @@
 // Many builds at once with the real TensorRT-RTX: in threads, on one thread, and in threads that are ended in the middle.
 import t, { type Test } from 'tap'
-import { runNode } from '../engine/children.js'
+import { runNode } from '../support/children.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
