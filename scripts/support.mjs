@@ -71,15 +71,16 @@ export const runHere = async (command, args, { env = {}, cwd = root, stdoutToStd
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ cwd?: string, env?: Record<string, string | undefined>, timeout?: number }} [options] `timeout`: milliseconds, after which it is killed
+ * @param {{ cwd?: string, env?: Record<string, string | undefined>, timeout?: number, killSignal?: NodeJS.Signals }} [options] `timeout`: milliseconds, after
+ * which it is ended, by SIGKILL or that signal
  */
-export const collect = async (command, args, { cwd = root, env = {}, timeout } = {}) => {
+export const collect = async (command, args, { cwd = root, env = {}, timeout, killSignal = 'SIGKILL' } = {}) => {
   const child = spawn(command, args, {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout,
-    killSignal: 'SIGKILL',
+    killSignal,
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))

@@ -9,7 +9,7 @@ import { size } from '../support/tiers.js'
 const { fakes } = await useFakes()
 const builder = { tensorrt: fakes.trt10 }
 
-const kills = size(50, 500)
+const kills = size(25, 500)
 /** So many at a time share the folder, and ask for the same and for other engines. */
 const atOnce = 5
 /** Of a plan's numbers: large enough that saving one takes milliseconds. */

@@ -92,7 +92,7 @@ t.jobs = 2
 for (const [what, program, { error = /^$/, ...wanted }] of table) {
   t.test(what, async (t) => {
     // each time at another moment; a child costs most of a second of a core
-    const times = size(6, 200)
+    const times = size(3, 200)
     for (let i = 0; i < times; i++) {
       const at = Math.round((i * 200) / times)
       const moment = `process.env.AT = '${at}'\n`

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import t from 'tap'
-import { readText, root } from './support.js'
+import { readText, root, run } from './support.js'
 
 interface Facts {
   sources: string[]
@@ -28,4 +28,8 @@ t.test('both build systems read that list, and name no source themselves', async
     t.match(text, 'native/build.json', file)
     t.notMatch(text, /\.cc\b/, file)
   }
+})
+
+t.test('each defect of test/defects can still be put in', async (t) => {
+  t.match(await run(process.execPath, ['scripts/defects.mjs', '--check'], root), /^25 defects, 10 of them native$/m)
 })

@@ -12,7 +12,7 @@ import { readSidecar } from './rig.js'
 import { childEnvironment } from '../support/children.js'
 import { long } from '../support/tiers.js'
 
-const kills = long ? 1000 : 50
+const kills = long ? 1000 : 25
 const program = new URL('./saver.js', import.meta.url).pathname
 const env = childEnvironment()
 
