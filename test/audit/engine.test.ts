@@ -7,8 +7,9 @@ import { Builder, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
 import { runChild } from '../lanes/children.js'
-import { driver, driven, families, leftovers, load, range, rowsPlan, size, type Spec, until, wanted } from '../lanes/rig.js'
+import { driver, driven, families, leftovers, load, range, rowsPlan, type Spec, until, wanted } from '../lanes/rig.js'
 import { oneNode } from '../builder/models.js'
+import { size } from '../support/tiers.js'
 
 type Tap = Pick<typeof t, 'equal' | 'match' | 'notOk' | 'ok' | 'rejects' | 'same'>
 

@@ -1,9 +1,9 @@
 // Many builds at once with the real TensorRT-RTX: in threads, on one thread, and in threads that are ended in the middle.
 import t, { type Test } from 'tap'
-import { runNode } from '../engine/children.js'
+import { runNode } from '../support/children.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
+import { long } from '../support/tiers.js'
 
-const long = process.env['TRT_TEST_LONG'] === '1'
 const many = long ? 20 : 6
 const ended = long ? 10 : 4
 

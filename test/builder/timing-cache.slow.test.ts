@@ -12,13 +12,13 @@ import { ended, said, scratchFile } from '../file-lock/rig.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { chain, chainLayers, killOnTheWay, startBuilding } from './timing-cache-rig.js'
+import { long } from '../support/tiers.js'
 
 const { fakes, families } = await useFakes()
 const facts = {
   'TensorRT 10': { older: '10.14.2', missBit: 16, editableBit: 27 },
   'TensorRT 11': { older: '11.1.0', missBit: 15, editableBit: 26 },
 }
-const long = process.env['TRT_TEST_LONG'] === '1'
 
 for (const { name, fullName, path, control, ...family } of families) {
   await t.test(fullName, async (t) => {

@@ -1,8 +1,9 @@
 // The end of a process, at any moment: with the exit code that was asked for, without a word, within the time.
 import t from 'tap'
-import type { Ended } from '../engine/children.js'
+import type { Ended } from '../support/children.js'
+import { size } from '../support/tiers.js'
 import { runChild } from './children.js'
-import { families, size } from './rig.js'
+import { families } from './rig.js'
 
 type Wanted = Partial<Omit<Ended, 'stderr'>> & { stderr?: RegExp }
 

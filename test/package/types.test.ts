@@ -1,12 +1,16 @@
-// The types, from the packed tarball: programs as a stranger writes them in each module mode, what TypeScript has to refuse, and every snippet of README and docs.
+// The types, in a folder outside of the project: programs as a stranger writes them in each module mode, what TypeScript has to refuse, and every snippet of README and docs.
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { stranger } from './stranger.js'
+import { installPackage } from '../engine/installed.js'
+import { temporaryFolder } from '../support/folders.js'
+import { long } from '../support/tiers.js'
 import { readText, root, run } from './support.js'
 
-const { folder } = await stranger(t, { ignoreScripts: true })
+// what of it is packed is held by tarball.test.ts
+const folder = temporaryFolder(t)
+installPackage(folder, { addon: false })
 for (const name of ['onnxruntime-node', 'onnxruntime-common', '@types'])
   symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
 
@@ -27,13 +31,14 @@ interface Mode {
 }
 
 // TypeScript refuses to require ES modules under node16
-const modes: readonly Mode[] = [
+const everyMode: readonly Mode[] = [
   { name: 'ESM, node16', extension: 'mts', options: ['--module', 'node16'], lib: 'es2022' },
   { name: 'ESM, nodenext', extension: 'mts', options: ['--module', 'nodenext'], lib: 'es2023,esnext.disposable,dom' },
   { name: 'ESM, bundler', extension: 'mts', options: ['--module', 'esnext', '--moduleResolution', 'bundler'], lib: 'esnext' },
   { name: 'CommonJS, node20', extension: 'cts', options: ['--module', 'node20'], lib: 'es2022' },
   { name: 'CommonJS, nodenext', extension: 'cts', options: ['--module', 'nodenext'], lib: 'es2022,dom' },
 ]
+const modes = everyMode.filter(({ name }) => long || name.endsWith('nodenext'))
 
 const programs = readdirSync(join(root, 'test/types/programs')).map((file) => ({ file, text: readText(`test/types/programs/${file}`) }))
 
@@ -57,6 +62,9 @@ const inModes = modes.map(({ name, extension, options, lib }) => {
   })
   return { name, extension, files, args: [...options, '--lib', lib, '--skipLibCheck', 'false', ...files] }
 })
+
+const entries = ['', '/benchmark', '/onnx', '/quantization', '/tasks', '/vision']
+writeFileSync(join(folder, 'entries.mts'), entries.map((entry) => `import 'node-tensorrt${entry}'\n`).join(''))
 
 cpSync(join(root, 'test/types/refused.ts'), join(folder, 'refused.mts'))
 const half = `
@@ -86,7 +94,8 @@ const [saidOfRefused, saidOfHalf, saidOfSnippets, ...saidOfPrograms] = await tsc
   [...checked, 'es2022', 'refused.mts'],
   [...checked, 'esnext', 'half.mts'],
   [...checked, 'es2023,esnext.disposable', 'snippets.d.ts', ...snippets],
-  ...inModes.map(({ args }) => args),
+  // every entry with all that it declares, in one of them
+  ...inModes.map(({ name, args }) => (name === 'ESM, nodenext' ? [...args, 'entries.mts'] : args)),
 )
 
 for (const [i, { name, extension, files }] of inModes.entries()) {

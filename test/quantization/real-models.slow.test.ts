@@ -9,8 +9,8 @@ import { Calibrator, type QuantizedModel, quantize } from '../../lib/quantizatio
 import { realModels } from '../engine/models.js'
 import { beginnings, faceOverlaps, maskOverlap, open, photographs, readings, scenes, textLines } from './real.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
+import { long } from '../support/tiers.js'
 
-const long = process.env['TRT_TEST_LONG'] === '1'
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
 /** Says what was quantized, and has it built. */
