@@ -24,11 +24,12 @@ export interface Recording {
   readonly scenarios: Readonly<Record<string, readonly Observation[]>>
 }
 
-/** Codes whose message quotes the library, which says it in words of its own: there the message counts up to the quotation. */
+/** Codes whose message quotes the library, or the loader, in words of their own: there the message counts up to the quotation. */
 const quoting = new Set([
   'ERR_TRT_BUILD',
   'ERR_TRT_CUDA',
   'ERR_TRT_EXECUTION',
+  'ERR_TRT_NO_DRIVER',
   'ERR_TRT_ONNX_PARSE',
   'ERR_TRT_OUT_OF_MEMORY',
   'ERR_TRT_PLAN',
