@@ -1,5 +1,5 @@
 // What the tests of calibrators work with: models, data, and what is expected to come of it.
-import type { Tensor } from '../../lib/index.js';
+import type { Tensor } from '../../lib/index.js'
 import { type CalibrationSource } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { bytesOf, randomTensor } from '../support/values.js'
