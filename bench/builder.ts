@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Builder, type BuildInfo, type ProfileShapes } from '../lib/index.js'
-import { centerFace, type RealModel, realModels } from '../test/builder/models.js'
+import { centerFace, modelsToBuild, type RealModel } from '../test/support/real-models.js'
 import { interleaved } from './support/measure.js'
 import { type PythonBuild, PythonBuilder, required } from './support/python.js'
 import { machine, note, print, row, type Row } from './support/report.js'
@@ -80,7 +80,7 @@ function geometricMean(rows: readonly Row[]): Row {
 }
 
 const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })
-const all = [...realModels, centerFace]
+const all = [...modelsToBuild, centerFace]
 const models = positionals.length === 0 ? all : all.filter(({ name }) => positionals.some((part) => name.includes(part)))
 if (models.length === 0) throw new Error(`no such model; there are ${all.map(({ name }) => name).join(', ')}`)
 

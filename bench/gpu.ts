@@ -7,7 +7,7 @@ import { parseArgs, promisify } from 'node:util'
 import { packageRoot } from '../lib/base/package.js'
 import type { Benchmark } from '../lib/benchmark/index.js'
 import { Builder, capabilities, Engine, Tensor, type TensorRecord } from '../lib/index.js'
-import { realModels } from '../test/engine/models.js'
+import { realModels } from '../test/support/real-models.js'
 import { interleaved, keepInFlight, median } from './support/measure.js'
 import { machine, note, print, type Report, row, type Row } from './support/report.js'
 

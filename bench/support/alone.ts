@@ -1,7 +1,7 @@
 /** A program of bench cpu: microseconds of `infer` of 16 floats, one after another, on what its argument names. In a process of its own nothing else decides which cores the two threads get. */
 import { Engine, Tensor } from '../../lib/index.js'
-import { identity } from '../../test/engine/models.js'
 import { identityPlan } from '../../test/fake/plan.js'
+import { identity } from '../../test/support/models.js'
 import { fakeDevice } from './fake.js'
 import { keepInFlight, median, microsecondsPerCall, oneAfterAnother } from './measure.js'
 

@@ -4,7 +4,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { packageRoot } from '../../lib/base/package.js'
-import { identity, realModels } from '../../test/engine/models.js'
+import { identity } from '../../test/support/models.js'
+import { realModels } from '../../test/support/real-models.js'
 import { median } from './measure.js'
 
 const require = createRequire(import.meta.url)

@@ -1,17 +1,18 @@
 // The audit of an engine on the fakes: they tell times and types that the plan says.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { Builder, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
 import { runChild } from '../lanes/children.js'
-import { driver, driven, families, leftovers, load, range, rowsPlan, type Spec, until, wanted } from '../lanes/rig.js'
-import { oneNode } from '../builder/models.js'
+import { driver, driven, families, leftovers, load, rowsPlan, type Spec, wanted } from '../lanes/rig.js'
+import { temporaryFolder } from '../support/folders.js'
+import { oneNode } from '../support/models.js'
 import { size } from '../support/tiers.js'
+import { range } from '../support/values.js'
+import { until } from '../support/waiting.js'
 
-type Tap = Pick<typeof t, 'equal' | 'match' | 'notOk' | 'ok' | 'rejects' | 'same'>
+type Tap = Pick<typeof t, 'teardown' | 'equal' | 'match' | 'notOk' | 'ok' | 'rejects' | 'same'>
 
 /** float32 → half → float32, each step with its own time. */
 const mixed = (more: Partial<Spec> = {}): Spec => ({
@@ -235,7 +236,7 @@ for (const family of families) {
       graph.output(graph.node('Relu', [inner]), 'float32', ['N', 4])
       await using builder = new Builder({ tensorrt: family.path, precision: 'fp16', profilingVerbosity: 'detailed' })
       const plan = await builder.build(writeModel(graph.toModel()), { shapes: { x: { min: [1, 4], opt: [2, 4], max: [4, 4] } } })
-      const folder = await mkdtemp(join(tmpdir(), 'trt-audit-'))
+      const folder = temporaryFolder(t)
       const path = join(folder, 'model.plan')
       await plan.save(path)
       for (const source of [plan, path]) {
@@ -250,7 +251,6 @@ for (const family of families) {
       }
       await using bare = await Engine.load(plan.bytes, { tensorrt: family.path })
       t.same((await bare.audit({ iterations: 1 })).warnings, [], 'bytes alone tell nothing')
-      await rm(folder, { recursive: true })
     })
 
     await scene('the network audit here too', async (t) => {

@@ -2,8 +2,9 @@ import t from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { Builder, type ModelSource, type NetworkAudit, Tensor } from '../../lib/index.js'
 import { GraphBuilder, modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
-import { oneNode, realModels } from '../builder/models.js'
 import { failureOf } from '../support/errors.js'
+import { oneNode } from '../support/models.js'
+import { modelsToBuild } from '../support/real-models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 
 const audit = (model: ModelSource): Promise<NetworkAudit> => new Builder().audit(model)
@@ -40,7 +41,7 @@ t.test(
 )
 
 t.test('real models: what TensorRT keeps one to one', { skip: skipWithoutRtx }, async (t) => {
-  for (const { name, source } of realModels) {
+  for (const { name, source } of modelsToBuild) {
     const model = await source()
     const found = await audit(model)
     const { operators } = modelInfo(await readModel(model))

@@ -4,10 +4,12 @@ import type { Benchmark, BenchmarkOptions, BenchmarkProgress } from '../../lib/b
 import { Engine, Tensor } from '../../lib/index.js'
 import { fakePlan } from '../fake/plan.js'
 import { runChild } from '../lanes/children.js'
-import { driver, driven, families, leftovers, load, onnxruntime, range, rowsPlan, runtimes, until, wanted } from '../lanes/rig.js'
+import { driver, driven, families, leftovers, load, onnxruntime, rowsPlan, runtimes, wanted } from '../lanes/rig.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { size } from '../support/tiers.js'
+import { range } from '../support/values.js'
+import { until } from '../support/waiting.js'
 
 type Tap = Pick<typeof t, 'equal' | 'match' | 'notOk' | 'ok' | 'rejects' | 'same' | 'notMatch'>
 

@@ -1,8 +1,9 @@
 // Sweeps: which points there are, in which order, and what each is measured with.
 import t from 'tap'
 import { type Benchmark, type Benchmarkable, type BenchmarkOptions, sweep, type SweepPoint } from '../../lib/benchmark/index.js'
-import { leftovers, load, onnxruntime, range, rowsPlan } from '../lanes/rig.js'
+import { leftovers, load, onnxruntime, rowsPlan } from '../lanes/rig.js'
 import { failureOf } from '../support/errors.js'
+import { range } from '../support/values.js'
 
 const short = { warmUpMs: 0, durationMs: 0, iterations: 2, endToEnd: false }
 

@@ -2,7 +2,7 @@ import t from 'tap'
 import { checkedBytes } from '../../lib/building/options.js'
 import { Builder } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { oneNode } from './models.js'
+import { oneNode } from '../support/models.js'
 
 const model = oneNode('Relu', ['N', 4])
 

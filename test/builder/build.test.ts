@@ -1,18 +1,19 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { Builder, type BuildProgress, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, modelInfo, readModel, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
 import { watchEventLoop } from '../support/event-loop.js'
+import { temporaryFolder } from '../support/folders.js'
+import { oneNode } from '../support/models.js'
+import { modelsToBuild } from '../support/real-models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { oneNode, realModels } from './models.js'
 import { size } from '../support/tiers.js'
 
 t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
-  for (const { name, source, shapes } of realModels) {
+  for (const { name, source, shapes } of modelsToBuild) {
     await t.test(name, async (t) => {
       const model = await source()
       const steps: BuildProgress[] = []
@@ -107,7 +108,7 @@ t.test('an operator that the parser takes and the builder has no way to run is a
 })
 
 t.test('a build can be aborted, and a listener that throws ends it', { skip: skipWithoutRtx }, async (t) => {
-  const detector = realModels[1]
+  const detector = modelsToBuild[1]
   if (detector === undefined) throw new Error('no model')
   const { shapes } = detector
   const model = await detector.source()
@@ -139,7 +140,7 @@ t.test('a build can be aborted, and a listener that throws ends it', { skip: ski
 })
 
 t.test('building does not hold up the event loop, and several builds run at once', { skip: skipWithoutRtx }, async (t) => {
-  const detector = realModels[1]
+  const detector = modelsToBuild[1]
   if (detector === undefined) throw new Error('no model')
   const { source, shapes } = detector
   const model = await source()
@@ -151,8 +152,7 @@ t.test('building does not hold up the event loop, and several builds run at once
 })
 
 t.test('weights in a file beside the model are found when it is given as a path', { skip: skipWithoutRtx }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'trt-external-'))
-  t.teardown(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const weights = new Float32Array([1, 2, 3, 4])
   const graph = new GraphBuilder({ name: 'external' })
   const x = graph.input('x', 'float32', [1, 4])
@@ -171,8 +171,7 @@ t.test('weights in a file beside the model are found when it is given as a path'
 })
 
 t.test('TensorRT-RTX, which measures nothing, refuses a timing cache', { skip: skipWithoutRtx }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'trt-timing-'))
-  t.teardown(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const timingCache = join(folder, 'timing.cache')
   t.match(await failureOf(() => new Builder({ timingCache }).build(oneNode('Relu'))), {
     code: 'ERR_TRT_UNSUPPORTED',
@@ -182,8 +181,7 @@ t.test('TensorRT-RTX, which measures nothing, refuses a timing cache', { skip: s
 })
 
 t.test('a plan is saved whole or not at all', { skip: skipWithoutRtx }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'trt-plan-'))
-  t.teardown(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const plan = await new Builder().build(oneNode('Relu'))
   await plan.save(join(folder, 'relu.plan'))
   t.ok(Buffer.from(plan.bytes).equals(await readFile(join(folder, 'relu.plan'))))

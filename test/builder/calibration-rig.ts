@@ -1,14 +1,8 @@
 // What the tests of calibrators work with: models, data, and what is expected to come of it.
-import { type CalibrationSource, Tensor } from '../../lib/index.js'
+import type { Tensor } from '../../lib/index.js'
+import { type CalibrationSource } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import { Random } from '../support/random.js'
-
-/** y = relu(x); the graph's name is what the fakes obey, see test/fake/nvinfer/deaths.h. */
-export function reluModel(shape: (number | string)[] = [1, 4], name = 'x', wishes = ''): Uint8Array {
-  const graph = new GraphBuilder({ name: `relu${wishes}` })
-  graph.output(graph.node('Relu', [graph.input(name, 'float32', shape)]), 'float32', shape)
-  return writeModel(graph.toModel())
-}
+import { bytesOf, randomTensor } from '../support/values.js'
 
 /** Four inputs of four types: two of them calibration takes as they are, and the half one as float32. */
 export function mixedModel(): Uint8Array {
@@ -24,21 +18,12 @@ export function mixedModel(): Uint8Array {
   return writeModel(graph.toModel())
 }
 
-export function randomTensor(seed: number, shape: number[]): Tensor<'float32'> {
-  const random = new Random(seed)
-  const size = shape.reduce((product, dim) => product * dim, 1)
-  return Tensor.from(
-    Float32Array.from({ length: size }, () => random.around() * seed),
-    shape,
-  )
-}
-
 /** What these calibrators give: each input by its name. */
 export type Batch = Readonly<Record<string, Tensor>>
 
 /** Batches of one input, each unlike the others. */
 export const batchesOf = (count: number, shape = [1, 4], name = 'x'): Batch[] =>
-  Array.from({ length: count }, (_, i) => ({ [name]: randomTensor(i + 1, shape) }))
+  Array.from({ length: count }, (_, i) => ({ [name]: randomTensor(shape, i + 1, i + 1) }))
 
 /** A calibrator over batches, which remembers what was asked of it. */
 export class Recorder implements CalibrationSource {
@@ -78,8 +63,6 @@ export class Recorder implements CalibrationSource {
     this.written.push(text)
   }
 }
-
-const bytesOf = ({ data }: Tensor): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 
 export function fnv1a(tensors: readonly Tensor[]): string {
   let hash = 2166136261

@@ -1,17 +1,17 @@
 // INT8 with TensorRT 10's calibrators, on the fakes: what reaches the library, and what becomes of a build whose data fails or never comes.
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Builder, type BuilderOptions, type BuildProgress, type CalibrationSource, Tensor } from '../../lib/index.js'
 import { Calibrator } from '../../lib/quantization/index.js'
 import { runNode } from '../support/children.js'
-import { twoInTwoOut } from '../engine/models.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
-import { type Batch, batchesOf, cacheOf, mixedModel, randomTensor, Recorder, reluModel, seenOf } from './calibration-rig.js'
-import { quantizedModel } from './models.js'
+import { temporaryFolder } from '../support/folders.js'
+import { quantizedModel, reluModel, twoInTwoOut } from '../support/models.js'
+import { randomTensor } from '../support/values.js'
+import { type Batch, batchesOf, cacheOf, mixedModel, Recorder, seenOf } from './calibration-rig.js'
 
 const { fakes, families, rtx, driver, leftovers } = await useFakes()
 const [trt10, trt11] = families
@@ -69,8 +69,8 @@ t.test('several inputs, of the types that calibration takes', async (t) => {
   const batch = (n: number): Batch => ({
     mask: new Tensor('bool', Uint8Array.of(1, 0, n & 1, 0, 1), [5]),
     index: new Tensor('int64', BigInt64Array.of(7n, BigInt(n)), [2]),
-    x: randomTensor(n, [1, 4]),
-    half: randomTensor(n + 10, [6, 3]),
+    x: randomTensor([1, 4], n, n),
+    half: randomTensor([6, 3], n + 10, n + 10),
   })
   const calibrator = new Recorder([batch(1), batch(2), batch(3)])
   await builderOf().build(mixedModel(), { calibrator, shapes: { half: { min: [1, 3], opt: [2, 3], max: [8, 3] } } })
@@ -218,13 +218,13 @@ t.test('TensorRT 11 and TensorRT-RTX have no calibrators, and nothing is built',
 
 t.test('a wrong batch, first or later, ends the build', async (t) => {
   const good = batchesOf(3)
-  const x = randomTensor(1, [1, 4])
-  const gone = randomTensor(1, [1, 4])
+  const x = randomTensor([1, 4], 1, 1)
+  const gone = randomTensor([1, 4], 1, 1)
   structuredClone(gone.data.buffer, { transfer: [gone.data.buffer as ArrayBuffer] })
   const wrong: [string, unknown, string, RegExp][] = [
     ['type', { x: new Tensor('float64', new Float64Array(4), [1, 4]) }, 'ERR_TRT_DTYPE', /Expected float32 for input 'x' in batch \d of the calibrator but received float64/],
     ['half', { x: Tensor.fromFloat32('float16', [1, 2, 3, 4], [1, 4]) }, 'ERR_TRT_DTYPE', /Expected float32 .* received float16/],
-    ['shape', { x: randomTensor(1, [2, 2]) }, 'ERR_TRT_SHAPE', /Expected shape \[1, 4\] for input 'x' in batch \d .* received \[2, 2\]/],
+    ['shape', { x: randomTensor([2, 2], 1, 1) }, 'ERR_TRT_SHAPE', /Expected shape \[1, 4\] for input 'x' in batch \d .* received \[2, 2\]/],
     ['a name too many', { x, z: x }, 'ERR_TRT_UNKNOWN_INPUT', /no input 'z', which is in batch \d of the calibrator; it has 'x'/],
     ['a name that lacks', {}, 'ERR_TRT_MISSING_INPUT', /Expected input 'x' in batch \d/],
     ['gone', { x: gone }, 'ERR_TRT_DETACHED', /The buffer of input 'x' in batch \d of the calibrator was transferred away/],
@@ -250,8 +250,7 @@ t.test('a later batch of another shape', async (t) => {
 })
 
 t.test('what the data throws is what the build is rejected with, and nothing is kept of it', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'trt-calibration-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   const timingCache = join(folder, 'timing.cache')
   for (const at of [0, 1, 3]) {
     const mine = new Error(`at ${at}`)
@@ -373,7 +372,7 @@ t.test('in a process of its own: the same, one batch at a time', async (t) => {
   cached.cache = there.written[0]
   t.same((await builder.build(model, { calibrator: cached })).info.calibration, { algorithm: 'entropy', batches: 0, fromCache: true })
 
-  const mixed = { x: randomTensor(1, [1, 4]), half: randomTensor(2, [2, 3]), index: new Tensor('int64', BigInt64Array.of(1n, 2n), [2]), mask: new Tensor('bool', new Uint8Array(5), [5]) } // prettier-ignore
+  const mixed = { x: randomTensor([1, 4], 1, 1), half: randomTensor([2, 3], 2, 2), index: new Tensor('int64', BigInt64Array.of(1n, 2n), [2]), mask: new Tensor('bool', new Uint8Array(5), [5]) } // prettier-ignore
   const several = new Recorder([mixed, mixed])
   await builder.build(mixedModel(), { calibrator: several, shapes: { half: [2, 3] } })
   t.same(several.written, [cacheOf(headers.entropy, several.given)], 'several inputs')
@@ -407,7 +406,8 @@ const url = (path: string): string => JSON.stringify(new URL(path, import.meta.u
 /** A build whose second batch never comes; `waiting` is called then. */
 const endless = `
   const { Builder } = await import(${url('../../lib/index.js')})
-  const { Recorder, batchesOf, reluModel } = await import(${url('./calibration-rig.js')})
+  const { Recorder, batchesOf } = await import(${url('./calibration-rig.js')})
+  const { reluModel } = await import(${url('../support/models.js')})
   const calibrator = new Recorder(batchesOf(3))
   calibrator.before = (n) => n === 1 ? (waiting(), new Promise(() => {})) : undefined
   await new Builder({ tensorrt: ${JSON.stringify(fakes.trt10)}, precision: 'int8' }).build(reluModel(), { calibrator })

@@ -1,18 +1,17 @@
 // Builder({ precision: 'fp16' | 'bf16' }): flags on TensorRT 10, types in the model elsewhere, which are put there on another thread.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Builder, type LogLine, onLog, Plan, Tensor } from '../../lib/index.js'
 import { GraphBuilder, parseModel, writeModel } from '../../lib/onnx/index.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
-import { oneNode, typedModel } from './models.js'
+import { temporaryFolder } from '../support/folders.js'
+import { oneNode, typedModel } from '../support/models.js'
 
 const { families } = await useFakes()
 const [trt10, trt11] = families
-const folder = mkdtempSync(join(tmpdir(), 'trt-conversion-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolder(t)
 
 const relu = oneNode('Relu')
 /** TensorRT 10's BuilderFlag kFP16 is 0, and kTF32, which is on by default, 6: see enums.json. */

@@ -1,11 +1,11 @@
 // A building process never outlives who started it, and never keeps it alive, however that one ends.
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { type Ended, runNode } from '../support/children.js'
 import { useFakes } from '../native/fakes.js'
-import { markedProcesses, until } from './processes.js'
+import { temporaryFolder } from '../support/folders.js'
+import { certain } from '../support/waiting.js'
+import { markedProcesses } from './processes.js'
 
 const { fakes } = await useFakes()
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
@@ -60,14 +60,13 @@ t.jobs = 2
 for (const [what, program, wanted] of rows) {
   t.test(what, async (t) => {
     const mark = `mark-${process.pid}-${++marks}`
-    const folder = mkdtempSync(join(tmpdir(), 'trt-isolation-end-'))
-    t.teardown(() => rmSync(folder, { recursive: true }))
+    const folder = temporaryFolder(t)
     const head = `process.env.TMPDIR = ${JSON.stringify(folder)}; process.env.TRT_TEST_MARK = '${mark}'\n`
     const { stderr, ...ended } = await runNode(['--input-type=module', '-e', prelude + head + program])
     const { stderr: complaint = /^$/, ...rest } = wanted
     t.same(ended, { code: 0, signal: null, stdout: '', ...rest })
     t.match(stderr, complaint)
-    await until(() => markedProcesses(mark).length === 0)
+    await certain(() => markedProcesses(mark).length === 0)
     t.same(readdirSync(folder), [], 'no file')
   })
 }

@@ -1,18 +1,18 @@
 // Builds in processes of their own, on the fakes, which die in each way that a library can.
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import t, { type Test } from 'tap'
 import { Builder, type BuilderOptions, type BuildProgress, type LogLine, onLog, type TensorRTError } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
-import { buildingProcesses, contents, isAlive, until } from './processes.js'
+import { temporaryFolder } from '../support/folders.js'
+import { certain } from '../support/waiting.js'
+import { buildingProcesses, contents, isAlive } from './processes.js'
 
 const { fakes, families, trt10 } = await useFakes()
-const folder = mkdtempSync(join(tmpdir(), 'trt-isolation-'))
+const folder = temporaryFolder(t)
 process.env['TMPDIR'] = folder
-t.teardown(() => rmSync(folder, { recursive: true }))
 
 const first = { tensorrt: fakes.trt10 }
 
@@ -149,7 +149,7 @@ t.test('an abort rejects at once, and the process is gone, whatever it does', as
     const before = buildingProcesses()
     abort.abort(new Error(what))
     await build
-    await until(() => !before.some(isAlive))
+    await certain(() => !before.some(isAlive))
     t.ok((await builder.build(model())).bytes.length > 0, `${what}: the next build has a process of its own`)
     t.notOk(buildingProcesses().some((pid) => before.includes(pid)))
   }
@@ -178,7 +178,7 @@ t.test('a listener that throws ends the build and its process', async (t) => {
     },
   })
   await t.rejects(build, { message: 'from the listener' })
-  await until(() => buildingProcesses().length === 0)
+  await certain(() => buildingProcesses().length === 0)
   t.equal(calls, 1)
 })
 
@@ -187,7 +187,7 @@ t.test('close() waits for what is under way, and ends what is idle', async (t) =
   await builder.build(model())
   const [pid] = buildingProcesses()
   const build = builder.build(model(';stepMs=20'))
-  await until(() => contents(`/proc/${pid}/stat`) !== '')
+  await certain(() => contents(`/proc/${pid}/stat`) !== '')
   let built = false
   void build.then(() => (built = true))
   await Promise.all([builder.close(), builder.close()])
@@ -203,7 +203,7 @@ t.test('in this process, an abort rejects at once, and close() waits for the end
   const before = stats().builds.length
   // the whole of it would take a day
   const build = builder.build(model(';stepMs=1000;steps=100000'), { signal: abort.signal, onProgress: () => {} })
-  await until(() => stats().builds.length > before)
+  await certain(() => stats().builds.length > before)
   abort.abort(new Error('enough'))
   await t.rejects(build, { message: 'enough' })
   t.equal(stats().live.builders, 1, 'TensorRT is still at its step')

@@ -1,6 +1,5 @@
 // What is refused before TensorRT's parser sees it, since that crashes, or reads what it should not. With the real parser for what is allowed.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { create } from '@bufbuild/protobuf'
 import t from 'tap'
@@ -8,6 +7,7 @@ import { Builder, Tensor } from '../../lib/index.js'
 import { GraphBuilder, type ModelProto, writeModel } from '../../lib/onnx/index.js'
 import { StringStringEntryProtoSchema, type TensorProto } from '../../lib/onnx/onnx_pb.js'
 import { failureOf } from '../support/errors.js'
+import { temporaryFolder } from '../support/folders.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
 
 const builder = new Builder(rtxPath === undefined ? {} : { tensorrt: rtxPath })
@@ -39,8 +39,7 @@ const blocks = (operator: string, blocksize: bigint): Uint8Array => {
 }
 
 t.test('weights are looked for in the folder of the model only', { skip: skipWithoutRtx }, async (t) => {
-  const outside = mkdtempSync(join(tmpdir(), 'trt-model-check-'))
-  t.teardown(() => rmSync(outside, { recursive: true }))
+  const outside = temporaryFolder(t)
   const folder = join(outside, 'models')
   mkdirSync(join(folder, 'deeper'), { recursive: true })
   for (const path of ['secret.bin', 'models/weights.bin', 'models/deeper/weights.bin', 'models/..weights'])

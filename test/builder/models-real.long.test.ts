@@ -3,12 +3,12 @@ import { readdirSync } from 'node:fs'
 import t from 'tap'
 import { Builder, type BuildProgress, type Shapes } from '../../lib/index.js'
 import { modelInfo, parseModel, readModel, type ValueInfo, writeModel } from '../../lib/onnx/index.js'
+import { centerFace, modelsToBuild } from '../support/real-models.js'
 import { centerFacePath, skipWithoutCenterFace, skipWithoutRtx } from '../support/tensorrt.js'
-import { centerFace, realModels } from './models.js'
-import { until } from './processes.js'
+import { certain } from '../support/waiting.js'
 
 const skip = skipWithoutRtx
-const models = centerFacePath === undefined ? realModels : [...realModels, centerFace]
+const models = centerFacePath === undefined ? modelsToBuild : [...modelsToBuild, centerFace]
 
 /** As TensorRT has it: each dynamic dimension is -1. */
 const asTensorRT = ({ name, dtype, shape }: ValueInfo): unknown => ({
@@ -113,7 +113,7 @@ for (const { name, source, shapes } of large) {
       t.same(order, ['rejected', 'TensorRT ended'], `after ${Math.round(part * 100)} % of the events`)
     }
     // a thread that has told its end still has to come to it
-    await until(() => threads() <= before)
+    await certain(() => threads() <= before)
     t.ok(threads() <= before, 'no thread builds on')
   })
 }

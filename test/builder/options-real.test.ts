@@ -3,8 +3,8 @@ import t from 'tap'
 import { Builder, type BuilderOptions, type BuildInfo, Plan } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
 import { failureOf } from '../support/errors.js'
+import { oneNode, quantizedModel, reshapeModel, resizableModel, typedModel, weightedModel } from '../support/models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { oneNode, quantizedModel, reshapeModel, resizableModel, typedModel, weightedModel } from './models.js'
 
 const relu = oneNode('Relu', [1, 8, 4, 4])
 

@@ -6,7 +6,7 @@ import type { FakeTensorRT } from '../fake/control.js'
 import { useFakes } from '../native/fakes.js'
 import { olderFamily } from '../native/older.js'
 import { failureOf } from '../support/errors.js'
-import { oneNode, quantizedModel, reshapeModel, typedModel, weightedModel } from './models.js'
+import { oneNode, quantizedModel, reshapeModel, typedModel, weightedModel } from '../support/models.js'
 
 const { fakes, families } = await useFakes()
 

@@ -90,8 +90,8 @@ t.test('threads that are ended in the middle of a build', { skip: skipWithoutRtx
     const ends = []
     for (let round = 0; round < ${ended}; round++) {
       const worker = start(\`
-        import { realModels } from ${url('./models.js')}
-        const { source, shapes } = realModels[1]
+        import { modelsToBuild } from ${url('../support/real-models.js')}
+        const { source, shapes } = modelsToBuild[1]
         const building = new Builder().build(await source(), { shapes, onProgress: () => parentPort.postMessage('building') })
         await building
         parentPort.postMessage('built')

@@ -7,7 +7,7 @@ import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { identityPlan } from '../fake/plan.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
-import { oneNode, quantizedModel } from './models.js'
+import { oneNode, quantizedModel } from '../support/models.js'
 
 const { families } = await useFakes()
 const [trt10, trt11] = families

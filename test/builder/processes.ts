@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The building processes that a process has started and that live, as the kernel tells. */
 export function buildingProcesses(parent = process.pid): number[] {
@@ -32,14 +31,5 @@ export function contents(path: string): string {
     return readFileSync(path, 'utf8')
   } catch {
     return ''
-  }
-}
-
-/** Waits until something is so; fails where it does not come to be, which on a busy machine takes a while to know. */
-export async function until(isSo: () => boolean): Promise<void> {
-  const begun = performance.now()
-  while (!isSo()) {
-    if (performance.now() - begun > 60_000) throw new Error(`it did not come to be: ${isSo.toString()}`)
-    await sleep(2)
   }
 }

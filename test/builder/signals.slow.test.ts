@@ -2,7 +2,8 @@
 import t from 'tap'
 import { type Ended, runNode } from '../support/children.js'
 import { useFakes } from '../native/fakes.js'
-import { markedProcesses, until } from './processes.js'
+import { certain } from '../support/waiting.js'
+import { markedProcesses } from './processes.js'
 
 const { fakes } = await useFakes()
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
@@ -84,6 +85,6 @@ for (const [index, [what, program, wanted]] of [...rows, ...others].entries()) {
     const { stderr, ...ended } = await runNode(['--input-type=module', '-e', start + program(head)])
     t.same(ended, { code: 0, signal: null, stdout: '', ...wanted })
     t.equal(stderr, '')
-    await until(() => markedProcesses(mark).length === 0)
+    await certain(() => markedProcesses(mark).length === 0)
   })
 }

@@ -60,11 +60,11 @@ function attention(): Uint8Array {
 
 /** Five that build in less than a tenth of a second each. */
 export function smallModels(): readonly SmallModel[] {
-  const range = (...rest: number[]): Shapes[string] => ({ min: [1, ...rest], opt: [4, ...rest], max: [16, ...rest] })
+  const batches = (...rest: number[]): Shapes[string] => ({ min: [1, ...rest], opt: [4, ...rest], max: [16, ...rest] })
   return [
     { name: 'convolutions', model: convolutions(), shapes: {} },
-    { name: 'perceptron', model: perceptron(), shapes: { x: range(64) } },
-    { name: 'elementwise', model: elementwise(), shapes: { a: range(16), b: range(16) } },
+    { name: 'perceptron', model: perceptron(), shapes: { x: batches(64) } },
+    { name: 'elementwise', model: elementwise(), shapes: { a: batches(16), b: batches(16) } },
     { name: 'transposed', model: transposed(), shapes: {} },
     { name: 'attention', model: attention(), shapes: {} },
   ]

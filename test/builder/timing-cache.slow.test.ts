@@ -1,5 +1,4 @@
 // Timing caches on the fakes of TensorRT 10 and 11, which measure each layer that the cache lacks.
-import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -8,7 +7,7 @@ import t, { type Test } from 'tap'
 import { withFileLock } from '../../lib/backend/file-lock.js'
 import { Builder, type BuilderOptions } from '../../lib/index.js'
 import { readTimingCache } from '../fake/timing.js'
-import { ended, said, scratchFile } from '../file-lock/rig.js'
+import { ended, said, scratchFile, skipPython } from '../file-lock/rig.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { chain, chainLayers, killOnTheWay, startBuilding } from './timing-cache-rig.js'
@@ -25,7 +24,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     const version = family.version.join('.')
     const { older, missBit, editableBit } = facts[name]
     const builder = (timingCache: string, more: BuilderOptions = {}): Builder => new Builder({ tensorrt: path, timingCache, ...more })
-    const file = (t: Test): Promise<string> => scratchFile(t, 'timing.cache')
+    const file = (t: Test): string => scratchFile(t, 'timing.cache')
     const layersIn = async (cache: string): Promise<readonly string[]> => readTimingCache(await readFile(cache)).layers
     /** A test that begins with fresh fakes and leaves nothing of TensorRT's, but plans that wait to be collected. */
     const test = (name: string, body: (t: Test) => Promise<void>): Promise<unknown> =>
@@ -40,7 +39,7 @@ for (const { name, fullName, path, control, ...family } of families) {
       })
 
     await test('the second build measures nothing', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       const { info: first } = await builder(cache).build(chain(4))
       const { info: second } = await builder(cache).build(chain(4))
       t.same(control.stats().timing, { hits: chainLayers, misses: chainLayers })
@@ -56,7 +55,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('builds that overlap keep what each of them measured', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       control.set({ buildStepMs: 20 })
       let inner: Promise<unknown> | undefined
       await builder(cache).build(chain(4), {
@@ -74,7 +73,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('processes that build at once leave one cache with all', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       const [processes, each] = [4, 8]
       const children = Array.from({ length: processes }, (_, i) =>
         startBuilding(cache, path, { from: 1 + i * each, to: 1 + (i + 1) * each, times: 2 }),
@@ -86,7 +85,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('killed at any moment, the file is the old or the new one, whole', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       let known: readonly string[] = []
       const rounds = long ? 100 : 10
       const sizes = new Set<number>()
@@ -110,7 +109,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('what cannot be used is an error that names the file, which stays as it is', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       await builder(cache).build(chain(4))
       const whole = await readFile(cache)
       const flipped = Buffer.from(whole)
@@ -137,7 +136,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('a file of another TensorRT or GPU is refused, with both named', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       const make = async (env: Record<string, string>): Promise<void> => {
         await writeFile(cache, '')
         t.equal(await ended(startBuilding(cache, path, { from: 4, to: 5, times: 1 }, env)), 0)
@@ -153,7 +152,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('a file that became another one during the build is not overwritten', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       control.set({ buildStepMs: 10 })
       const other = Buffer.from('ftrt-cache 9.9.9 sm_86 cbf29ce484222325\n')
       let put: Promise<void> | undefined
@@ -164,7 +163,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('the file is locked while it is read and merged, and only then', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       let letGo: () => void = () => {}
       let held: Promise<void> = Promise.resolve()
       await new Promise<void>((taken) => {
@@ -201,7 +200,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('files that cannot be', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       t.match(await failureOf(() => builder(join(dirname(cache), 'no', 'cache')).build(chain(4))), {
         code: 'ERR_TRT_FILE',
         message: /No such file/,
@@ -220,7 +219,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('what fails in TensorRT leaves the file alone', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       await builder(cache).build(chain(4))
       const before = await readFile(cache)
       const rows: [method: string, nth: number, code: string][] = [
@@ -240,7 +239,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     })
 
     await test('options reach their flags', async (t) => {
-      const cache = await file(t)
+      const cache = file(t)
       const flags = (): number => control.stats().builds.at(-1)?.['flags'] ?? NaN
       await builder(cache).build(chain(4))
       t.equal(flags() & ((1 << missBit) | (1 << editableBit)), 0)
@@ -255,7 +254,7 @@ for (const { name, fullName, path, control, ...family } of families) {
 }
 
 t.test('an editable cache needs TensorRT 10.8', async (t) => {
-  const cache = await scratchFile(t, 'timing.cache')
+  const cache = scratchFile(t, 'timing.cache')
   const child = startBuilding(
     cache,
     fakes.trt10,
@@ -281,11 +280,9 @@ t.test('options that cannot be', async (t) => {
   }
 })
 
-const skipPython = spawnSync('python3', ['-c', 'import fcntl']).status === 0 ? false : 'no python3'
-
 t.test('who locks as trtexec does is waited for', { skip: skipPython }, async (t) => {
   const { startPython } = await import('../file-lock/rig.js')
-  const cache = await scratchFile(t, 'timing.cache')
+  const cache = scratchFile(t, 'timing.cache')
   const python = startPython('fcntl.lockf(fd, fcntl.LOCK_EX)\nprint("held", flush=True)\nsys.stdin.readline()', cache)
   await said(python)
   let settled = false

@@ -2,8 +2,10 @@
 import t from 'tap'
 import { EngineCache } from '../../lib/index.js'
 import { useFakes } from '../native/fakes.js'
+import { temporaryFolder } from '../support/folders.js'
+import { addModel } from '../support/models.js'
 import { Random } from '../support/random.js'
-import { addModel, filesIn, type Other, refuseDamage, startNode, temporaryFolder } from './rig.js'
+import { filesIn, type Other, refuseDamage, startNode } from './rig.js'
 import { size } from '../support/tiers.js'
 
 const { fakes } = await useFakes()
@@ -19,7 +21,7 @@ const models = 8
 const random = new Random(20_261_121)
 
 t.test(`${kills} builders killed`, async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const size = (await new EngineCache({ folder }).plan(addModel(0, length), { builder })).plan.bytes.length
   // room for half of the models, so that there is always something to evict
   const maxBytes = size * (models / 2)

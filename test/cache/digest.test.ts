@@ -5,11 +5,13 @@ import t from 'tap'
 import { loadAddon } from '../../lib/backend/native.js'
 import { digestFiles, digestModel, refuseChanged } from '../../lib/cache/digest.js'
 import { failureOf } from '../support/errors.js'
+import { temporaryFolder } from '../support/folders.js'
+import { addModel } from '../support/models.js'
 import { Random } from '../support/random.js'
-import { addModel, hashOfChunks, temporaryFolder } from './rig.js'
+import { hashOfChunks } from './rig.js'
 
 t.test('files of any length, by the hash of their chunks', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const mib = 2 ** 20
   const random = new Random(9)
   for (const length of [0, 1, mib - 1, mib, mib + 1, 3 * mib, 3 * mib + 77]) {
@@ -21,7 +23,7 @@ t.test('files of any length, by the hash of their chunks', async (t) => {
 })
 
 t.test('a model is the same in a file and in memory, and its files are named with what they were', async (t) => {
-  const path = join(await temporaryFolder(t), 'model.onnx')
+  const path = join(temporaryFolder(t), 'model.onnx')
   const bytes = addModel(3, 700_000)
   await writeFile(path, bytes)
   const inFile = await digestModel(path, undefined)
@@ -42,7 +44,7 @@ t.test('a model is the same in a file and in memory, and its files are named wit
 })
 
 t.test('one that changes while it is read', async (t) => {
-  const path = join(await temporaryFolder(t), 'model.onnx')
+  const path = join(temporaryFolder(t), 'model.onnx')
   await writeFile(path, addModel(1))
   const addon = loadAddon()
   const inspectModel = addon.inspectModel.bind(addon)
@@ -59,7 +61,7 @@ t.test('one that changes while it is read', async (t) => {
 })
 
 t.test('an abort ends it between two chunks', async (t) => {
-  const path = join(await temporaryFolder(t), 'large')
+  const path = join(temporaryFolder(t), 'large')
   await writeFile(path, Buffer.alloc(2 ** 26))
   const controller = new AbortController()
   const digest = digestFiles([path], controller.signal)

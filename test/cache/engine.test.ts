@@ -5,7 +5,8 @@ import t from 'tap'
 import { type BuildProgress, Engine, EngineCache, type EngineOptions, Tensor } from '../../lib/index.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
-import { addModel, temporaryFolder } from './rig.js'
+import { temporaryFolder } from '../support/folders.js'
+import { addModel } from '../support/models.js'
 
 const { fakes, driver, families, trt10 } = await useFakes()
 
@@ -22,7 +23,7 @@ for (const { name, path, control } of families) {
     }
 
     await t.test('builds once, in the folder that it is told', async (t) => {
-      const folder = await temporaryFolder(t)
+      const folder = temporaryFolder(t)
       const model = join(folder, 'model.onnx')
       await writeFile(model, addModel(7))
       const one = join(folder, 'one')
@@ -46,7 +47,7 @@ for (const { name, path, control } of families) {
     })
 
     await t.test('without its weights, which come from the model each time', async (t) => {
-      const folder = await temporaryFolder(t)
+      const folder = temporaryFolder(t)
       const model = join(folder, 'model.onnx')
       await writeFile(model, addModel(7))
       for (const source of [model, addModel(7)])
@@ -55,7 +56,7 @@ for (const { name, path, control } of families) {
     })
 
     await t.test('tells of its progress', async (t) => {
-      const folder = await temporaryFolder(t)
+      const folder = temporaryFolder(t)
       for (const [cache, isBuilt] of [
         [folder, true],
         [folder, false],
@@ -76,7 +77,7 @@ for (const { name, path, control } of families) {
     })
 
     await t.test('an aborted load leaves nothing behind, and closing waits for it', async (t) => {
-      const folder = await temporaryFolder(t)
+      const folder = temporaryFolder(t)
       control.set({ buildStepMs: 500 })
       for (const cache of [folder, false] as const) {
         const abort = new AbortController()
@@ -119,7 +120,7 @@ t.test('options', async (t) => {
     [{ backend: 'cpu', builder: {} }, /no option that asks for TensorRT for backend 'cpu' but received string "builder"/],
   ]
   for (const [options, message] of rows) t.throws(() => new Engine(addModel(), options), { code, message })
-  const { plan } = await new EngineCache({ folder: await temporaryFolder(t) }).plan(addModel(), { builder: { tensorrt: fakes.trt10 } })
+  const { plan } = await new EngineCache({ folder: temporaryFolder(t) }).plan(addModel(), { builder: { tensorrt: fakes.trt10 } })
   const failure = await failureOf(() => Engine.load(plan.bytes, { tensorrt: fakes.trt10, builder: {} }))
   t.match(failure, { code, message: /it is built already/ })
   await using engine = await Engine.load(plan.bytes, { tensorrt: fakes.trt10, cache: '/proc/nowhere' })

@@ -9,7 +9,9 @@ import { type CacheMessage, type CachedPlan, EngineCache, Plan } from '../../lib
 import { withFileLock } from '../../lib/backend/file-lock.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
-import { addModel, filesIn, refuseDamage, temporaryFolder } from './rig.js'
+import { temporaryFolder } from '../support/folders.js'
+import { addModel } from '../support/models.js'
+import { filesIn, refuseDamage } from './rig.js'
 
 const { fakes, trt10 } = await useFakes()
 const builder = { tensorrt: fakes.trt10 }
@@ -31,7 +33,7 @@ async function warningsOf(body: () => Promise<unknown>): Promise<(Error & { code
 }
 
 t.test('a plan comes back as it was built, and a channel tells of it', async (t) => {
-  const folder = join(await temporaryFolder(t), 'deep', 'cache')
+  const folder = join(temporaryFolder(t), 'deep', 'cache')
   const told: CacheMessage[] = []
   const listener = (message: unknown): unknown => told.push(message as CacheMessage)
   diagnostics.subscribe('node-tensorrt:cache', listener)
@@ -56,7 +58,7 @@ t.test('a plan comes back as it was built, and a channel tells of it', async (t)
 })
 
 t.test('a damaged entry is found, removed and built again, with a warning', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const cache = new EngineCache({ folder })
   const { plan } = await ask(cache, 1)
   const [entry] = await cache.entries()
@@ -97,7 +99,7 @@ t.test('a damaged entry is found, removed and built again, with a warning', asyn
 })
 
 t.test('the least recently used go first, and no more than have to', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const size = (await ask(new EngineCache({ folder }), 0)).plan.bytes.length
   await rm(folder, { recursive: true })
   const cache = new EngineCache({ folder, maxBytes: size * 3 + 100 })
@@ -181,7 +183,7 @@ t.test('the least recently used go first, and no more than have to', async (t) =
 })
 
 t.test('what a saver that died left there is swept', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const cache = new EngineCache({ folder })
   await ask(cache, 1)
   const [name = ''] = (await filesIn(folder)).plans
@@ -195,7 +197,7 @@ t.test('what a saver that died left there is swept', async (t) => {
 })
 
 t.test('a folder that cannot be used is an error that names the way out', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   await writeFile(join(folder, 'file'), '')
   const before = builds()
   for (const place of [join(folder, 'file'), join(folder, 'file', 'below'), '/proc/cache', '/sys/cache']) {
@@ -207,7 +209,7 @@ t.test('a folder that cannot be used is an error that names the way out', async 
 })
 
 t.test('a folder that may only be read', { skip: process.getuid?.() === 0 && 'root may write anywhere' }, async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   await mkdir(join(folder, 'readonly'))
   await ask(new EngineCache({ folder: join(folder, 'readonly') }), 1)
   await chmod(join(folder, 'readonly'), 0o500)
@@ -239,7 +241,7 @@ t.test('misuse', async (t) => {
   t.throws(() => new EngineCache({ folder: '' }), { code, message: /path of a folder for folder/ })
   t.throws(() => new EngineCache({ maxBytes: 0 }), { code, message: /maxBytes/ })
   t.throws(() => new EngineCache({ maxbytes: 1 } as never), { code, message: /did you mean maxBytes/ })
-  const cache = new EngineCache({ folder: await temporaryFolder(t) })
+  const cache = new EngineCache({ folder: temporaryFolder(t) })
   const rows: [unknown[], RegExp][] = [
     [[1], /source but received number 1/],
     [[addModel(), { builder: { workspce: 1 } }], /did you mean workspace/],

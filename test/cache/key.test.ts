@@ -5,12 +5,13 @@ import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { type BuilderOptions, type CachedBuildOptions, EngineCache, type ModelSource } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import { oneNode } from '../builder/models.js'
 import { useFakes } from '../native/fakes.js'
-import { addModel, startNode, temporaryFolder } from './rig.js'
+import { temporaryFolder } from '../support/folders.js'
+import { addModel, oneNode } from '../support/models.js'
+import { range } from '../support/values.js'
+import { startNode } from './rig.js'
 
 const { fakes, driver, families } = await useFakes()
-const range = (min: number[], opt: number[], max: number[]) => ({ min, opt, max })
 
 for (const { name, path, control } of families) {
   await t.test(name, async (t) => {
@@ -24,7 +25,7 @@ for (const { name, path, control } of families) {
     }
 
     await t.test('the model is known by its bytes, not by its name', async (t) => {
-      const folder = await temporaryFolder(t)
+      const folder = temporaryFolder(t)
       const at = (name: string): string => join(folder, name)
       const cache = new EngineCache({ folder: at('cache') })
       await writeFile(at('one.onnx'), addModel(1))
@@ -48,7 +49,7 @@ for (const { name, path, control } of families) {
     })
 
     await t.test('each option and each shape', async (t) => {
-      const cache = new EngineCache({ folder: await temporaryFolder(t) })
+      const cache = new EngineCache({ folder: temporaryFolder(t) })
       const model = oneNode('Relu', ['N', 4])
       const small = { x: range([1, 4], [2, 4], [4, 4]) }
       const large = { x: range([8, 4], [8, 4], [16, 4]) }
@@ -82,7 +83,7 @@ for (const { name, path, control } of families) {
 
     await t.test('the GPU', async (t) => {
       t.teardown(() => driver.set({ deviceName: 'Fake GPU' }))
-      const cache = new EngineCache({ folder: await temporaryFolder(t) })
+      const cache = new EngineCache({ folder: temporaryFolder(t) })
       t.equal(await hits(cache, addModel()), false)
       driver.set({ deviceName: 'Another GPU' })
       t.equal(await hits(cache, addModel()), false, 'of another name')
@@ -91,7 +92,7 @@ for (const { name, path, control } of families) {
     })
 
     await t.test('the inputs of a profile may come in any order', async (t) => {
-      const cache = new EngineCache({ folder: await temporaryFolder(t) })
+      const cache = new EngineCache({ folder: temporaryFolder(t) })
       const graph = new GraphBuilder({ name: 'two' })
       const [a, b] = [graph.input('a', 'float32', ['N']), graph.input('b', 'float32', ['N'])]
       graph.output(graph.node('Add', [a, b]), 'float32', ['N'])
@@ -103,7 +104,7 @@ for (const { name, path, control } of families) {
 }
 
 await t.test('another version, and another major one', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const ask = (version: string): Promise<unknown> =>
     startNode(folder, "say((await cache.plan(oneNode('Relu'), { builder })).hit)", { FAKE_TRT_VERSION: version }).next()
   t.same([await ask('10.14.1'), await ask('10.15.0'), await ask('10.14.1')], [false, false, true])

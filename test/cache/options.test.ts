@@ -7,7 +7,7 @@ import { digestFiles } from '../../lib/cache/digest.js'
 import { keyOf, pluginPaths } from '../../lib/cache/key.js'
 import type { BuilderOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { temporaryFolder } from './rig.js'
+import { temporaryFolder } from '../support/folders.js'
 
 const gpu = { index: 0, name: 'GPU', computeCapability: '8.6', memory: 2 ** 33, multiprocessors: 28, integrated: false }
 const digest = { model: 'a'.repeat(64), external: [] }
@@ -84,7 +84,7 @@ t.test('what has no effect on the plan', async (t) => {
 })
 
 t.test('a plugin library is known by what is in it', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const [one, two] = [join(folder, 'one.so'), join(folder, 'two.so')]
   await writeFile(one, 'plugin')
   await writeFile(two, 'plugin')

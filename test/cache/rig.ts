@@ -1,22 +1,12 @@
 // What the tests of the engine cache share: folders, models, and programs that use a cache in threads and processes of their own.
 import { createHash } from 'node:crypto'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Worker } from 'node:worker_threads'
-import type { Test } from 'tap'
 import { Plan } from '../../lib/index.js'
 import { childEnvironment } from '../support/children.js'
-
-export { addModel } from './models.js'
-
-export async function temporaryFolder(t: Pick<Test, 'teardown'>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'trt-cache-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 /** The files of a cache's folder by what they are. */
 export async function filesIn(folder: string): Promise<{ plans: string[]; sidecars: string[]; temporaries: string[]; others: string[] }> {
@@ -47,8 +37,7 @@ const prelude = (folder: string): string => `
   import { parentPort } from 'node:worker_threads'
   import { Engine, EngineCache, Tensor } from ${url('../../lib/index.js')}
   import { controlFakes } from ${url('../fake/control.js')}
-  import { addModel } from ${url('./models.js')}
-  import { oneNode } from ${url('../builder/models.js')}
+  import { addModel, oneNode } from ${url('../support/models.js')}
   const fakes = JSON.parse(process.env.FAKES)
   const { trt10, rtx17, driver } = controlFakes(fakes)
   const builder = { tensorrt: fakes.trt10 }

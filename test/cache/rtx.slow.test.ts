@@ -4,16 +4,18 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { Builder, EngineCache } from '../../lib/index.js'
-import { realModels } from '../builder/models.js'
 import { failureOf } from '../support/errors.js'
 import { watchEventLoop } from '../support/event-loop.js'
+import { temporaryFolder } from '../support/folders.js'
+import { addModel } from '../support/models.js'
+import { modelsToBuild } from '../support/real-models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { addModel, hashOfChunks, refuseDamage, temporaryFolder } from './rig.js'
+import { hashOfChunks, refuseDamage } from './rig.js'
 
 t.test('real models', { skip: skipWithoutRtx }, async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   await using cache = new EngineCache({ folder })
-  for (const { name, source, shapes } of realModels.slice(1)) {
+  for (const { name, source, shapes } of modelsToBuild.slice(1)) {
     await t.test(name, async (t) => {
       const model = await source()
       const built = await cache.plan(model, { shapes })
@@ -26,11 +28,11 @@ t.test('real models', { skip: skipWithoutRtx }, async (t) => {
       t.ok(ms < (built.plan.info.buildMs ?? 0), `${Math.round(ms)} ms rather than ${Math.round(built.plan.info.buildMs ?? 0)}`)
     })
   }
-  t.equal(await refuseDamage(folder), realModels.length - 1)
+  t.equal(await refuseDamage(folder), modelsToBuild.length - 1)
 })
 
 t.test('weights in other files', { skip: skipWithoutRtx }, async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const at = (...names: string[]): string => join(folder, ...names)
   await using cache = new EngineCache({ folder: at('cache') })
   const weights = (...values: number[]): Promise<void> => writeFile(at('weights.bin'), Float32Array.from(values))
@@ -74,7 +76,7 @@ t.test('weights in other files', { skip: skipWithoutRtx }, async (t) => {
 })
 
 t.test('a model that changes while it is built is an error, and nothing is kept', { skip: skipWithoutRtx }, async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const path = join(folder, 'model.onnx')
   await writeFile(path, addModel(1, 1000))
   await using cache = new EngineCache({ folder: join(folder, 'cache') })
@@ -89,7 +91,7 @@ t.test('a model that changes while it is built is an error, and nothing is kept'
 })
 
 t.test('hashing a large model does not hold up the event loop', { skip: skipWithoutRtx }, async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const size = process.env['TRT_TEST_LONG'] === '1' ? 500 : 100
   const path = join(folder, 'model.onnx')
   await writeFile(path, addModel(1, 4, 'weights.bin'))

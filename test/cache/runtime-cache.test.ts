@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Builder, Engine, EngineCache, type EngineOptions, onLog, Tensor } from '../../lib/index.js'
 import { useFakes } from '../native/fakes.js'
-import { addModel, startNode, temporaryFolder } from './rig.js'
+import { temporaryFolder } from '../support/folders.js'
+import { addModel } from '../support/models.js'
+import { startNode } from './rig.js'
 
 const { driver, rtx, leftovers } = await useFakes()
 /** A GPU that TensorRT-RTX runs on. */
@@ -43,7 +45,7 @@ async function runtimeCaches(folder: string): Promise<string[]> {
 
 /** A folder with an engine that was loaded once, and the path of what was compiled for it. */
 async function loadedOnce(t: Parameters<typeof temporaryFolder>[0], options: EngineOptions = {}): Promise<{ cache: string; kept: string }> {
-  const cache = await temporaryFolder(t)
+  const cache = temporaryFolder(t)
   await compilesOf({ cache, ...options })
   const [kept, ...more] = await runtimeCaches(cache)
   if (kept === undefined || more.length > 0) throw new Error(`${more.length} files too many, or one too few`)
@@ -62,7 +64,7 @@ function test(name: string, body: (t: Test) => Promise<void>): void {
 }
 
 test('compiled once for all lanes, and not at all by the next load, in another process either', async (t) => {
-  const cache = await temporaryFolder(t)
+  const cache = temporaryFolder(t)
   t.same([await compilesOf({ cache }), await compilesOf({ cache }), await compilesOf({ cache, lanes: 4 })], [1, 0, 0])
   t.equal((await runtimeCaches(cache)).length, 1)
   const other = startNode(
@@ -79,7 +81,7 @@ test('compiled once for all lanes, and not at all by the next load, in another p
 })
 
 test('its own CUDA graphs, unless they are turned off', async (t) => {
-  const cache = await temporaryFolder(t)
+  const cache = temporaryFolder(t)
   for (const cudaGraph of [true, false]) {
     const before = jit().withGraphs
     await compilesOf({ cache, cudaGraph }, { runs: 6 })
@@ -89,7 +91,7 @@ test('its own CUDA graphs, unless they are turned off', async (t) => {
 })
 
 test('what is compiled while it runs is kept when it is closed, what was not changed is left alone', async (t) => {
-  const cache = await temporaryFolder(t)
+  const cache = temporaryFolder(t)
   await compilesOf({ cache }, { runs: 0 })
   const [kept = ''] = await runtimeCaches(cache)
   const before = await readFile(kept)
@@ -108,7 +110,7 @@ test('what is compiled while it runs is kept when it is closed, what was not cha
 })
 
 test('a process that ends without close() has what its lanes needed', async (t) => {
-  const cache = await temporaryFolder(t)
+  const cache = temporaryFolder(t)
   const engine = await Engine.load(addModel(7), { tensorrt: rtx.path, cache })
   while ((await runtimeCaches(cache)).length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
   t.equal(await compilesOf({ cache }), 0)
@@ -215,7 +217,7 @@ test('what belongs to no plan any more is swept, and nothing is kept for an entr
 })
 
 test('without a cache lanes share what was compiled, and nothing is written', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   process.env['NODE_TENSORRT_CACHE'] = folder
   t.equal(await compilesOf({ cache: false, lanes: 3 }), 1)
   await using builder = new Builder({ tensorrt: rtx.path })
@@ -236,7 +238,7 @@ test('what fails of it is no error', async (t) => {
     ['setCudaGraphStrategy', 1, /setCudaGraphStrategy failed/],
     ['VRuntimeCache.serialize', 1, /serialize of the runtime cache failed/],
   ] as const) {
-    const cache = await temporaryFolder(t)
+    const cache = temporaryFolder(t)
     control.failNth(rule, 1, true)
     let found = 0
     const lines = await logOf(async () => (found = await compilesOf({ cache })))
@@ -244,14 +246,14 @@ test('what fails of it is no error', async (t) => {
     t.match(lines[0], told)
     control.reset()
   }
-  const cache = await temporaryFolder(t)
+  const cache = temporaryFolder(t)
   control.failNth('createExecutionContextWithRuntimeConfig', 1)
   await t.rejects(Engine.load(addModel(7), { tensorrt: rtx.path, cache }), { code: 'ERR_TRT_EXECUTION' })
   t.equal(await compilesOf({ cache }), 1)
 })
 
 test('closing keeps all under way: twice, while it is saved, and where the load is aborted', async (t) => {
-  const cache = await temporaryFolder(t)
+  const cache = temporaryFolder(t)
   const engine = await Engine.load(addModel(7), { tensorrt: rtx.path, cache })
   await Promise.all([engine.close(), engine.close()])
   t.equal((await runtimeCaches(cache)).length, 1)

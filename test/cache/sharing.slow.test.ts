@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type BuildProgress, type CachedBuildOptions, type CachedPlan, EngineCache } from '../../lib/index.js'
-import { oneNode } from '../builder/models.js'
 import { useFakes } from '../native/fakes.js'
-import { addModel, refuseDamage, startNode, startWorker, temporaryFolder } from './rig.js'
+import { temporaryFolder } from '../support/folders.js'
+import { addModel, oneNode } from '../support/models.js'
+import { refuseDamage, startNode, startWorker } from './rig.js'
 
 const { fakes, trt10 } = await useFakes()
 const { runtime } = trt10
@@ -35,7 +36,7 @@ const rejection = (promise: Promise<unknown>): Promise<unknown> =>
   )
 
 t.test('callers of one thread', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   await using cache = new EngineCache({ folder })
   await using other = new EngineCache({ folder })
   const before = builds()
@@ -55,7 +56,7 @@ t.test('callers of one thread', async (t) => {
 })
 
 t.test('ten processes', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const program = `
     say('ready')
     await told()
@@ -78,7 +79,7 @@ t.test('ten processes', async (t) => {
 })
 
 t.test('eight threads', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const program = `
     say('ready')
     await told()
@@ -97,7 +98,7 @@ t.test('eight threads', async (t) => {
 })
 
 t.test('who gives up leaves the build to the others', async (t) => {
-  await using cache = new EngineCache({ folder: await temporaryFolder(t) })
+  await using cache = new EngineCache({ folder: temporaryFolder(t) })
   const before = builds()
   await slowly(200, async () => {
     const abort = new AbortController()
@@ -122,7 +123,7 @@ t.test('who gives up leaves the build to the others', async (t) => {
 })
 
 t.test('when the last gives up, the build ends', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const cache = new EngineCache({ folder })
   const before = builds()
   await slowly(1000, async () => {
@@ -159,14 +160,14 @@ t.test('when the last gives up, the build ends', async (t) => {
 })
 
 t.test('a signal that is aborted already', async (t) => {
-  await using cache = new EngineCache({ folder: await temporaryFolder(t) })
+  await using cache = new EngineCache({ folder: temporaryFolder(t) })
   const before = builds()
   t.match(await rejection(ask(cache, { signal: AbortSignal.abort(new Error('before')) })), { message: 'before' })
   t.equal(builds(), before)
 })
 
 t.test('waiting for another process', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const rounds = 6
   const program = `
     say('ready')
@@ -209,7 +210,7 @@ t.test('waiting for another process', async (t) => {
 })
 
 t.test('when the process that builds dies, the next one builds', async (t) => {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   await using cache = new EngineCache({ folder })
   const program = "await cache.plan(oneNode('Relu'), { builder, onProgress: () => say('building') })"
   const other = startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '1000' })

@@ -6,8 +6,8 @@ import t from 'tap'
 import { withFileLock } from '../../lib/backend/file-lock.js'
 import { Builder, Engine, EngineCache, Plan, Refitter } from '../../lib/index.js'
 import * as vision from '../../lib/vision/index.js'
-import { identity } from '../engine/models.js'
 import { families, load, planOf, rowsPlan } from '../lanes/rig.js'
+import { identity } from '../support/models.js'
 
 const [family] = families
 const tensorrt = family.path

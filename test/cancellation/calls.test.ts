@@ -43,7 +43,7 @@ for (const family of families)
   })
 
 await t.test('CPU', async (t) => {
-  const models = JSON.stringify(new URL('../engine/models.js', import.meta.url).href)
+  const models = JSON.stringify(new URL('../support/models.js', import.meta.url).href)
   const engine = `new Engine((await import(${models})).identity('float32', ['N', 3]), { backend: 'cpu' })`
   t.same(await runChild(program(engine)), { code: 0, signal: null, stdout: said, stderr: '' })
 })

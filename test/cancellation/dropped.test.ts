@@ -60,7 +60,7 @@ const onCpu = `
   processes.fork = (...args) => counted(fork(...args))
   threads.Worker = class extends Worker { constructor(...args) { super(...args); counted(this) } }
   syncBuiltinESMExports()
-  const { identity, slow: slowModel } = await import(${JSON.stringify(new URL('../engine/models.js', import.meta.url).href)})
+  const { identity, slow: slowModel } = await import(${JSON.stringify(new URL('../support/models.js', import.meta.url).href)})
   const begin = (more) => new Engine(identity('float32', [1, 3]), { backend: 'cpu', ...more })
   const open = async (more) => { const e = begin(more); await e.ready; return e }
   const slow = open

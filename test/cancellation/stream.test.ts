@@ -4,8 +4,9 @@ import { mock } from 'node:test'
 import t from 'tap'
 import { inOrder } from '../../lib/engine/stream.js'
 import { Engine, Tensor } from '../../lib/index.js'
-import { identity, slow } from '../engine/models.js'
-import { driven, families, leftovers, load, rows, rowsPlan, until, wanted } from '../lanes/rig.js'
+import { driven, families, leftovers, load, rows, rowsPlan, wanted } from '../lanes/rig.js'
+import { identity, slow } from '../support/models.js'
+import { until } from '../support/waiting.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 

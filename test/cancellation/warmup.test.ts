@@ -2,8 +2,10 @@
 import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { Engine } from '../../lib/index.js'
-import { identity, slow } from '../engine/models.js'
-import { driven, driver, families, leftovers, load, range, rowsPlan, until } from '../lanes/rig.js'
+import { driven, driver, families, leftovers, load, rowsPlan } from '../lanes/rig.js'
+import { identity, slow } from '../support/models.js'
+import { range } from '../support/values.js'
+import { until } from '../support/waiting.js'
 
 const failure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Benchmark } from '../../lib/benchmark/index.js'
-import { oneNode } from '../builder/models.js'
 import { useFakes } from '../native/fakes.js'
+import { oneNode } from '../support/models.js'
 import { trt, whenTold } from './rig.js'
 
 const { fakes, families } = await useFakes()

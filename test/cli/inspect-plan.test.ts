@@ -3,9 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { PlanInspection } from '../../lib/index.js'
-import { oneNode } from '../builder/models.js'
 import { useFakes } from '../native/fakes.js'
 import { elementsOf, parsedMarkup } from '../support/markup.js'
+import { oneNode } from '../support/models.js'
 import { trt } from './rig.js'
 
 const { fakes } = await useFakes()

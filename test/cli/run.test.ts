@@ -5,7 +5,7 @@ import t from 'tap'
 import { mobileNetV2 } from '../../examples/models/index.js'
 import { Engine, readTensor, readTensors, Tensor, writeTensor, writeTensors } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import { realModels } from '../engine/models.js'
+import { realModels } from '../support/real-models.js'
 import { trt } from './rig.js'
 
 const folder = t.testdir({})

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
-import { oneNode } from '../builder/models.js'
+import { oneNode } from '../support/models.js'
 
 const folder = t.testdir({})
 const model = join(folder, 'relu.onnx')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { capabilities, Engine, Tensor } from '../../lib/index.js'
-import { identity } from './models.js'
+import { identity } from '../support/models.js'
 
 const x = Tensor.from(Float32Array.of(1, 2))
 const shapes = { x: { min: [1], opt: [2], max: [4] } }

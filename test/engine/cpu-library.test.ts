@@ -1,16 +1,15 @@
 // onnxruntime's library as npm installs it, without a script having run; and what is said where it is not there.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { packagedLibrary } from '../support/onnxruntime.js'
 import { runNode } from '../support/children.js'
+import { temporaryFolder } from '../support/folders.js'
+import { identity } from '../support/models.js'
 import { installPackage } from './installed.js'
-import { identity } from './models.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolder(t)
 const model = join(folder, 'model.onnx')
 writeFileSync(model, identity())
 const installed = installPackage(folder, { addon: true })

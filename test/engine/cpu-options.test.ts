@@ -8,7 +8,9 @@ import { sessionConfig, threadsFor } from '../../lib/backend/cpu-options.js'
 import { checkedCpuOptions } from '../../lib/engine/cpu-options.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { identity, pattern, realModels } from './models.js'
+import { identity } from '../support/models.js'
+import { realModels } from '../support/real-models.js'
+import { pattern } from '../support/values.js'
 import { onEachWay } from './ways.js'
 
 const cpu = { backend: 'cpu' } as const

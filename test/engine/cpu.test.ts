@@ -5,7 +5,9 @@ import * as ort from 'onnxruntime-node'
 import { type DType, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
-import { expand, identity, pattern, realModels, twoInTwoOut } from './models.js'
+import { expand, identity, twoInTwoOut } from '../support/models.js'
+import { realModels } from '../support/real-models.js'
+import { pattern } from '../support/values.js'
 import { onEachWay } from './ways.js'
 
 const cpu = { backend: 'cpu' } as const

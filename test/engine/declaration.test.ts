@@ -3,7 +3,7 @@ import { Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { force } from './ways.js'
 import { failureOf } from '../support/errors.js'
-import { identity, twoInTwoOut } from './models.js'
+import { identity, twoInTwoOut } from '../support/models.js'
 
 const cpu = { backend: 'cpu' } as const
 const a = Tensor.from(Float32Array.of(1, 2, 3), [1, 3])

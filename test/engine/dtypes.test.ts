@@ -4,7 +4,7 @@ import { type DType, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, modelInfo, parseModel, writeModel } from '../../lib/onnx/index.js'
 import { elementTypeNumber } from '../../lib/onnx/element-type.js'
 import { failureOf } from '../support/errors.js'
-import { identity } from './models.js'
+import { identity } from '../support/models.js'
 
 const cpu = { backend: 'cpu' } as const
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { type Ended, runNode } from '../support/children.js'
-import { realModels } from './models.js'
+import { realModels } from '../support/real-models.js'
 
 const main = new URL('../../lib/index.js', import.meta.url).href
 

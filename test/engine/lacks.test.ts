@@ -9,7 +9,7 @@ import { parseModel, readModel } from '../../lib/onnx/index.js'
 import { buildFakes } from '../fake/build.js'
 import { fakePlan } from '../fake/plan.js'
 import { failureOf } from '../support/errors.js'
-import { identity } from './models.js'
+import { identity } from '../support/models.js'
 
 process.env['NODE_TENSORRT_LIBCUDA'] = '/no/such/libcuda.so.1'
 delete process.env['TENSORRT_PATH']

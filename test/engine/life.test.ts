@@ -3,7 +3,9 @@ import * as ort from 'onnxruntime-node'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
 import { watchEventLoop } from '../support/event-loop.js'
-import { identity, pattern, realModels, slow } from './models.js'
+import { identity, slow } from '../support/models.js'
+import { realModels } from '../support/real-models.js'
+import { pattern } from '../support/values.js'
 
 const cpu = { backend: 'cpu' } as const
 

@@ -1,16 +1,13 @@
 import t from 'tap'
 import { type AnyTensor, Engine, Tensor } from '../../lib/index.js'
 import { infosByName, InputChecker, readInput } from '../../lib/engine/arguments.js'
-import { identity, twoInTwoOut } from './models.js'
+import { identity, twoInTwoOut } from '../support/models.js'
+import { detach } from '../support/values.js'
 
 const cpu = { backend: 'cpu' } as const
 type Row = [what: string, value: unknown, code: string, message: RegExp]
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
-
-function detach({ data }: Tensor): void {
-  structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })
-}
 
 const argument = 'ERR_TRT_INVALID_ARGUMENT'
 

@@ -8,7 +8,8 @@ import { packageRoot } from '../../lib/base/package.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { runNode } from '../support/children.js'
-import { identity, pattern } from './models.js'
+import { identity } from '../support/models.js'
+import { pattern } from '../support/values.js'
 import { force } from './ways.js'
 
 const cpu = { backend: 'cpu' } as const

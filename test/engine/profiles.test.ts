@@ -5,12 +5,12 @@ import { checkedProfiles } from '../../lib/building/shapes.js'
 import { Builder, Engine } from '../../lib/index.js'
 import type { Shapes } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
+import { expand, identity, twoInTwoOut } from '../support/models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { expand, identity, pattern, twoInTwoOut } from './models.js'
+import { pattern, range } from '../support/values.js'
 import { onEachWay } from './ways.js'
 
 const cpu = { backend: 'cpu' } as const
-const range = (min: number[], opt: number[], max: number[]): { min: number[]; opt: number[]; max: number[] } => ({ min, opt, max })
 const ok = range([1, 3], [2, 3], [4, 3])
 
 /** What is wrong with shapes for the model of two inputs [N, 3], and what is said of it. */

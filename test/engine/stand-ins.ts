@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runNode } from '../support/children.js'
 import { temporaryFolder } from '../support/folders.js'
+import { realModels } from '../support/real-models.js'
 import { installPackage } from './installed.js'
-import { realModels } from './models.js'
 
 /** Outside of this repository, whose node_modules would be found: the package with what it cannot be imported without. */
 const folder = temporaryFolder(t)

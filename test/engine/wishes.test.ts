@@ -7,7 +7,7 @@ import type { EngineOptions } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
 import { long } from '../support/tiers.js'
 import { runNode } from '../support/children.js'
-import { identity } from './models.js'
+import { identity } from '../support/models.js'
 import type { Attempt, Outcome } from './wishes-child.js'
 
 const fakes = await buildFakes()

@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t, { type Test } from 'tap'
 import { Builder, Engine, EngineCache, Plan, Refitter, Tensor, TensorRTError } from '../../lib/index.js'
-import { oneNode } from '../builder/models.js'
-import { expand } from '../engine/models.js'
 import { runChild } from '../lanes/children.js'
 import { families, fanPlan, leftovers, load, planOf, rows, rowsPlan } from '../lanes/rig.js'
+import { expand, oneNode } from '../support/models.js'
 
 const folder = t.testdir({})
 const missing = join(folder, 'missing')

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Builder, type BuildOptions, Engine, EngineCache, Plan, Refitter, Tensor, TensorRTError } from '../../lib/index.js'
 import { readImage } from '../../lib/vision/index.js'
-import { oneNode } from '../builder/models.js'
-import { expand, identity, slow } from '../engine/models.js'
-import { driver, families, fanPlan, leftovers, load, planOf, rows, rowsPlan, until } from '../lanes/rig.js'
+import { driver, families, fanPlan, leftovers, load, planOf, rows, rowsPlan } from '../lanes/rig.js'
+import { expand, identity, oneNode, slow } from '../support/models.js'
+import { until } from '../support/waiting.js'
 
 type Operation = () => Promise<unknown>
 

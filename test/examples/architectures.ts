@@ -103,7 +103,8 @@ export async function answersOf(model: ModelProto, input: Tensor): Promise<Recor
   return await engine.infer({ [engine.inputNames[0] as string]: input })
 }
 
-function noise(batch: number, size: number): Tensor<'float32'> {
+/** By the normal distribution, as pictures are after their mean and deviation were taken away. */
+function normal(batch: number, size: number): Tensor<'float32'> {
   const random = new Random(size)
   return new Tensor(
     'float32',
@@ -123,13 +124,13 @@ export async function checkArchitecture(t: Test, { modelOf, parameters, folded, 
     'folded, as it is exported',
   )
   if (folded !== undefined) t.equal(trained(model), folded, 'as many as published of it')
-  const answers = await answersOf(model, noise(2, size))
+  const answers = await answersOf(model, normal(2, size))
   t.same(
     Object.fromEntries(Object.entries(answers).map(([key, { shape }]) => [key, shape])),
     Object.fromEntries(Object.entries(outputs).map(([key, shape]) => [key, [2, ...shape]])),
     'the shapes of its outputs, of a batch of two',
   )
-  const one = await answersOf(asTrained, noise(1, size))
+  const one = await answersOf(asTrained, normal(1, size))
   for (const [key, { data }] of Object.entries(one))
     t.ok(sameAs(data as Float32Array, answers[key]!.data as Float32Array), `${key}: folded or not`)
 }

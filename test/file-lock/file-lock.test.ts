@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { kill } from 'node:process'
@@ -6,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { withFileLock } from '../../lib/backend/file-lock.js'
 import { failureOf } from '../support/errors.js'
-import { ended, holding, increments, said, scratchFile, startNode, startPython, startWorker } from './rig.js'
+import { ended, holding, increments, said, scratchFile, skipPython, startNode, startPython, startWorker } from './rig.js'
 
 const nothing = (): Promise<void> => Promise.resolve()
 
@@ -24,7 +23,7 @@ async function isFree(file: string, timeoutMs = 60_000): Promise<boolean> {
 const isHeld = async (file: string): Promise<boolean> => !(await isFree(file, 100))
 
 t.test('callers in one thread take turns', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   let inside = 0
   let most = 0
   const body = async (i: number): Promise<number> => {
@@ -48,7 +47,7 @@ t.test('callers in one thread take turns', async (t) => {
 })
 
 t.test('processes and threads take turns', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   await writeFile(file, '0')
   const children = Array.from({ length: 4 }, () => startNode(increments(10), file))
   const workers = Array.from({ length: 4 }, () => startWorker(increments(10), file))
@@ -57,7 +56,7 @@ t.test('processes and threads take turns', async (t) => {
 })
 
 t.test('the lock of a killed process is free, though what it had started lives on', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   const sleeper = "(await import('node:child_process')).spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).pid"
   const holder = startNode(holding(sleeper), file)
   const [, pid] = (await said(holder)).split(' ').map(Number)
@@ -70,7 +69,7 @@ t.test('the lock of a killed process is free, though what it had started lives o
 })
 
 t.test('a worker that ends frees its lock, held or waited for', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   const holder = startWorker(holding(), file)
   await said(holder)
   const waiting = startWorker(`process.stdout.write('waits\\n'); ${increments(1)}`, file)
@@ -82,7 +81,7 @@ t.test('a worker that ends frees its lock, held or waited for', async (t) => {
 })
 
 t.test('a lock that nobody can release any more is freed with the garbage', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   const native = JSON.stringify(new URL('../../lib/backend/native.js', import.meta.url).href)
   const child = startNode(
     `const { loadAddon } = await import(${native})
@@ -97,7 +96,7 @@ t.test('a lock that nobody can release any more is freed with the garbage', asyn
 })
 
 t.test('who waits can be told to stop', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   let letGo: () => void = () => {}
   const holder = withFileLock(file, {}, () => new Promise<void>((resolve) => (letGo = resolve)))
   await sleep(50)
@@ -114,7 +113,7 @@ t.test('who waits can be told to stop', async (t) => {
 })
 
 t.test('an abort at any moment leaves no lock behind', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   for (let i = 0; i < 100; i++) {
     const abort = new AbortController()
     const attempt = withFileLock(file, { signal: abort.signal }, nothing).catch(() => {})
@@ -127,7 +126,7 @@ t.test('an abort at any moment leaves no lock behind', async (t) => {
 })
 
 t.test('a lock file that was removed under those who wait', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   let letGo: () => void = () => {}
   const first = withFileLock(file, {}, () => new Promise<void>((resolve) => (letGo = resolve)))
   await sleep(30)
@@ -139,10 +138,8 @@ t.test('a lock file that was removed under those who wait', async (t) => {
   t.ok(await second, 'they have the lock of the file that is there now')
 })
 
-const skipPython = spawnSync('python3', ['-c', 'import fcntl']).status === 0 ? false : 'no python3'
-
 t.test('lockf(), which trtexec uses, is excluded and excludes', { skip: skipPython }, async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   await withFileLock(file, {}, async () => {
     const python = startPython(
       'try:\n  fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)\n  print("taken")\nexcept OSError:\n  print("refused")',
@@ -162,7 +159,7 @@ t.test('lockf(), which trtexec uses, is excluded and excludes', { skip: skipPyth
 })
 
 t.test('what cannot be locked is a typed error', async (t) => {
-  const file = await scratchFile(t)
+  const file = scratchFile(t)
   const elsewhere = join(dirname(file), 'no', 'such', 'file')
   t.match(await failureOf(() => withFileLock(elsewhere, {}, nothing)), {
     code: 'ERR_TRT_FILE',

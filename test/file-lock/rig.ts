@@ -1,10 +1,9 @@
 // Programs that take the lock in threads and processes of their own.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { childEnvironment } from '../support/children.js'
+import { temporaryFolder } from '../support/folders.js'
 
 const env = childEnvironment()
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
@@ -39,6 +38,9 @@ export const startWorker = (program: string, file: string): Worker =>
 export const startNode = (program: string, file: string, flags: readonly string[] = []): ChildProcess =>
   spawn(process.execPath, [...flags, '--input-type=module', '-e', prelude(file) + program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
 
+/** The reason why tests with python3 are skipped. */
+export const skipPython = spawnSync('python3', ['-c', 'import fcntl']).status === 0 ? false : 'no python3'
+
 /** python3 with `fd` open on the lock's own file; a line on its stdin ends its `sys.stdin.readline()`. */
 export const startPython = (program: string, file: string): ChildProcess =>
   spawn('python3', ['-c', `import fcntl, sys, time\nfd = open(sys.argv[1] + '.lock', 'w+')\n${program}`, file], {
@@ -56,8 +58,4 @@ export const ended = (child: ChildProcess | Worker): Promise<unknown> =>
   new Promise((resolve, reject) => void child.once('error', reject).once('exit', resolve))
 
 /** A path in a folder of the test's own, which goes with it. */
-export async function scratchFile(t: { teardown(fn: () => unknown): void }, name = 'file'): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'trt-lock-'))
-  t.teardown(() => rm(folder, { recursive: true }))
-  return join(folder, name)
-}
+export const scratchFile = (t: Parameters<typeof temporaryFolder>[0], name = 'file'): string => join(temporaryFolder(t), name)

@@ -15,10 +15,11 @@ import {
   type NetworkAudit,
   type Plan,
 } from '../../lib/index.js'
+import { temporaryFolder } from '../support/folders.js'
+import { cosine } from '../support/values.js'
 import {
   account,
   batchOf,
-  cosine,
   leastCosine,
   type Model,
   type Models,
@@ -27,7 +28,6 @@ import {
   outputOf,
   outputsOfCpu,
   pictureOf,
-  temporaryFolder,
 } from './rig.js'
 
 const { gpus, tensorrt } = await capabilities()
@@ -215,7 +215,7 @@ async function checkAll(t: Test, library: Library, models: Models, folder: strin
 }
 
 if (hasGpu && hasTensorRT) {
-  const folder = await temporaryFolder(t)
+  const folder = temporaryFolder(t)
   const library = await libraryHere()
   t.comment(`${library.kind} ${library.version} builds`)
   const checked: Models[] = []

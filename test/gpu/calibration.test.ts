@@ -5,7 +5,8 @@ import { loadAddon, tensorrtPath } from '../../lib/backend/native.js'
 import { Builder, type CalibrationSource, Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Random } from '../support/random.js'
-import { account, cosine, outputOf, pictureOf } from './rig.js'
+import { cosine } from '../support/values.js'
+import { account, outputOf, pictureOf } from './rig.js'
 import type { Architecture } from './models.js'
 
 const { kind, version } = await loadAddon().chooseBuilder({ tensorrt: tensorrtPath(undefined), device: 0 })

@@ -2,7 +2,8 @@
 // as its cache, Q/DQ in the model) on a ResNet-50 and a UNet, with photographs: what the engines are made of, and how near they come to FP32. What they take: npm run bench -- int8.
 import t, { type Test } from 'tap'
 import { Engine } from '../../lib/index.js'
-import { account, type Model, modelsOfOurs, outputsOfCpu, temporaryFolder } from './rig.js'
+import { temporaryFolder } from '../support/folders.js'
+import { account, type Model, modelsOfOurs, outputsOfCpu } from './rig.js'
 import { int8Layers, parts, waysTo, worstCosine } from './ways.js'
 
 async function checkModel(t: Test, model: Model): Promise<void> {
@@ -21,5 +22,5 @@ async function checkModel(t: Test, model: Model): Promise<void> {
   }
 }
 
-const models = await modelsOfOurs(await temporaryFolder(t))
+const models = await modelsOfOurs(temporaryFolder(t))
 for (const model of [models.resnet50, models.unet]) await t.test(model.name, (t) => checkModel(t, model))

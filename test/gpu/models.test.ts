@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
-import { Builder, capabilities, Engine, type Plan, type ProfileShapes, Tensor, type TensorRecord } from '../../lib/index.js'
+import { Builder, capabilities, Engine, type Plan, type ProfileShapes, type TensorRecord } from '../../lib/index.js'
 import { intersectionOverUnion } from '../../lib/vision/index.js'
-import { realModels } from '../builder/models.js'
-import { Random } from '../support/random.js'
+import { modelsToBuild } from '../support/real-models.js'
+import { cosine, randomTensor } from '../support/values.js'
 
 // Needs a GPU and a TensorRT that builds and runs there: npm run test:gpu, with TENSORRT_PATH where it is not on the loader's path.
 
@@ -15,26 +15,7 @@ t.ok(gpus.length > 0, 'there is a GPU')
 t.comment(JSON.stringify({ gpus, tensorrt }))
 
 /** Numbers from -1 to 1, the same each time. */
-function randomTensor(shape: readonly number[], seed: number): Tensor<'float32'> {
-  const tensor = Tensor.zeros('float32', shape)
-  const random = new Random(seed)
-  tensor.data.forEach((_, i) => (tensor.data[i] = random.around()))
-  return tensor
-}
-
-function cosine(a: Tensor | undefined, b: Tensor | undefined): number {
-  const [x, y] = [a?.data as Float32Array, b?.data as Float32Array]
-  let [xy, xx, yy] = [0, 0, 0]
-  x.forEach((value, i) => {
-    const other = y[i] ?? 0
-    xy += value * other
-    xx += value * value
-    yy += other * other
-  })
-  return xy / Math.sqrt(xx * yy)
-}
-
-for (const { name, source, shapes } of realModels) {
+for (const { name, source, shapes } of modelsToBuild) {
   await t.test(name, async (t) => {
     const model = await source()
     const [input = '', range] = Object.entries(shapes)[0] ?? []
@@ -52,7 +33,7 @@ for (const { name, source, shapes } of realModels) {
         for (const each of inputs) serial = [...serial, await engine.infer(each)]
         serial.forEach((outputs, i) => {
           for (const [output, tensor] of Object.entries(outputs))
-            t.ok(cosine(tensor, expected[i]?.[output]) >= 0.9999, `${output} of input ${i}`)
+            t.ok(cosine(tensor.data as Float32Array, expected[i]?.[output]?.data as Float32Array) >= 0.9999, `${output} of input ${i}`)
         })
       }
       const concurrent = await Promise.all(inputs.map((each) => engine.infer(each)))

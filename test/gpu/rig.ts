@@ -1,13 +1,12 @@
 // What test/gpu/build.test.ts works with: models in a temporary folder, pictures, and what the CPU makes of them.
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Test } from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
 import { Engine, type EngineAudit, type Shapes, Tensor } from '../../lib/index.js'
 import { Random } from '../support/random.js'
+import { cosine } from '../support/values.js'
 import { type Architecture, resnet50, unet } from './models.js'
 
 /** An architecture whose ONNX lies in a file. */
@@ -19,12 +18,6 @@ export interface Model extends Architecture {
 export interface Models {
   readonly unet: Model
   readonly resnet50: Model
-}
-
-export async function temporaryFolder(t: Pick<Test, 'teardown'>): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'trt-gpu-'))
-  t.teardown(() => rm(folder, { recursive: true, force: true }))
-  return folder
 }
 
 const modelsIn = (folder: string): Models => ({ unet: modelIn(folder, unet), resnet50: modelIn(folder, resnet50) })
@@ -91,18 +84,6 @@ export async function outputsOfCpu({ path }: Model, pictures: readonly Tensor[])
 
 export async function outputOf(engine: Engine, x: Tensor): Promise<Float32Array> {
   return (await engine.infer({ x }))['y']?.data as Float32Array
-}
-
-export function cosine(a: Float32Array, b: Float32Array): number {
-  if (a.length !== b.length) return NaN
-  let [ab, aa, bb] = [0, 0, 0]
-  for (let i = 0; i < a.length; i++) {
-    const [x = NaN, y = NaN] = [a[i], b[i]]
-    ab += x * y
-    aa += x * x
-    bb += y * y
-  }
-  return ab / Math.sqrt(aa * bb)
 }
 
 /** The least cosine of a batch's rows and what is expected of them, in turn. */

@@ -5,7 +5,8 @@ import { Calibrator, quantize } from '../../lib/quantization/index.js'
 import { crop, toTensorSync } from '../../lib/vision/index.js'
 import { photographs } from '../quantization/real.js'
 import { Random } from '../support/random.js'
-import { cosine, type Model, outputOf } from './rig.js'
+import { cosine } from '../support/values.js'
+import { type Model, outputOf } from './rig.js'
 
 const imagenet = { mean: [123.675, 116.28, 103.53], std: [58.395, 57.12, 57.375] } as const
 

@@ -2,7 +2,9 @@
 import t from 'tap'
 import { type EngineOptions, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { constantPlan, fanPlan, leftovers, load, range, rows, rowsPlan, runtimes, type Spec, until, wanted } from './rig.js'
+import { range } from '../support/values.js'
+import { until } from '../support/waiting.js'
+import { constantPlan, fanPlan, leftovers, load, rows, rowsPlan, runtimes, type Spec, wanted } from './rig.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 

@@ -2,8 +2,9 @@
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
 import { type DType, Engine, type EngineOptions, Tensor } from '../../lib/index.js'
-import { bits, casts, identities } from './onnx-models.js'
-import { bytesOf, leftovers, onnxruntime, rowsPlan } from './rig.js'
+import { casts, identities } from '../support/models.js'
+import { bits, bytesOf } from '../support/values.js'
+import { leftovers, onnxruntime, rowsPlan } from './rig.js'
 
 const options: EngineOptions = onnxruntime.options(rowsPlan(3, 64, { profiles: [] }))
 const shapes = [[], [5], [2, 0, 3], [0], [3, 1, 7]]

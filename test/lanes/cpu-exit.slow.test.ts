@@ -1,7 +1,7 @@
 // The end in the middle of a real inference: of the process, of a worker, of an engine that nobody holds. Never a crash, never a hang.
 import t from 'tap'
 import type { Ended } from '../support/children.js'
-import { realModels } from '../engine/models.js'
+import { realModels } from '../support/real-models.js'
 import { size } from '../support/tiers.js'
 import { runChild } from './children.js'
 import { onnxruntime } from './rig.js'

@@ -1,18 +1,17 @@
 // An onnxruntime of another version than onnxruntime-node's, from Python's wheel: by path, by variable, and found where nothing says where it is.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
 import { runNode } from '../support/children.js'
 import { installPackage } from '../engine/installed.js'
+import { temporaryFolder } from '../support/folders.js'
 import { pythonPath, skipWithoutPython } from '../support/tensorrt.js'
 import { onnxModel } from './onnx-models.js'
 import { rows, rowsPlan, wanted } from './rig.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-'))
-t.teardown(() => rmSync(folder, { recursive: true }))
+const folder = temporaryFolder(t)
 const model = join(folder, 'rows.onnx')
 writeFileSync(model, onnxModel(rowsPlan()))
 const slow = join(folder, 'slow.onnx')

@@ -1,6 +1,6 @@
 // Real models that come and go leave nothing: no live object, and in the long run no memory.
 import t from 'tap'
-import { realModels } from '../engine/models.js'
+import { realModels } from '../support/real-models.js'
 import { long, size } from '../support/tiers.js'
 import { runChild } from './children.js'
 import { onnxruntime } from './rig.js'
@@ -47,7 +47,7 @@ t.test('load and close', async (t) => {
 })
 
 t.test('results that onnxruntime made', async (t) => {
-  const models = JSON.stringify(new URL('onnx-models.js', import.meta.url).href)
+  const models = JSON.stringify(new URL('../support/models.js', import.meta.url).href)
   const program = `
     ${kept}
     const { nonZero } = await import(${models})

@@ -2,8 +2,8 @@
 import { copyFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { realModels } from '../engine/models.js'
 import { packagedLibrary } from '../support/onnxruntime.js'
+import { realModels } from '../support/real-models.js'
 import { runChild } from './children.js'
 import { onnxruntime } from './rig.js'
 

@@ -6,8 +6,8 @@ import { type DType, Engine, type EngineOptions, Tensor, TensorRTError } from '.
 import { type Dim, elementTypeNumber, GraphBuilder, type Value, writeModel } from '../../lib/onnx/index.js'
 import { Random } from '../support/random.js'
 import { pythonPath, skipWithoutPython } from '../support/tensorrt.js'
-import { bits } from './onnx-models.js'
-import { bytesOf, leftovers, onnxruntime, rowsPlan } from './rig.js'
+import { bits, bytesOf } from '../support/values.js'
+import { leftovers, onnxruntime, rowsPlan } from './rig.js'
 
 const options: EngineOptions = onnxruntime.options(rowsPlan(3, 64, { profiles: [] }))
 const shapes = [[0], [1], [5], [16], [3, 5], [2, 0], [1001]]
@@ -46,7 +46,7 @@ function cases(dtype: DType): Case[] {
   return shapes.flatMap((shape, seed) => {
     const rank = shape.length
     const packed = withoutPadding(bits(dtype, shape, seed))
-    const numbers = floats(dtype, shape, seed)
+    const numbers = specialFloats(dtype, shape, seed)
     const scale = (g: GraphBuilder): Value => g.constant('scale', new Tensor('float32', Float32Array.of(0.3), []))
     const output = { output: 'y' }
     const to = elementTypeNumber(dtype)
@@ -77,7 +77,7 @@ function withoutPadding<D extends DType>(tensor: Tensor<D>): Tensor<D> {
 }
 
 /** Numbers that round, saturate and underflow; casts to int4 do not say what becomes of those that it has not. */
-function floats(dtype: DType, shape: readonly number[], seed: number): Tensor<'float32'> {
+function specialFloats(dtype: DType, shape: readonly number[], seed: number): Tensor<'float32'> {
   const random = new Random(seed)
   const special = [NaN, Infinity, -Infinity, -0, 1e30, -1e-30, 447, 464, 465, 2 ** -9, 2 ** -10]
   const tensor = Tensor.zeros('float32', shape)

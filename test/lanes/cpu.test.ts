@@ -4,8 +4,10 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { doubled, lookUp, nonZero, passedThrough, stringInput, strings } from './onnx-models.js'
-import { collect, cpuLive, leftovers, load, onnxruntime, range, rows, rowsPlan, until, wanted } from './rig.js'
+import { doubled, lookUp, nonZero, passedThrough, stringInput, strings } from '../support/models.js'
+import { floats, ints, range } from '../support/values.js'
+import { collect, until } from '../support/waiting.js'
+import { cpuLive, leftovers, load, onnxruntime, rows, rowsPlan, wanted } from './rig.js'
 
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
@@ -14,9 +16,7 @@ process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { 
 
 const open = (model: Uint8Array, options: EngineOptions = {}): Promise<Engine> =>
   Engine.load(model, { ...onnxruntime.options(rowsPlan(3, 64, { profiles: [] })), ...options })
-const floats = (...values: number[]): Tensor<'float32'> => Tensor.from(Float32Array.from(values))
 const ones = (count: number): Tensor<'float32'> => Tensor.from(new Float32Array(count).fill(1))
-const indices = (...values: number[]): Tensor<'int64'> => Tensor.from(BigInt64Array.from(values.map(BigInt)))
 const minutes = { computeMs: 600_000 }
 
 t.test('a run that nobody waits for any more is ended', async (t) => {
@@ -90,13 +90,13 @@ t.test('a warmup, and a stream, that are cut short in minutes of work', async (t
 
 t.test('a run that fails takes its batch along, and no other', async (t) => {
   await using alone = await open(lookUp())
-  t.match(await failureOf(() => alone.infer(indices(1, 7))), { code: 'ERR_TRT_EXECUTION', message: /onnxruntime.*Gather/s })
-  t.throws(() => alone.inferSync(indices(-9)), { code: 'ERR_TRT_EXECUTION' })
-  t.same((await alone.infer(indices(3, 0))).data, Float32Array.of(13, 10))
+  t.match(await failureOf(() => alone.infer(ints(1, 7))), { code: 'ERR_TRT_EXECUTION', message: /onnxruntime.*Gather/s })
+  t.throws(() => alone.inferSync(ints(-9)), { code: 'ERR_TRT_EXECUTION' })
+  t.same((await alone.infer(ints(3, 0))).data, Float32Array.of(13, 10))
   t.match(alone.stats, { completed: 1, failed: 2 })
   await using engine = await open(lookUp(), { batching: { maxBatch: 4, maxDelayMs: 1000 } })
   const given = [0, 1, 2, 9, 3, 2, 1, 0]
-  const settled = await Promise.allSettled(given.map((index) => engine.infer(indices(index))))
+  const settled = await Promise.allSettled(given.map((index) => engine.infer(ints(index))))
   const ends = settled.map((each) => (each.status === 'fulfilled' ? each.value.data[0] : (each.reason as { code: string }).code))
   t.same(ends, [...Array<string>(4).fill('ERR_TRT_EXECUTION'), 13, 12, 11, 10])
   t.match(engine.stats, { completed: 4, failed: 4, batches: 2 })

@@ -5,22 +5,21 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { DeviceTensor, Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
+import { range } from '../support/values.js'
+import { collect, until } from '../support/waiting.js'
 import { runChild } from './children.js'
 import {
-  collect,
   driver,
   families,
   fanPlan,
   leftovers,
   load,
   onnxruntime,
-  range,
   rows,
   rowsPlan,
   runtimes,
   type Spec,
   suiteFamilies,
-  until,
   wanted,
 } from './rig.js'
 

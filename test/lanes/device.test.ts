@@ -3,7 +3,9 @@ import t from 'tap'
 import type { EngineOptions } from '../../lib/index.js'
 import { Engine, onLog, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { driven, driver, fanPlan, leftovers, load, range, rows, rowsPlan, suiteFamilies, until, wanted } from './rig.js'
+import { range } from '../support/values.js'
+import { until } from '../support/waiting.js'
+import { driven, driver, fanPlan, leftovers, load, rows, rowsPlan, suiteFamilies, wanted } from './rig.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 

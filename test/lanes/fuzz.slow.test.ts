@@ -11,7 +11,8 @@ import {
 } from '../../lib/index.js'
 import { Random } from '../support/random.js'
 import { size } from '../support/tiers.js'
-import { driver, leftovers, planOf, rowsPlan, type Runtime, runtimes, until, wanted } from './rig.js'
+import { until } from '../support/waiting.js'
+import { driver, leftovers, planOf, rowsPlan, type Runtime, runtimes, wanted } from './rig.js'
 
 const seed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_260_101)
 

@@ -1,7 +1,8 @@
 // Host memory: how many bytes may wait. What is page-locked: pinned-memory-10.test.ts and pinned-memory-11.test.ts.
 import t from 'tap'
 import { failureOf } from '../support/errors.js'
-import { leftovers, rows, rowsPlan, runtimes, until, wanted } from './rig.js'
+import { until } from '../support/waiting.js'
+import { leftovers, rows, rowsPlan, runtimes, wanted } from './rig.js'
 
 for (const runtime of runtimes) {
   await t.test(`${runtime.name}: a queue that is full of bytes`, async (t) => {

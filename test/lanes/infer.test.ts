@@ -4,21 +4,9 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import {
-  bytesOf,
-  collect,
-  constantPlan,
-  everyRuntime,
-  fanPlan,
-  leftovers,
-  load,
-  planOf,
-  range,
-  rows,
-  rowsPlan,
-  until,
-  wanted,
-} from './rig.js'
+import { bytesOf, range } from '../support/values.js'
+import { collect, until } from '../support/waiting.js'
+import { constantPlan, everyRuntime, fanPlan, leftovers, load, planOf, rows, rowsPlan, wanted } from './rig.js'
 
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>

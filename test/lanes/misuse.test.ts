@@ -2,14 +2,13 @@
 import t from 'tap'
 import { Engine, Tensor, type TensorRecord, TensorRTError } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
+import { detach } from '../support/values.js'
 import { fanPlan, leftovers, load, planOf, rows, rowsPlan, runtimes, wanted } from './rig.js'
 
 const resizable = (bytes: number): ArrayBuffer & { resize(bytes: number): void } =>
   new (ArrayBuffer as unknown as new (bytes: number, options: object) => ArrayBuffer & { resize(bytes: number): void })(bytes, {
     maxByteLength: bytes * 4,
   })
-const detach = ({ data }: Tensor): void => void structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })
-
 /** Runs while something is not as it should be, and puts it right again. */
 function tampered(target: object, name: PropertyKey, value: PropertyDescriptor, body: () => unknown): unknown {
   const before = Object.getOwnPropertyDescriptor(target, name)

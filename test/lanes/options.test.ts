@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine/options.js'
-import { identity } from '../engine/models.js'
+import { identity } from '../support/models.js'
 import { load, rowsPlan, suiteFamilies } from './rig.js'
 
 const hostile = (name: string): object =>

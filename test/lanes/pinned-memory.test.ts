@@ -1,7 +1,8 @@
 // What is page-locked while many large requests run: for each family of the fakes in a process of its own, since results of an engine before may still hold its memory.
 import t from 'tap'
 import { passesWith } from '../support/again.js'
-import { collect, driver, families, type FakeRuntime, leftovers, load, rows, rowsPlan, suiteFamilies, wanted } from './rig.js'
+import { collect } from '../support/waiting.js'
+import { driver, families, type FakeRuntime, leftovers, load, rows, rowsPlan, suiteFamilies, wanted } from './rig.js'
 
 /** Which family this process is for. */
 const variable = 'TRT_TEST_FAMILY'

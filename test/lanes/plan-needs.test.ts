@@ -2,9 +2,9 @@
 import t from 'tap'
 import { Engine, type EngineOptions, Tensor, type TensorRTError } from '../../lib/index.js'
 import { type FakePlan, identityPlan } from '../fake/plan.js'
-import { oneNode } from '../builder/models.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
+import { oneNode } from '../support/models.js'
 import { families, suiteFamilies } from './rig.js'
 
 const { fakes, driver, leftovers } = await useFakes()

@@ -2,7 +2,8 @@
 import t from 'tap'
 import { Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { families, leftovers, load, older, range, rows, rowsPlan, type Spec, wanted } from './rig.js'
+import { range } from '../support/values.js'
+import { families, leftovers, load, older, rows, rowsPlan, type Spec, wanted } from './rig.js'
 
 type Whole = 'int32' | 'int64'
 const x = Tensor.from(Float32Array.from({ length: 12 }, (_, i) => i - 5))

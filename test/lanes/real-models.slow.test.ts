@@ -6,9 +6,10 @@ import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { type BatchingOptions, Engine, type EngineOptions, type ModelSource, Tensor } from '../../lib/index.js'
 import { type Frame, type Image, letterbox, readImage, stretch, toTensorSync } from '../../lib/vision/index.js'
 import { packageDir } from '../demo/reference.js'
-import { realModels } from '../engine/models.js'
 import { failureOf } from '../support/errors.js'
-import { bytesOf, leftovers, onnxruntime, rowsPlan } from './rig.js'
+import { realModels } from '../support/real-models.js'
+import { bytesOf } from '../support/values.js'
+import { leftovers, onnxruntime, rowsPlan } from './rig.js'
 
 const options: EngineOptions = onnxruntime.options(rowsPlan(3, 64, { profiles: [] }))
 const pictures: Image[] = []

@@ -1,12 +1,12 @@
 // What the tests of lanes share: three runtimes behind one core (both families of the fakes, and onnxruntime), models to run on them, and what must be left at
 // the end.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { loadAddon } from '../../lib/backend/native.js'
 import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { fakePlan } from '../fake/plan.js'
 import { type FakeFamily, useFakes } from '../native/fakes.js'
 import { olderFamily } from '../native/older.js'
 import { long } from '../support/tiers.js'
+import { range } from '../support/values.js'
 import { onnxModel, shapesOf, type Spec } from './onnx-models.js'
 
 export type { Spec }
@@ -90,8 +90,9 @@ const [ten, eleven] = fakes.families
 /** The fakes alone, for what needs their driver's help. */
 export const families: readonly [FakeRuntime, FakeRuntime] = [fakeRuntime(ten), fakeRuntime(eleven)]
 /**
- * Those that the suite of lanes runs on. TensorRT 11 differs from 10 below native/tensorrt alone, which the C++ cases hold for both families, and test/facts row by row: where its
- * tests are not long, it runs infer, profiles and telling (its logger is another object) only, which take `families` and `everyRuntime`.
+ * Those that the suite of lanes runs on. TensorRT 11 differs from 10 below native/tensorrt alone, which the C++ cases
+ * hold for both families, and test/facts row by row: where tests are not long, only infer, profiles and telling (the
+ * logger is another object) run on it, which take `families` and `everyRuntime`.
  */
 export const suiteFamilies: readonly FakeRuntime[] = long ? families : [families[0]]
 /** TensorRT 10 before it told the values of profiles in 64 bits, and whether a plan is stripped. */
@@ -105,8 +106,6 @@ export const leftovers = (): Record<string, unknown> => {
   const { engines, lanes } = cpuLive()
   return { ...fakes.leftovers(), ...(engines > 0 && { 'engines on the CPU': engines }), ...(lanes > 0 && { 'lanes on the CPU': lanes }) }
 }
-
-export const range = (min: number[], opt: number[], max: number[]) => ({ min, opt, max })
 
 /** y = relu(2 · x + 1), [rows, columns] of up to `most` rows. */
 export const rowsPlan = (columns = 3, most = 64, more: Partial<Spec> = {}): Spec => ({
@@ -156,16 +155,6 @@ export const planOf = (runtime: Runtime, spec: Spec): Uint8Array => runtime.mode
 export const load = (runtime: Runtime, spec: Spec, options: EngineOptions = {}): Promise<Engine> =>
   Engine.load(runtime.model(spec), { ...runtime.options(spec), ...options })
 
-/** Waits until it holds, and says whether it came to. */
-export async function until(holds: () => boolean, milliseconds = 60_000): Promise<boolean> {
-  const end = Date.now() + milliseconds
-  while (!holds()) {
-    if (Date.now() > end) return false
-    await sleep(1)
-  }
-  return true
-}
-
 /** Runs with these settings of the driver, and takes them back. */
 export async function driven<T>(settings: Parameters<typeof driver.set>[0], body: () => Promise<T>): Promise<T> {
   driver.set(settings)
@@ -175,14 +164,3 @@ export async function driven<T>(settings: Parameters<typeof driver.set>[0], body
     driver.set({ copyMs: 0, computeMs: 0, blockMs: 0, clock: 'real' })
   }
 }
-
-/** The garbage collector, where Node was started with --expose-gc. */
-export const collect = async (): Promise<void> => {
-  for (let i = 0; i < 4; i++) {
-    globalThis.gc?.()
-    await sleep(5)
-  }
-}
-
-export const bytesOf = (tensor: Tensor | undefined): Buffer =>
-  tensor === undefined ? Buffer.alloc(0) : Buffer.from(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength)

@@ -3,10 +3,11 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Builder, Engine, type InferMessage, type LogLevel, type LogLine, onLog } from '../../lib/index.js'
-import { oneNode } from '../builder/models.js'
 import { failureOf } from '../support/errors.js'
+import { oneNode } from '../support/models.js'
+import { until } from '../support/waiting.js'
 import { runChild } from './children.js'
-import { families, leftovers, planOf, rows, rowsPlan, runtimes, until, wanted } from './rig.js'
+import { families, leftovers, planOf, rows, rowsPlan, runtimes, wanted } from './rig.js'
 
 for (const family of families) {
   await t.test(family.name, async (t) => {

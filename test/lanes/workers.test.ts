@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startWorker } from './children.js'
-import { driver, leftovers, load, rows, rowsPlan, runtimes, until, wanted } from './rig.js'
+import { driver, leftovers, load, rows, rowsPlan, runtimes, wanted } from './rig.js'
 import { size } from '../support/tiers.js'
+import { until } from '../support/waiting.js'
 
 /** What a worker is at when it is told to go; it says so when it begins. */
 const moments: [what: string, program: string][] = [

@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { controlFakes, type FakeDriver, type FakeTensorRT } from '../fake/control.js'
 import { buildFakes } from '../fake/build.js'
+import { processFolder } from '../support/folders.js'
 
 /** One of the versions of TensorRT that the fakes pose as. */
 export interface FakeFamily<Name extends string = 'TensorRT 10' | 'TensorRT 11'> {
@@ -25,9 +23,7 @@ export async function useFakes() {
   process.env['NODE_TENSORRT_LIBCUDA'] = fakes.cuda
   delete process.env['TENSORRT_PATH']
   if (process.env['NODE_TENSORRT_CACHE'] === undefined) {
-    const cache = mkdtempSync(join(tmpdir(), 'trt-cache-'))
-    process.env['NODE_TENSORRT_CACHE'] = cache
-    process.once('exit', () => rmSync(cache, { recursive: true, force: true }))
+    process.env['NODE_TENSORRT_CACHE'] = processFolder()
   }
   process.env['FAKES'] = JSON.stringify(fakes)
   const controls = controlFakes(fakes)

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Builder, capabilities, Engine, type EngineOptions, TensorRTError } from '../../lib/index.js'
-import { oneNode } from '../builder/models.js'
 import { identityPlan } from '../fake/plan.js'
+import { oneNode } from '../support/models.js'
 
 /** What to do: open a plan that this version built, build ONNX, open ONNX with options, or say what is there: at paths, or wherever one is found. */
 export type Job =

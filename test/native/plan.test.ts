@@ -1,13 +1,12 @@
 import t from 'tap'
 import { Builder, capabilities, Engine, Tensor } from '../../lib/index.js'
-import { oneNode } from '../builder/models.js'
 import { fakePlan, type FakePlan } from '../fake/plan.js'
 import { failureOf } from '../support/errors.js'
+import { oneNode } from '../support/models.js'
+import { range } from '../support/values.js'
 import { useFakes } from './fakes.js'
 
 const { fakes, driver, families } = await useFakes()
-
-const range = (min: number[], opt: number[], max: number[]) => ({ min, opt, max })
 
 /** y = relu(a · 2 + 1), with two profiles: up to 4 rows, and 8 to 16. */
 const twoProfiles: Omit<FakePlan, 'version'> = {

@@ -3,7 +3,8 @@ import { attributeTypes, elementTypeNumber, float, GraphBuilder, modelInfo, node
 import type { AttributeProto, Attributes } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
 import { failure } from '../support/errors.js'
-import { near, randomFloats, run } from './helpers.js'
+import { randomFloats } from '../support/values.js'
+import { near, run } from './helpers.js'
 
 t.test('onnxruntime computes what a built network says', async (t) => {
   const g = new GraphBuilder({ name: 'linear', opset: 17 })

@@ -6,8 +6,8 @@ import { checkModel, GraphBuilder, parseModel, writeModel } from '../../lib/onnx
 import type { GraphProto, ModelProto } from '../../lib/onnx/index.js'
 import { AttributeProtoSchema, NodeProtoSchema, TensorProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { Tensor } from '../../lib/tensor.js'
-import { realModels } from '../engine/models.js'
 import { failure } from '../support/errors.js'
+import { realModels } from '../support/real-models.js'
 
 t.test('models that are right', async (t) => {
   for (const path of Object.values(realModels)) {

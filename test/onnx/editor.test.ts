@@ -17,15 +17,15 @@ import {
 } from '../../lib/onnx/index.js'
 import type { GraphProto, ModelProto, NodeProto } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
-import { realModels } from '../engine/models.js'
 import { failure } from '../support/errors.js'
-import { randomFloats, run } from './helpers.js'
+import { realModels } from '../support/real-models.js'
+import { randomFloats, scalar } from '../support/values.js'
+import { run } from './helpers.js'
 
-const scalar = (value: number): Tensor => new Tensor('float32', Float32Array.of(value), [])
 const x3 = { data: Float32Array.of(-1, 2, 9), shape: [3] }
 const misuse = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
 const parse = (message: RegExp) => failure('ERR_TRT_ONNX_PARSE', message)
-const floats = (result: { data: ArrayLike<number | bigint> } | undefined): number[] => Array.from(result?.data ?? [], Number)
+const numbersOf = (result: { data: ArrayLike<number | bigint> } | undefined): number[] => Array.from(result?.data ?? [], Number)
 const named = (editor: GraphEditor, name: string): NodeProto => {
   const node = editor.nodes().find((one) => one.name === name)
   if (node === undefined) throw new Error(`no node ${name}`)
@@ -108,15 +108,15 @@ t.test('a node after another one, whose name it takes', async (t) => {
   t.equal(limit, '2_1')
   t.equal(editor.addNode('Min', [raw, limit], {}, { output: 'r' }), 'r')
   t.equal(editor.producer('r')?.name, 'Min')
-  t.same(floats(editor.constant(limit)), [6])
+  t.same(numbersOf(editor.constant(limit)), [6])
   const model = editor.finish()
   t.same(
     model.graph?.node.map(({ opType }) => opType),
     ['Relu', 'Constant', 'Min', 'Mul', 'Add'],
   )
   const result = await run(writeModel(model), { x: x3 })
-  t.same(floats(result['y']), [0, 4, 12])
-  t.same(floats(result['z']), [0, 4, 12])
+  t.same(numbersOf(result['y']), [0, 4, 12])
+  t.same(numbersOf(result['z']), [0, 4, 12])
 })
 
 t.test('inputs and uses replaced, nodes removed, outputs added', async (t) => {
@@ -145,9 +145,9 @@ t.test('inputs and uses replaced, nodes removed, outputs added', async (t) => {
   )
   t.match(modelInfo(model).outputs, [{ name: 'y' }, { name: 'z' }, { name: 'abs', dtype: 'float32', shape: undefined }])
   const result = await run(writeModel(model), { x: x3 })
-  t.same(floats(result['y']), [4, 8, 36])
-  t.same(floats(result['z']), [1, 4, 18])
-  t.same(floats(result['abs']), [1, 2, 9])
+  t.same(numbersOf(result['y']), [4, 8, 36])
+  t.same(numbersOf(result['z']), [1, 4, 18])
+  t.same(numbersOf(result['abs']), [1, 2, 9])
 
   editor.replaceUses('r', 'x')
   editor.remove(named(editor, 'relu'))
@@ -157,7 +157,7 @@ t.test('inputs and uses replaced, nodes removed, outputs added', async (t) => {
     ['abs', 'add'],
     'an editor can go on after finish',
   )
-  t.same(floats((await run(writeModel(model), { x: x3 }))['z']), [0, 4, 18])
+  t.same(numbersOf((await run(writeModel(model), { x: x3 }))['z']), [0, 4, 18])
 })
 
 t.test('what was said of a value goes when it means something else', async (t) => {
@@ -225,7 +225,7 @@ t.test('graphs inside of nodes read what is outside', async (t) => {
     [0, [-0, 4, 54]],
   ] as const) {
     const result = await run(bytes, { x: x3, condition: { data: Float32Array.of(condition), shape: [] } })
-    t.same(floats(result['y']), wanted)
+    t.same(numbersOf(result['y']), wanted)
   }
 })
 
@@ -285,7 +285,7 @@ t.test('a node with several outputs, and a domain of its own, by create', async 
   editor.addOutput(gelu, 'float32')
   const result = await run(writeModel(editor.finish()), { x: x3 })
   const wanted = 18 // of 18, Gelu leaves all
-  t.same(floats(result[gelu]), [wanted])
+  t.same(numbersOf(result[gelu]), [wanted])
 })
 
 t.test('an input that was not there', async (t) => {
@@ -298,8 +298,8 @@ t.test('an input that was not there', async (t) => {
   t.match(modelInfo(model).inputs.slice(1), [{ name: 'x_1', dtype: 'float32', shape: ['N'] }, { name: 'x_1_1' }])
   const result = await run(writeModel(model), { x: x3, x_1: x3, x_1_1: { data: Float32Array.of(0), shape: [] } })
   t.same(
-    floats(result['scaled']),
-    floats(result['y']).map((y, i) => y * (floats(x3)[i] as number)),
+    numbersOf(result['scaled']),
+    numbersOf(result['y']).map((y, i) => y * (numbersOf(x3)[i] as number)),
   )
 })
 
@@ -339,7 +339,7 @@ t.test('versions', async (t) => {
   const editor = new GraphEditor(model)
   editor.setOpset(21)
   t.match(modelInfo(editor.finish()), { opset: 21, irVersion: 10 })
-  t.same(floats((await run(writeModel(model), { x: x3 }))['y']), [0, 4, 18])
+  t.same(numbersOf((await run(writeModel(model), { x: x3 }))['y']), [0, 4, 18])
   model.opsetImport = []
   t.equal(editor.opset, 1)
   editor.setOpset(13)
@@ -360,15 +360,15 @@ t.test('initializers that are inputs, as old files have them', async (t) => {
   }
   const editor = new GraphEditor(model)
   t.same([editor.isInput('x'), editor.isInput('w')], [true, false])
-  t.same(floats(editor.constant('w')), [2])
+  t.same(numbersOf(editor.constant('w')), [2])
   editor.finish()
   t.same([model.irVersion, model.graph?.input.map(({ name }) => name)], [3n, ['x', 'w']])
-  t.same(floats((await run(writeModel(model), { x: x3 }))['y']), [-2, 4, 18])
+  t.same(numbersOf((await run(writeModel(model), { x: x3 }))['y']), [-2, 4, 18])
 
   editor.replaceInput(editor.nodes()[0] as NodeProto, 1, editor.addConstant('w', scalar(3)))
   editor.finish()
   t.same([model.irVersion, model.graph?.input.map(({ name }) => name)], [4n, ['x']])
-  t.same(floats((await run(writeModel(model), { x: x3 }))['y']), [-3, 6, 27])
+  t.same(numbersOf((await run(writeModel(model), { x: x3 }))['y']), [-3, 6, 27])
 })
 
 t.test('a real model is the same when nothing was edited', async (t) => {

@@ -5,7 +5,8 @@ import t from 'tap'
 import * as detector from '../../examples/face-detector/model.js'
 import { modelInfo, parseModel } from '../../lib/onnx/index.js'
 import { failure } from '../support/errors.js'
-import { near, randomFloats, run } from './helpers.js'
+import { randomFloats } from '../support/values.js'
+import { near, run } from './helpers.js'
 
 const require = createRequire(import.meta.url)
 const packageDir = dirname(require.resolve('@vladmandic/face-api/package.json'))

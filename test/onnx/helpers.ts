@@ -1,7 +1,5 @@
 import * as ort from 'onnxruntime-node'
 import type { Test } from 'tap'
-import { elementCount } from '../../lib/tensor.js'
-import { Random } from '../support/random.js'
 
 export interface Result {
   data: ArrayLike<number | bigint>
@@ -32,12 +30,6 @@ export async function runEach(model: Uint8Array, all: readonly Feeds[]): Promise
   } finally {
     await session.release()
   }
-}
-
-/** As many numbers as the shape has elements, in [-1, 1), the same for the same seed. */
-export function randomFloats(shape: readonly number[], seed: number): Float32Array<ArrayBuffer> {
-  const random = new Random(seed)
-  return Float32Array.from({ length: elementCount(shape) }, () => random.around())
 }
 
 /** That no two numbers of the lists differ by more than `tolerance`. */

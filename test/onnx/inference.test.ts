@@ -15,15 +15,11 @@ import {
 } from '../../lib/onnx/index.js'
 import type { ModelProto, ValueType } from '../../lib/onnx/index.js'
 import { elementCount, Tensor } from '../../lib/tensor.js'
-import { realModels } from '../engine/models.js'
 import { failure } from '../support/errors.js'
-import { randomFloats } from './helpers.js'
+import { realModels } from '../support/real-models.js'
+import { floats, int, ints, randomTensor, scalar } from '../support/values.js'
 
-const floats = (...shape: number[]): Tensor => new Tensor('float32', randomFloats(shape, 5), shape)
-const listed = (...values: number[]): Tensor => new Tensor('float32', Float32Array.from(values), [values.length])
-const ints = (...values: number[]): Tensor => new Tensor('int64', BigInt64Array.from(values, BigInt), [values.length])
-const int = (value: number): Tensor => new Tensor('int64', BigInt64Array.of(BigInt(value)), [])
-const float = (value: number): Tensor => new Tensor('float32', Float32Array.of(value), [])
+const tensorOf = (...shape: number[]): Tensor => randomTensor(shape, 5)
 const bytes = (dtype: 'int8' | 'uint8', ...shape: number[]): Tensor => Tensor.zeros(dtype, shape)
 const bools = (...shape: number[]): Tensor => new Tensor('bool', new Uint8Array(elementCount(shape)).fill(1), shape)
 
@@ -76,23 +72,23 @@ function graphOf(operator: string, { inputs, attributes = {}, opset = 17, output
   return { model, feeds, outputs: all }
 }
 
-const x4 = [floats(2, 6, 9, 11)] as const
-const x3 = [floats(2, 3, 4)] as const
+const x4 = [tensorOf(2, 6, 9, 11)] as const
+const x3 = [tensorOf(2, 3, 4)] as const
 
 /** By operator. */
 const cases: Readonly<Record<string, readonly Case[]>> = {
   Conv: [
-    { inputs: [x4, floats(8, 6, 3, 3), floats(8)] },
-    { inputs: [x4, floats(8, 3, 3, 5)], attributes: { group: 2, strides: [2, 3], pads: [1, 2, 0, 1], dilations: [2, 1] } },
-    { inputs: [x4, floats(8, 6, 3, 3)], attributes: { auto_pad: 'SAME_UPPER', strides: [2, 2] } },
-    { inputs: [x4, floats(8, 6, 3, 3)], attributes: { auto_pad: 'VALID', strides: [2, 2] } },
-    { inputs: [[floats(1, 2, 9)], floats(4, 2, 3)], attributes: { kernel_shape: [3] } },
+    { inputs: [x4, tensorOf(8, 6, 3, 3), tensorOf(8)] },
+    { inputs: [x4, tensorOf(8, 3, 3, 5)], attributes: { group: 2, strides: [2, 3], pads: [1, 2, 0, 1], dilations: [2, 1] } },
+    { inputs: [x4, tensorOf(8, 6, 3, 3)], attributes: { auto_pad: 'SAME_UPPER', strides: [2, 2] } },
+    { inputs: [x4, tensorOf(8, 6, 3, 3)], attributes: { auto_pad: 'VALID', strides: [2, 2] } },
+    { inputs: [[tensorOf(1, 2, 9)], tensorOf(4, 2, 3)], attributes: { kernel_shape: [3] } },
   ],
   ConvTranspose: [
-    { inputs: [x4, floats(6, 2, 3, 3)], attributes: { group: 3, strides: [2, 2], pads: [1, 0, 1, 0], output_padding: [1, 0] } },
-    { inputs: [x4, floats(6, 2, 3, 3)], attributes: { strides: [2, 2], auto_pad: 'SAME_LOWER' } },
-    { inputs: [x4, floats(6, 2, 3, 3)], attributes: { strides: [2, 2], output_shape: [18, 23] } },
-    { inputs: [x4, floats(6, 2, 2, 2)], attributes: { dilations: [2, 3] } },
+    { inputs: [x4, tensorOf(6, 2, 3, 3)], attributes: { group: 3, strides: [2, 2], pads: [1, 0, 1, 0], output_padding: [1, 0] } },
+    { inputs: [x4, tensorOf(6, 2, 3, 3)], attributes: { strides: [2, 2], auto_pad: 'SAME_LOWER' } },
+    { inputs: [x4, tensorOf(6, 2, 3, 3)], attributes: { strides: [2, 2], output_shape: [18, 23] } },
+    { inputs: [x4, tensorOf(6, 2, 2, 2)], attributes: { dilations: [2, 3] } },
   ],
   ConvInteger: [{ inputs: [[bytes('uint8', 1, 2, 5, 5)], bytes('uint8', 3, 2, 3, 3)] }],
   MaxPool: [
@@ -108,45 +104,45 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   GlobalAveragePool: [{ inputs: [x4] }],
   GlobalMaxPool: [{ inputs: [x3] }],
   Gemm: [
-    { inputs: [[floats(3, 4)], floats(4, 5)] },
-    { inputs: [[floats(4, 3)], floats(5, 4), floats(5)], attributes: { transA: 1, transB: 1 } },
+    { inputs: [[tensorOf(3, 4)], tensorOf(4, 5)] },
+    { inputs: [[tensorOf(4, 3)], tensorOf(5, 4), tensorOf(5)], attributes: { transA: 1, transB: 1 } },
   ],
   MatMul: [
-    { inputs: [[floats(2, 1, 3, 4)], floats(5, 4, 6)] },
-    { inputs: [[floats(4)], floats(2, 4, 6)] },
-    { inputs: [[floats(3, 4)], floats(4)] },
-    { inputs: [[floats(4)], floats(4)] },
+    { inputs: [[tensorOf(2, 1, 3, 4)], tensorOf(5, 4, 6)] },
+    { inputs: [[tensorOf(4)], tensorOf(2, 4, 6)] },
+    { inputs: [[tensorOf(3, 4)], tensorOf(4)] },
+    { inputs: [[tensorOf(4)], tensorOf(4)] },
   ],
   MatMulInteger: [{ inputs: [[bytes('uint8', 2, 3)], bytes('int8', 3, 4)] }],
-  Einsum: [{ inputs: [[floats(2, 3, 4)], floats(2, 5, 4)], attributes: { equation: 'bid, bjd -> bij' } }],
-  Add: [{ inputs: [x3, floats(5, 1, 3, 1)] }, { inputs: [[ints(1, 2)], int(3)] }, { inputs: [[floats(0, 3)], floats(1, 3)] }],
+  Einsum: [{ inputs: [[tensorOf(2, 3, 4)], tensorOf(2, 5, 4)], attributes: { equation: 'bid, bjd -> bij' } }],
+  Add: [{ inputs: [x3, tensorOf(5, 1, 3, 1)] }, { inputs: [[ints(1, 2)], int(3)] }, { inputs: [[tensorOf(0, 3)], tensorOf(1, 3)] }],
   Pow: [{ inputs: [x3, int(2)] }],
-  Max: [{ inputs: [x3, floats(4), floats(3, 1)] }],
+  Max: [{ inputs: [x3, tensorOf(4), tensorOf(3, 1)] }],
   Mod: [{ inputs: [[ints(5, 7)], int(3)] }],
-  Greater: [{ inputs: [x3, floats(4)] }],
+  Greater: [{ inputs: [x3, tensorOf(4)] }],
   Equal: [{ inputs: [[ints(1, 2)], int(1)] }],
   And: [{ inputs: [[bools(2, 1)], bools(3)] }],
   Not: [{ inputs: [[bools(2)]] }],
   IsNaN: [{ inputs: [x3] }],
-  Where: [{ inputs: [[bools(3, 1)], floats(2, 1, 1), floats(4)] }],
-  Clip: [{ inputs: [x3, '', float(1)] }],
-  PRelu: [{ inputs: [x4, floats(6, 1, 1)] }],
-  BatchNormalization: [{ inputs: [x4, ...Array.from({ length: 4 }, () => listed(1, 1, 1, 1, 1, 1))] }],
+  Where: [{ inputs: [[bools(3, 1)], tensorOf(2, 1, 1), tensorOf(4)] }],
+  Clip: [{ inputs: [x3, '', scalar(1)] }],
+  PRelu: [{ inputs: [x4, tensorOf(6, 1, 1)] }],
+  BatchNormalization: [{ inputs: [x4, ...Array.from({ length: 4 }, () => floats(1, 1, 1, 1, 1, 1))] }],
   LayerNormalization: [
-    { inputs: [x3, floats(4)], outputs: 3 },
-    { inputs: [x3, floats(3, 4)], attributes: { axis: 1 }, outputs: 3 },
+    { inputs: [x3, tensorOf(4)], outputs: 3 },
+    { inputs: [x3, tensorOf(3, 4)], attributes: { axis: 1 }, outputs: 3 },
   ],
-  InstanceNormalization: [{ inputs: [x4, floats(6), floats(6)] }],
+  InstanceNormalization: [{ inputs: [x4, tensorOf(6), tensorOf(6)] }],
   Softmax: [{ inputs: [x3], attributes: { axis: 1 } }],
   LRN: [{ inputs: [x4], attributes: { size: 3 } }],
   Gelu: [{ inputs: [x3], opset: 20 }],
   HardSwish: [{ inputs: [x3] }],
-  Concat: [{ inputs: [x3, floats(2, 5, 4), floats(2, 0, 4)], attributes: { axis: -2 } }],
+  Concat: [{ inputs: [x3, tensorOf(2, 5, 4), tensorOf(2, 0, 4)], attributes: { axis: -2 } }],
   Split: [
     { inputs: [x3, ints(1, 0, 3)], attributes: { axis: -1 }, outputs: 3 },
     { inputs: [x3], attributes: { axis: 2 }, outputs: 2 },
-    { inputs: [[floats(7, 2)]], attributes: { num_outputs: 3 }, opset: 18, outputs: 3 },
-    { inputs: [[floats(7, 2)]], attributes: { split: [3, 4] }, opset: 11, outputs: 2 },
+    { inputs: [[tensorOf(7, 2)]], attributes: { num_outputs: 3 }, opset: 18, outputs: 3 },
+    { inputs: [[tensorOf(7, 2)]], attributes: { split: [3, 4] }, opset: 11, outputs: 2 },
   ],
   Slice: [
     { inputs: [x4, ints(1, -4), ints(100, -1), ints(3, 2)] },
@@ -169,26 +165,26 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   Reshape: [
     { inputs: [x3, ints(0, -1, 2)] },
     { inputs: [x3, ints(24)] },
-    { inputs: [[floats(0, 3)], ints(3, 0)], attributes: { allowzero: 1 } },
-    { inputs: [[floats(1)], Tensor.zeros('int64', [0])] },
+    { inputs: [[tensorOf(0, 3)], ints(3, 0)], attributes: { allowzero: 1 } },
+    { inputs: [[tensorOf(1)], Tensor.zeros('int64', [0])] },
   ],
   Flatten: [{ inputs: [x4] }, { inputs: [x4], attributes: { axis: -1 } }, { inputs: [x4], attributes: { axis: 0 } }],
   Transpose: [{ inputs: [x4] }, { inputs: [x4], attributes: { perm: [0, 2, 3, 1] } }],
   Squeeze: [
-    { inputs: [[floats(1, 3, 1)]] },
-    { inputs: [[floats(1, 3, 1)], ints(-1)] },
-    { inputs: [[floats(1, 3, 1)]], attributes: { axes: [0] }, opset: 11 },
+    { inputs: [[tensorOf(1, 3, 1)]] },
+    { inputs: [[tensorOf(1, 3, 1)], ints(-1)] },
+    { inputs: [[tensorOf(1, 3, 1)]], attributes: { axes: [0] }, opset: 11 },
   ],
   Unsqueeze: [{ inputs: [x3, ints(-1, 0)] }, { inputs: [x3], attributes: { axes: [1, 3] }, opset: 11 }],
-  Expand: [{ inputs: [[floats(3, 1)], ints(2, 1, 4)] }, { inputs: [[floats(3, 4)], ints(1)] }],
-  Shape: [{ inputs: [x4] }, { inputs: [x4], attributes: { start: 1, end: -1 } }, { inputs: [[float(1)]] }],
+  Expand: [{ inputs: [[tensorOf(3, 1)], ints(2, 1, 4)] }, { inputs: [[tensorOf(3, 4)], ints(1)] }],
+  Shape: [{ inputs: [x4] }, { inputs: [x4], attributes: { start: 1, end: -1 } }, { inputs: [[scalar(1)]] }],
   Size: [{ inputs: [x4] }],
   Cast: [
     { inputs: [x3], attributes: { to: 7 } },
     { inputs: [x3], attributes: { to: 9 } },
   ],
   Constant: [
-    { inputs: [], attributes: { value: floats(2, 3) } },
+    { inputs: [], attributes: { value: tensorOf(2, 3) } },
     { inputs: [], attributes: { value_ints: [1, 2] } },
     { inputs: [], attributes: { value_float: 2 } },
   ],
@@ -198,20 +194,20 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { inputs: [Tensor.zeros('int64', [0])] },
   ],
   Resize: [
-    { inputs: [x4, '', listed(1, 1, 1.5, 0.4)] },
+    { inputs: [x4, '', floats(1, 1, 1.5, 0.4)] },
     { inputs: [x4, '', '', ints(2, 6, 5, 20)], attributes: { mode: 'linear' } },
-    { inputs: [x4, '', listed(0.7, 2.3)], attributes: { axes: [2, 3] }, opset: 18 },
+    { inputs: [x4, '', floats(0.7, 2.3)], attributes: { axes: [2, 3] }, opset: 18 },
     { inputs: [x4, '', '', ints(20, 30)], attributes: { axes: [2, 3], keep_aspect_ratio_policy: 'not_larger' }, opset: 18 },
     { inputs: [x4, '', '', ints(20, 30)], attributes: { axes: [3, 2], keep_aspect_ratio_policy: 'not_smaller' }, opset: 18 },
-    { inputs: [x4, listed(1, 1, 2, 2)], opset: 10 },
+    { inputs: [x4, floats(1, 1, 2, 2)], opset: 10 },
   ],
   Upsample: [
-    { inputs: [x4, listed(1, 1, 2, 3)], opset: 9 },
+    { inputs: [x4, floats(1, 1, 2, 3)], opset: 9 },
     { inputs: [x4], attributes: { scales: [1, 1, 2, 3] }, opset: 7 },
   ],
   Pad: [
     { inputs: [x3, ints(0, 1, 2, 3, 0, 1)] },
-    { inputs: [[floats(4)], ints(1, -2)], opset: 18 },
+    { inputs: [[tensorOf(4)], ints(1, -2)], opset: 18 },
     { inputs: [x3, ints(1, 2), '', ints(-1)], opset: 18 },
     { inputs: [x3], attributes: { pads: [0, 1, 2, 3, 0, 1] }, opset: 10 },
   ],
@@ -231,47 +227,49 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     { inputs: [x3], attributes: { k: 2, axis: 1 }, opset: 9, outputs: 2 },
   ],
   Tile: [{ inputs: [x3, ints(1, 2, 3)] }],
-  Range: [{ inputs: [int(3), int(20), int(4)] }, { inputs: [float(1), float(0), float(-0.25)] }, { inputs: [int(3), int(1), int(4)] }],
-  OneHot: [{ inputs: [[ints(1, 2)], int(5), listed(0, 1)], attributes: { axis: 0 } }],
+  Range: [{ inputs: [int(3), int(20), int(4)] }, { inputs: [scalar(1), scalar(0), scalar(-0.25)] }, { inputs: [int(3), int(1), int(4)] }],
+  OneHot: [{ inputs: [[ints(1, 2)], int(5), floats(0, 1)], attributes: { axis: 0 } }],
   CumSum: [{ inputs: [x3, int(1)] }],
   Trilu: [{ inputs: [x3] }],
-  ScatterND: [{ inputs: [x3, new Tensor('int64', new BigInt64Array(1), [1, 1]), floats(1, 3, 4)] }],
-  DepthToSpace: [{ inputs: [[floats(1, 8, 3, 5)]], attributes: { blocksize: 2 } }],
-  SpaceToDepth: [{ inputs: [[floats(1, 2, 4, 6)]], attributes: { blocksize: 2 } }],
-  GridSample: [{ inputs: [x4, floats(2, 3, 5, 2)] }],
-  RoiAlign: [{ inputs: [x4, floats(3, 4), ints(0, 0, 1)], attributes: { output_height: 3, output_width: 2 } }],
-  QuantizeLinear: [{ inputs: [x3, float(0.1)] }, { inputs: [x3, float(0.1), new Tensor('int8', Int8Array.of(0), [])] }],
-  DequantizeLinear: [{ inputs: [[bytes('int8', 2, 3)], float(0.1)] }],
+  ScatterND: [{ inputs: [x3, new Tensor('int64', new BigInt64Array(1), [1, 1]), tensorOf(1, 3, 4)] }],
+  DepthToSpace: [{ inputs: [[tensorOf(1, 8, 3, 5)]], attributes: { blocksize: 2 } }],
+  SpaceToDepth: [{ inputs: [[tensorOf(1, 2, 4, 6)]], attributes: { blocksize: 2 } }],
+  GridSample: [{ inputs: [x4, tensorOf(2, 3, 5, 2)] }],
+  RoiAlign: [{ inputs: [x4, tensorOf(3, 4), ints(0, 0, 1)], attributes: { output_height: 3, output_width: 2 } }],
+  QuantizeLinear: [{ inputs: [x3, scalar(0.1)] }, { inputs: [x3, scalar(0.1), new Tensor('int8', Int8Array.of(0), [])] }],
+  DequantizeLinear: [{ inputs: [[bytes('int8', 2, 3)], scalar(0.1)] }],
   DynamicQuantizeLinear: [{ inputs: [x3], outputs: 3 }],
   QLinearConv: [
     {
       inputs: [
         [bytes('uint8', 1, 2, 5, 5)],
-        float(1),
+        scalar(1),
         bytes('uint8'),
         bytes('int8', 3, 2, 3, 3),
-        float(1),
+        scalar(1),
         bytes('int8'),
-        float(1),
+        scalar(1),
         bytes('uint8'),
       ],
       attributes: { pads: [1, 1, 1, 1] },
     },
   ],
   QLinearMatMul: [
-    { inputs: [[bytes('uint8', 2, 3)], float(1), bytes('uint8'), bytes('int8', 3, 4), float(1), bytes('int8'), float(1), bytes('uint8')] },
+    {
+      inputs: [[bytes('uint8', 2, 3)], scalar(1), bytes('uint8'), bytes('int8', 3, 4), scalar(1), bytes('int8'), scalar(1), bytes('uint8')],
+    },
   ],
   Identity: [{ inputs: [x3] }],
   Dropout: [{ inputs: [x3], outputs: 2 }],
   LSTM: [
     {
-      inputs: [[floats(5, 2, 3)], floats(2, 16, 3), floats(2, 16, 4)],
+      inputs: [[tensorOf(5, 2, 3)], tensorOf(2, 16, 3), tensorOf(2, 16, 4)],
       attributes: { hidden_size: 4, direction: 'bidirectional' },
       outputs: 3,
     },
   ],
-  GRU: [{ inputs: [[floats(5, 2, 3)], floats(1, 12, 3), floats(1, 12, 4)], attributes: { hidden_size: 4 }, outputs: 2 }],
-  NonMaxSuppression: [{ inputs: [[floats(1, 5, 4)], floats(1, 2, 5), int(3)], unknown: [[0]] }],
+  GRU: [{ inputs: [[tensorOf(5, 2, 3)], tensorOf(1, 12, 3), tensorOf(1, 12, 4)], attributes: { hidden_size: 4 }, outputs: 2 }],
+  NonMaxSuppression: [{ inputs: [[tensorOf(1, 5, 4)], tensorOf(1, 2, 5), int(3)], unknown: [[0]] }],
   NonZero: [{ inputs: [x3], unknown: [[1]] }],
 }
 
@@ -317,7 +315,7 @@ for (const { name, bytes, shape } of real) {
     // What exporters wrote about values is no help here.
     model.graph?.valueInfo.splice(0)
     const types = inferTypes(model, { shapes: { [input]: shape } })
-    const found = await computed(model, types, { [input]: floats(...shape) })
+    const found = await computed(model, types, { [input]: tensorOf(...shape) })
     t.ok(found.length > 20, `${found.length} values`)
     same(t, found, types, 'with the shape of the input')
 
@@ -363,14 +361,14 @@ function heads(): ModelProto {
   g.node(
     'Expand',
     [
-      g.constant('one', floats(1)),
+      g.constant('one', tensorOf(1)),
       g.node('Where', [g.node('Equal', [wanted, g.constant('free', ints(-1))]), g.constant('ones', ints(1, 1, 1, 1)), wanted]),
     ],
     {},
     { output: 'expanded' },
   )
-  g.node('Add', [x, g.constant('row', floats(12))], {}, { output: 'sum' })
-  g.node('ConstantOfShape', [shape], {}, { output: 'filled' })
+  g.node('Add', [x, g.constant('row', tensorOf(12))], {}, { output: 'sum' })
+  g.node('ConstantOfShape', [shape], {}, { output: 'tensorOf' })
   g.node('MatMul', [split, g.node('Transpose', [split], { perm: [0, 1, 3, 2] })], {}, { output: 'scores' })
   g.output(split, 'float32', ['N', 3, 'T', 4])
   return g.toModel()
@@ -386,12 +384,12 @@ t.test('shapes that are computed in the graph', async (t) => {
     half: ['N', 'T', 6],
     expanded: ['N', 'T', 3, 1],
     sum: ['N', 'T', 12],
-    filled: ['N', 'T', 12],
+    tensorOf: ['N', 'T', 12],
     scores: ['N', 3, 'T', 'T'],
   }
   t.same(Object.fromEntries(Object.keys(wanted).map((name) => [name, types.get(name)?.shape])), wanted)
   const shapes = { x: [2, 5, 12] }
-  same(t, await computed(model, inferTypes(model, { shapes }), { x: floats(2, 5, 12) }), inferTypes(model, { shapes }), 'with sizes')
+  same(t, await computed(model, inferTypes(model, { shapes }), { x: tensorOf(2, 5, 12) }), inferTypes(model, { shapes }), 'with sizes')
 })
 
 t.test('the model itself says what is not inferred', async (t) => {
@@ -431,18 +429,18 @@ t.test('what contradicts itself is not known', async (t) => {
     const { model, outputs } = graphOf(operator, one)
     return inferTypes(model).get(outputs[0] as string)?.shape
   }
-  t.same(shape('Add', { inputs: [[floats(2)], floats(3)] }), [undefined])
-  t.same(shape('Conv', { inputs: [[floats(1, 1, 2, 2)], floats(1, 1, 3, 3)] }), [1, 1, undefined, undefined])
-  t.same(shape('Conv', { inputs: [[floats(1, 1, 2)], floats(1, 1, 3, 3)] }), undefined)
-  t.same(shape('Conv', { inputs: [x4, floats(8, 6, 3, 3)], attributes: { strides: [0, 0] } }), undefined)
+  t.same(shape('Add', { inputs: [[tensorOf(2)], tensorOf(3)] }), [undefined])
+  t.same(shape('Conv', { inputs: [[tensorOf(1, 1, 2, 2)], tensorOf(1, 1, 3, 3)] }), [1, 1, undefined, undefined])
+  t.same(shape('Conv', { inputs: [[tensorOf(1, 1, 2)], tensorOf(1, 1, 3, 3)] }), undefined)
+  t.same(shape('Conv', { inputs: [x4, tensorOf(8, 6, 3, 3)], attributes: { strides: [0, 0] } }), undefined)
   t.same(shape('Reshape', { inputs: [x3, ints(5, -1)] }), [5, undefined])
   t.same(shape('Reshape', { inputs: [x3, ints(-1, -1)] }), [undefined, undefined])
   t.same(shape('Reshape', { inputs: [x3, [ints(4, 6)]] }), [undefined, undefined], 'a shape that is an input')
-  t.same(shape('Concat', { inputs: [x3, floats(2)], attributes: { axis: 0 } }), undefined)
+  t.same(shape('Concat', { inputs: [x3, tensorOf(2)], attributes: { axis: 0 } }), undefined)
   t.same(shape('Softmax', { inputs: [] }), undefined)
   t.same(shape('Cast', { inputs: [x3], attributes: { to: 'float' } }), undefined)
   t.same(shape('Gather', { inputs: [x3, int(0)], attributes: { axis: 7 } }), undefined)
-  t.same(shape('Slice', { inputs: [x3, listed(0), listed(4), ints(2), listed(1e-9)] }), [2, 3, undefined])
+  t.same(shape('Slice', { inputs: [x3, floats(0), floats(4), ints(2), floats(1e-9)] }), [2, 3, undefined])
   t.same(shape('NoSuchOperator', { inputs: [x3] }), undefined)
 })
 

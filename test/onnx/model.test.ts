@@ -26,7 +26,7 @@ import {
   writeModel,
 } from '../../lib/onnx/index.js'
 import { failure } from '../support/errors.js'
-import { randomFloats } from './helpers.js'
+import { randomFloats } from '../support/values.js'
 
 function smallModel(): Uint8Array<ArrayBuffer> {
   const g = new GraphBuilder({ name: 'small' })

@@ -13,9 +13,9 @@ import {
   writeModel,
 } from '../../lib/onnx/index.js'
 import { Calibrator, quantize } from '../../lib/quantization/index.js'
-import { realModels } from '../engine/models.js'
 import { failureOf } from '../support/errors.js'
 import { Random } from '../support/random.js'
+import { realModels } from '../support/real-models.js'
 
 function upgraded(model: ModelProto): Uint8Array {
   const editor = new GraphEditor(model)

@@ -8,7 +8,7 @@ import { raiseOpset, whyNotRaised } from '../../lib/onnx/opset.js'
 import { GraphEditor } from '../../lib/onnx/editor.js'
 import { type Frame, type Image, letterbox, readImage, stretch, toTensorSync } from '../../lib/vision/index.js'
 import { packageDir } from '../demo/reference.js'
-import { realModels } from '../engine/models.js'
+import { realModels } from '../support/real-models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 import { runEach } from './helpers.js'
 
@@ -47,7 +47,7 @@ function difference(a: Float32Array, b: Float32Array): number {
 }
 
 /** Of all pictures together: one of the six makes nothing that a reader of text could be sure of, and there alone the reader's cosine is 0.9985. */
-function cosine(a: readonly Float32Array[], b: readonly Float32Array[]): number {
+function cosineOfAll(a: readonly Float32Array[], b: readonly Float32Array[]): number {
   let [ab, aa, bb] = [0, 0, 0]
   for (const [i, xs] of a.entries()) {
     for (let k = 0; k < xs.length; k++) {
@@ -85,7 +85,7 @@ for (const { name, source, size, frame } of models) {
       t.ok(share >= 0.9 && bytesAfter <= 0.55 * bytesBefore, `${precision}: ${share} of the weights' bytes are halved`)
       // onnxruntime's CPU has no Conv of bfloat16
       if (precision === 'fp16') {
-        const alike = cosine(await outputsOf(bytes, inputs), wanted)
+        const alike = cosineOfAll(await outputsOf(bytes, inputs), wanted)
         t.ok(alike >= 0.999, `${precision}: cosine ${alike}`)
       }
       if (skipWithoutRtx !== false) continue

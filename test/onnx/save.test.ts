@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { clearField, equals } from '@bufbuild/protobuf'
@@ -19,12 +18,13 @@ import type { ModelProto } from '../../lib/onnx/index.js'
 import { ModelProtoSchema, TensorProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { saveWithin } from '../../lib/onnx/save.js'
 import { Tensor } from '../../lib/tensor.js'
-import { realModels } from '../engine/models.js'
 import { failure } from '../support/errors.js'
-import { randomFloats, run } from './helpers.js'
+import { temporaryFolder } from '../support/folders.js'
+import { realModels } from '../support/real-models.js'
+import { randomFloats } from '../support/values.js'
+import { run } from './helpers.js'
 
-const folder = await mkdtemp(join(tmpdir(), 'trt-save-'))
-t.teardown(() => rm(folder, { recursive: true }))
+const folder = temporaryFolder(t)
 
 /** y = x · w + b, with w of 512 × 600 (above 1 MiB), b of 600 in a list of floats, and a scalar. */
 function model(seed = 1): ModelProto {

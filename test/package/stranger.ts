@@ -1,7 +1,7 @@
 // What a stranger gets: a folder outside of the project, where its own node_modules cannot be found, with the package installed from its tarball.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { temporaryFolder } from '../support/folders.js'
 import { root, run } from './support.js'
 
 export const target = `${process.platform}-${process.arch}`
@@ -19,8 +19,7 @@ export interface Stranger {
 
 /** @param ignoreScripts what is there is packed, without `prepack`, which builds it */
 export async function stranger(t: { teardown(end: () => void): void }, { ignoreScripts }: { ignoreScripts: boolean }): Promise<Stranger> {
-  const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-stranger-'))
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "version": "1.0.0", "private": true }')
   const packed = await run('npm', ['pack', '--json', `--ignore-scripts=${ignoreScripts}`, '--pack-destination', folder], root)
   const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]

@@ -4,10 +4,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { Builder, capabilities, Engine, Plan } from '../../lib/index.js'
-import { oneNode } from '../builder/models.js'
 import { identityPlan } from '../fake/plan.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
+import { oneNode } from '../support/models.js'
 import { editInfo, inFolder } from './rig.js'
 
 const { families } = await useFakes()

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Plan } from '../../lib/index.js'
 import { Builder, type BuildInfo } from '../../lib/index.js'
-import { oneNode } from '../builder/models.js'
+import { oneNode } from '../support/models.js'
 
 /** A folder of one test, and the path of a plan in it. */
 export const inFolder = (t: { readonly testdir: (content?: Record<string, string>) => string }, name = 'model.plan'): string =>

@@ -9,10 +9,12 @@ import { Observation, type Observed } from '../../lib/backend/observing.js'
 import { Tensor } from '../../lib/index.js'
 import { GraphBuilder, parseModel, writeModel } from '../../lib/onnx/index.js'
 import { ValueInfoProtoSchema } from '../../lib/onnx/onnx_pb.js'
-import { expand, identity, realModels, slow, twoInTwoOut } from '../engine/models.js'
 import { force } from '../engine/ways.js'
 import { failureOf } from '../support/errors.js'
+import { expand, identity, slow, twoInTwoOut } from '../support/models.js'
 import { Random } from '../support/random.js'
+import { realModels } from '../support/real-models.js'
+import { randomTensor } from '../support/values.js'
 
 /** What is to be said of values, by the definition: numbers of JavaScript are doubles, in which every step of this is exact. */
 function counted(tensors: readonly Float32Array[]): Omit<Observed, 'name' | 'shape'> {
@@ -66,19 +68,10 @@ function mixed(): Uint8Array {
   return writeModel(g.toModel())
 }
 
-function floats(random: Random, shape: readonly number[], scale = 1): Tensor<'float32'> {
-  const size = shape.reduce((product, dim) => product * dim, 1)
-  return new Tensor(
-    'float32',
-    Float32Array.from({ length: size }, () => random.around() * scale),
-    shape,
-  )
-}
-
 t.test('every activation of a real model is what onnxruntime gives for it, counted; with one lane and with three', async (t) => {
   const model = opened()
   const random = new Random(1)
-  const inputs = Array.from({ length: 5 }, (_, i) => floats(random, [1, 3, 32, 48 + 16 * (i % 2)], 2 ** (i - 2)))
+  const inputs = Array.from({ length: 5 }, (_, i) => randomTensor([1, 3, 32, 48 + 16 * (i % 2)], random, 2 ** (i - 2)))
   const session = await ort.InferenceSession.create(model, { intraOpNumThreads: 1 })
   const given = new Map<string, Float32Array[]>(session.outputNames.map((name) => [name, []]))
   for (const { data, shape } of inputs) {
@@ -148,7 +141,7 @@ t.test('what it does not take', async (t) => {
   const none = await failureOf(() => Observation.open(identity('int64')))
   t.match(none, { code: 'ERR_TRT_INVALID_ARGUMENT', message: 'Expected a model with an output of float32' })
   await using observation = await Observation.open(twoInTwoOut())
-  const a = floats(new Random(2), [2, 3])
+  const a = randomTensor([2, 3], 2)
   const code = async (...inputs: unknown[]): Promise<string> => (await failureOf(() => observation.run(inputs as Tensor[]))).code
   t.equal(await code(a), 'ERR_TRT_INVALID_ARGUMENT')
   t.equal(await code(a, new Float32Array(6)), 'ERR_TRT_INVALID_ARGUMENT')
@@ -162,7 +155,7 @@ t.test('what it does not take', async (t) => {
 
 t.test('an inference that fails counts nothing, and the next one does', async (t) => {
   await using observation = await Observation.open(expand())
-  const x = floats(new Random(3), [3])
+  const x = randomTensor([3], 3)
   const run = (size: bigint): Promise<void> => observation.run([x, new Tensor('int64', BigInt64Array.of(size), [1])])
   t.equal((await failureOf(() => run(5n))).code, 'ERR_TRT_EXECUTION')
   t.same(observation.observed(), [])
@@ -179,7 +172,7 @@ t.test('a signal ends an inference, and the opening; no listener is left', async
   await t.rejects(opening, reason)
   const observation = await Observation.open(slow(), { threads: 1 })
   const running = new AbortController()
-  const x = floats(new Random(4), [512, 512])
+  const x = randomTensor([512, 512], 4)
   const runs = [observation.run([x], { signal: running.signal }), observation.run([x], { signal: running.signal })]
   running.abort(reason)
   for (const run of runs) await t.rejects(run, reason)
@@ -189,11 +182,11 @@ t.test('a signal ends an inference, and the opening; no listener is left', async
 
 t.test('closed: twice without harm, and nothing works any more', async (t) => {
   const observation = await Observation.open(identity())
-  const last = observation.run([floats(new Random(5), [9])])
+  const last = observation.run([randomTensor([9], 5)])
   await Promise.all([observation.close(), observation.close(), t.resolves(last)])
   await observation.close()
   t.throws(() => observation.observed(), { code: 'ERR_TRT_CLOSED' })
-  t.equal((await failureOf(() => observation.run([floats(new Random(5), [9])]))).code, 'ERR_TRT_CLOSED')
+  t.equal((await failureOf(() => observation.run([randomTensor([9], 5)]))).code, 'ERR_TRT_CLOSED')
 })
 
 t.test('without the addon it is refused, with the reason', async (t) => {

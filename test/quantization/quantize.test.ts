@@ -1,6 +1,5 @@
 // Where Q/DQ goes and what it is made with, on graphs small enough to know the answer; that they run, onnxruntime says.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
@@ -18,18 +17,14 @@ import {
   quantize,
 } from '../../lib/quantization/index.js'
 import { failure, failureOf } from '../support/errors.js'
+import { temporaryFolder } from '../support/folders.js'
 import { Random } from '../support/random.js'
+import { randomTensor } from '../support/values.js'
 
 const random = new Random(3)
 
 /** Numbers between -scale and scale. */
-function numbers(count: number, scale = 1): Float32Array {
-  return Float32Array.from({ length: count }, () => random.around() * scale)
-}
-
-function tensor(shape: readonly number[], scale = 1): Tensor<'float32'> {
-  return new Tensor('float32', numbers(shape.reduce((a, b) => a * b, 1), scale), shape) // prettier-ignore
-}
+const tensor = (shape: readonly number[], scale = 1): Tensor<'float32'> => randomTensor(shape, random, scale)
 
 /** Builds graphs by their usual parts. */
 class Net {
@@ -352,7 +347,7 @@ t.test('values so small that onnxruntime leaves out a Clip before Q/DQ', async (
 })
 
 t.test('a cache is of one model, data and algorithm', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'trt-calibration-'))
+  const folder = temporaryFolder(t)
   const cache = join(folder, 'ranges.json')
   const net = new Net()
   const model = net.model(net.conv(net.g.input('x', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4])
@@ -376,7 +371,6 @@ t.test('a cache is of one model, data and algorithm', async (t) => {
   await writeFile(cache, 'something else')
   t.match(await failureOf(() => calibrate(data)), { code: 'ERR_TRT_CALIBRATION' })
   t.equal(await readFile(cache, 'utf8'), 'something else', 'what is no calibration is not overwritten')
-  await rm(folder, { recursive: true })
 })
 
 t.test('the same ranges, however many threads', async (t) => {

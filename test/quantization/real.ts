@@ -6,8 +6,8 @@ import { FaceDetector } from '../../examples/face-detector/detector.js'
 import { Engine, Tensor } from '../../lib/index.js'
 import { crop, type Image, intersectionOverUnion, letterbox, readImage, toTensorSync } from '../../lib/vision/index.js'
 import { packageDir } from '../demo/reference.js'
-import { readerCharacters } from '../engine/models.js'
 import { Random } from '../support/random.js'
+import { readerCharacters } from '../support/real-models.js'
 import { words } from './words.js'
 
 export async function photographs(): Promise<Image[]> {
@@ -149,13 +149,13 @@ export async function faceOverlaps(reference: Engine, other: Engine, images: rea
   return overlaps
 }
 
-const floats = (tensor: unknown): Float32Array => (tensor as Tensor<'float32'>).data
+const dataOf = (tensor: unknown): Float32Array => (tensor as Tensor<'float32'>).data
 
 /** Intersection over union of what both masks mark as text, all inputs together. */
 export async function maskOverlap(reference: Engine, other: Engine, inputs: readonly Tensor<'float32'>[]): Promise<number> {
   let [both, either] = [0, 0]
   for (const x of inputs) {
-    const [a, b] = [floats(await reference.infer(x)), floats(await other.infer(x))]
+    const [a, b] = [dataOf(await reference.infer(x)), dataOf(await other.infer(x))]
     for (let i = 0; i < a.length; i++) {
       const [p, q] = [(a[i] as number) > 0.3, (b[i] as number) > 0.3]
       if (p && q) both++

@@ -1,17 +1,16 @@
 // Engine.load(plan, { weights }): a plan without weights runs with those of its model.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Builder, Engine, Refitter } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { olderFamily } from '../native/older.js'
+import { temporaryFolder } from '../support/folders.js'
 import { computed, fakes, families, input, leftovers, names, onnxOf, planOf, refitModes, shortened, weightsOf } from './models.js'
 
 const [old, fresh] = [weightsOf(1), weightsOf(2)]
-const folder = await mkdtemp(join(tmpdir(), 'trt-weights-'))
-t.teardown(() => rm(folder, { recursive: true }))
+const folder = temporaryFolder(t)
 const file = join(folder, 'fresh.onnx')
 await writeFile(file, onnxOf(fresh))
 

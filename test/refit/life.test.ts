@@ -7,9 +7,9 @@ import t from 'tap'
 import { Engine, Refitter } from '../../lib/index.js'
 import { controlFakes } from '../fake/control.js'
 import { runChild } from '../lanes/children.js'
-import { collect, until } from '../lanes/rig.js'
 import { failureOf } from '../support/errors.js'
 import { watchEventLoop } from '../support/event-loop.js'
+import { collect, until } from '../support/waiting.js'
 import { computed, fakes, families, input, leftovers, onnxOf, planOf, weightsOf } from './models.js'
 
 setFlagsFromString('--expose-gc')

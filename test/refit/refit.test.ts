@@ -1,11 +1,11 @@
 // Refitter on the fakes: new weights in a plan, and everything that it refuses.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { Engine, type Plan, Refitter, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
+import { temporaryFolder } from '../support/folders.js'
 import { computed, driver, families, input, leftovers, names, onnxOf, planOf, refitModes, shortened, weightsOf } from './models.js'
 
 const [old, fresh] = [weightsOf(1), weightsOf(2)]
@@ -64,8 +64,7 @@ for (const family of families) {
       const short = await shortened(fresh)
       const refused = { code: 'ERR_TRT_ONNX_PARSE', message: /the tensor 'kernel' of shape \[3, 2\] is stored with 8 bytes instead of 24/ }
       t.match(await failureOf(() => refitter.setFromOnnx(short)), refused)
-      const folder = await mkdtemp(join(tmpdir(), 'trt-refit-'))
-      t.teardown(() => rm(folder, { recursive: true }))
+      const folder = temporaryFolder(t)
       const file = join(folder, 'model.onnx')
       await writeFile(file, short)
       t.match(await failureOf(() => refitter.setFromOnnx(file)), refused, 'in a file, too')
@@ -97,8 +96,7 @@ for (const family of families) {
     })
 
     await t.test('from ONNX, as bytes, path and URL, into a plan without weights: as onnxruntime computes', async (t) => {
-      const folder = await mkdtemp(join(tmpdir(), 'trt-refit-'))
-      t.teardown(() => rm(folder, { recursive: true }))
+      const folder = temporaryFolder(t)
       const file = join(folder, 'fresh.onnx')
       await writeFile(file, onnxOf(fresh))
       await using cpu = await Engine.load(onnxOf(fresh), { backend: 'cpu' })

@@ -8,3 +8,8 @@ export function temporaryFolder(t: { teardown(end: () => unknown): unknown }): s
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
+
+/** A folder that goes with this process. */
+export function processFolder(): string {
+  return temporaryFolder({ teardown: (end) => process.once('exit', end) })
+}

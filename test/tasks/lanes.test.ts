@@ -3,9 +3,10 @@ import t from 'tap'
 import { Engine } from '../../lib/index.js'
 import { Classifier } from '../../lib/tasks/index.js'
 import type { Image } from '../../lib/vision/index.js'
-import { leftovers, range, runtimes, type Spec } from '../lanes/rig.js'
+import { leftovers, runtimes, type Spec } from '../lanes/rig.js'
 import { failureOf } from '../support/errors.js'
 import { Random } from '../support/random.js'
+import { range } from '../support/values.js'
 
 /** y = relu(2 x + 1) of pictures of one pixel, up to four at once: the scores of three classes. */
 const spec: Spec = {

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { Engine, Tensor, TensorRTError } from '../../lib/index.js'
 import { Classifier, Detector, FaceBlur, presets, Segmenter } from '../../lib/tasks/index.js'
+import { isPlain } from '../support/values.js'
 import { noise } from '../vision/helpers.js'
 import { answering, colours, filled } from './models.js'
 
@@ -22,10 +23,6 @@ const wrong: readonly unknown[] = [
   ],
   ...[new URL('https://a/b'), new Proxy({}, {}), Tensor.zeros('float32', [1]), { then: 3 }],
 ]
-
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-}
 
 /** `value` with one thing in it, or itself, replaced. */
 function* replaced(value: unknown, path: string): Generator<[string, unknown]> {

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { Classifier, Detector, type DetectorOptions, type Found, type PresetName, presets, Segmenter } from '../../lib/tasks/index.js'
 import type { Tensor } from '../../lib/index.js'
+import { logit } from '../support/values.js'
 import { noise, plain } from '../vision/helpers.js'
 import { answering, colours, filled } from './models.js'
 
@@ -23,8 +24,6 @@ const first: Thing = { x: 32, y: 20, w: 16, h: 8, score: 0.9, of: 2 }
 /** Nearly the same, of the same class: it falls wherever anything is suppressed. */
 const second: Thing = { ...first, x: 32.5, score: 0.8 }
 const things = [first, second]
-
-const logit = (p: number): number => Math.log(p / (1 - p))
 
 type Answer = (of: readonly Thing[]) => Tensor<'float32'>[]
 

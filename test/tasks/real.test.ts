@@ -7,7 +7,7 @@ import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { Engine } from '../../lib/index.js'
 import { Classifier, Detector, FaceBlur, Segmenter, presets } from '../../lib/tasks/index.js'
 import { type Image, intersectionOverUnion, letterbox, pictures, readImage, toTensor } from '../../lib/vision/index.js'
-import { realModels } from '../engine/models.js'
+import { realModels } from '../support/real-models.js'
 import { plain } from '../vision/helpers.js'
 
 const folder = join(dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')), 'demo')

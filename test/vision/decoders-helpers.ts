@@ -20,11 +20,6 @@ export function close(t: Test, found: ArrayLike<number>, wanted: ArrayLike<numbe
   })
 }
 
-/** What a sigmoid makes this probability of. */
-export function logit(probability: number): number {
-  return Math.log(probability / (1 - probability))
-}
-
 /** What of a convex polygon lies to the right of its edges, seen along another's: Sutherland and Hodgman's way. */
 function clipped(subject: readonly Corner[], clip: readonly Corner[]): readonly Corner[] {
   return clip.reduce<readonly Corner[]>((points, a, i) => {

@@ -12,7 +12,8 @@ import {
 } from './decoders-helpers.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
-import { close, logit, rowsOf } from './decoders-helpers.js'
+import { logit } from '../support/values.js'
+import { close, rowsOf } from './decoders-helpers.js'
 import { bothWays } from './helpers.js'
 
 /** [N, channels, boxes] of what a function says of each. */

@@ -14,7 +14,8 @@ import {
 } from './decoders-helpers.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
-import { close, logit, rowsOf } from './decoders-helpers.js'
+import { logit } from '../support/values.js'
+import { close, rowsOf } from './decoders-helpers.js'
 import { bothWays } from './helpers.js'
 
 const zeros = (...shape: number[]): Tensor<'float32'> => Tensor.zeros('float32', shape)

@@ -2,8 +2,8 @@ import t from 'tap'
 import { Tensor } from '../../lib/tensor.js'
 import { decodeGrid, type GridOptions } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
+import { logit } from '../support/values.js'
 
-const logit = (p: number): number => Math.log(p / (1 - p))
 const nothing = -50
 
 /** A grid of 2 x 3 cells, two anchors and two classes, in which nothing is found but what `cells` says: [row, column, anchor, fields]. */

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -10,6 +9,7 @@ import sharp, { type Sharp } from 'sharp'
 import t, { type Test } from 'tap'
 import { encodeImage, readImage, readImageInfo, writeImage, type Image } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
+import { temporaryFolder } from '../support/folders.js'
 import { noise, pixel, plain } from './helpers.js'
 
 const require = createRequire(import.meta.url)
@@ -279,8 +279,7 @@ t.test('misuse', async (t) => {
 
 t.test('sharp: where there is none the error says what to do, and a linked package finds it from where the program runs', async (t) => {
   // Outside the project's folder, so that its node_modules are not found.
-  const folder = await mkdtemp(join(tmpdir(), 'no-sharp-'))
-  t.teardown(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder(t)
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await cp(new URL('../../lib', import.meta.url), folder, { recursive: true })
   await writeFile(

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { Tensor, TensorRTError } from '../../lib/index.js'
 import * as vision from '../../lib/vision/index.js'
+import { isPlain } from '../support/values.js'
 import { noise } from './helpers.js'
 
 type Call = (...parameters: never[]) => unknown
@@ -147,10 +148,6 @@ const wrong: readonly unknown[] = [
     new Proxy([1, 2, 3, 4], {}),
   ],
 ]
-
-function isPlain(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
-}
 
 /** `value` with one thing in it, or itself, replaced, as often as there are things and wrong values. */
 function* replaced(value: unknown, path: string): Generator<[string, unknown]> {

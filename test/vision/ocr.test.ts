@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { Engine } from '../../lib/index.js'
 import { decodeCtc, decodeDbNet, readImage, stretch, toTensor } from '../../lib/vision/index.js'
-import { readerCharacters, realModels } from '../engine/models.js'
+import { readerCharacters, realModels } from '../support/real-models.js'
 import { type Corner, overlapOf, rowsOf } from './decoders-helpers.js'
 import { answersOf } from './oracles/answers.js'
 

@@ -22,10 +22,10 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 const widths = async (items: AsyncIterable<Image>): Promise<number[]> => (await all(items)).map(({ width }) => width)
 
 /** A picture of noise, told from others by its width. */
-const bytesOf = async (width: number): Promise<Uint8Array> => encodeImage(noise(width, 4, width), 'png')
+const pngOf = async (width: number): Promise<Uint8Array> => encodeImage(noise(width, 4, width), 'png')
 
 async function folderOf(folder: string, names: readonly string[]): Promise<string> {
-  for (const [i, name] of names.entries()) await writeFile(join(folder, name), await bytesOf(i + 1))
+  for (const [i, name] of names.entries()) await writeFile(join(folder, name), await pngOf(i + 1))
   return folder
 }
 
@@ -40,7 +40,7 @@ t.test('a folder: its pictures by name, whenever it is iterated', async (t) => {
   t.same(await widths(found), wanted)
   t.same(await widths(found), wanted, 'once more')
   t.same(await widths(pictures(pathToFileURL(folder))), wanted)
-  await writeFile(join(folder, '0.png'), await bytesOf(7))
+  await writeFile(join(folder, '0.png'), await pngOf(7))
   t.same(await widths(found), [7, ...wanted], 'with what is there by then')
   const [first] = await all(found)
   t.same(first, { ...noise(7, 4, 7), original: { width: 7, height: 4 } })
@@ -48,7 +48,7 @@ t.test('a folder: its pictures by name, whenever it is iterated', async (t) => {
 
 t.test('iterables of paths, URLs and bytes', async (t) => {
   const folder = await folderOf(t.testdir(), ['a.png', 'b.png'])
-  const sources = [join(folder, 'b.png'), pathToFileURL(join(folder, 'a.png')), await bytesOf(9)]
+  const sources = [join(folder, 'b.png'), pathToFileURL(join(folder, 'a.png')), await pngOf(9)]
   const listed = pictures(sources)
   t.same(await widths(listed), [2, 1, 9])
   t.same(await widths(listed), [2, 1, 9], 'an array can be iterated again')

@@ -1,8 +1,8 @@
 // Mutated models go to the real parser and builder of TensorRT-RTX, in processes of their own: whatever they do there, this process lives, and
 // what comes back is a result or a typed error. TRT_FUZZ_SEED=n begins elsewhere; mutant i of a run is always the same.
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { isAbsolute, join, normalize } from 'node:path'
 import t from 'tap'
 import type { NativeBuildOptions, NativeBuildRequest, NativeParseResult, NativeProfile } from '../../../lib/backend/native-types.js'
@@ -10,6 +10,7 @@ import { checkedBuilderOptions } from '../../../lib/building/options.js'
 import { IsolatedBuilds } from '../../../lib/building/isolated.js'
 import { errorCodes, TensorRTError } from '../../../lib/index.js'
 import { externalFiles, parseModel } from '../../../lib/onnx/index.js'
+import { temporaryFolder } from '../../support/folders.js'
 import { rtxPath, skipWithoutRtx } from '../../support/tensorrt.js'
 import { buildingProcesses, contents } from '../processes.js'
 import { type Mutant, mutant } from './mutate.js'
@@ -65,12 +66,11 @@ class Tally {
 }
 
 /** Models that keep weights in files lie in one folder, beside what they may read, and below what they may not. */
-const outside = mkdtempSync(join(tmpdir(), 'trt-fuzz-'))
+const outside = temporaryFolder(t)
 const folder = join(outside, 'models')
 mkdirSync(folder)
 for (const path of [join(outside, 'secret.bin'), join(folder, 'weights.bin')]) writeFileSync(path, new Uint8Array(2 ** 20))
 symlinkSync(join(outside, 'secret.bin'), join(folder, 'link.bin'))
-t.teardown(() => rmSync(outside, { recursive: true }))
 
 /** Each worker takes the next of them, until there are none. */
 async function forEach(count: number, work: (index: number) => Promise<void>): Promise<void> {

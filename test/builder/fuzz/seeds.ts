@@ -7,6 +7,7 @@ import { packageRoot } from '../../../lib/base/package.js'
 import { Tensor } from '../../../lib/index.js'
 import { attributeTypes, GraphBuilder, type Value, writeModel } from '../../../lib/onnx/index.js'
 import { AttributeProtoSchema, type GraphProto } from '../../../lib/onnx/onnx_pb.js'
+import { int, ints } from '../../support/values.js'
 
 export interface Seed {
   readonly name: string
@@ -14,9 +15,7 @@ export interface Seed {
   readonly bytes: Uint8Array
 }
 
-const ints = (...values: number[]): Tensor => new Tensor('int64', BigInt64Array.from(values, BigInt), [values.length])
-const scalar = (value: number): Tensor => new Tensor('int64', BigInt64Array.of(BigInt(value)), [])
-const floats = (shape: number[]): Tensor => {
+const waves = (shape: number[]): Tensor => {
   const count = shape.reduce((a, b) => a * b, 1)
   return new Tensor(
     'float32',
@@ -30,24 +29,24 @@ type Body = (graph: GraphBuilder, x: Value) => Value
 /** Graphs of one float input [1, 8, 16, 16]; each is given as what follows it. */
 const small: Readonly<Record<string, Body>> = {
   convolutions: (g, x) => {
-    const conv = g.node('Conv', [x, g.constant('w', floats([4, 8, 3, 3])), g.constant('b', floats([4]))], { pads: [1, 1, 1, 1] })
-    const norm = ['scale', 'bias', 'mean', 'var'].map((name) => g.constant(name, floats([4])))
+    const conv = g.node('Conv', [x, g.constant('w', waves([4, 8, 3, 3])), g.constant('b', waves([4]))], { pads: [1, 1, 1, 1] })
+    const norm = ['scale', 'bias', 'mean', 'var'].map((name) => g.constant(name, waves([4])))
     const pool = g.node('MaxPool', [g.node('Relu', [g.node('BatchNormalization', [conv, ...norm])])], {
       kernel_shape: [2, 2],
       strides: [2, 2],
     })
-    const up = g.node('ConvTranspose', [pool, g.constant('wt', floats([4, 2, 2, 2]))], { strides: [2, 2] })
+    const up = g.node('ConvTranspose', [pool, g.constant('wt', waves([4, 2, 2, 2]))], { strides: [2, 2] })
     return g.node('AveragePool', [up], { kernel_shape: [3, 3], pads: [1, 1, 1, 1], count_include_pad: 1 })
   },
   'matrix products': (g, x) => {
     const flat = g.node('Flatten', [x])
-    const gemm = g.node('Gemm', [flat, g.constant('w', floats([2048, 8])), g.constant('b', floats([8]))], { alpha: 0.5 })
-    const product = g.node('MatMul', [gemm, g.constant('m', floats([8, 4]))])
-    return g.node('Softmax', [g.node('Einsum', [product, g.constant('e', floats([4, 4]))], { equation: 'ij,jk->ik' })], { axis: 1 })
+    const gemm = g.node('Gemm', [flat, g.constant('w', waves([2048, 8])), g.constant('b', waves([8]))], { alpha: 0.5 })
+    const product = g.node('MatMul', [gemm, g.constant('m', waves([8, 4]))])
+    return g.node('Softmax', [g.node('Einsum', [product, g.constant('e', waves([4, 4]))], { equation: 'ij,jk->ik' })], { axis: 1 })
   },
   shapes: (g, x) => {
     const shape = g.node('Shape', [x])
-    const last = g.node('Gather', [shape, g.constant('index', scalar(3))])
+    const last = g.node('Gather', [shape, g.constant('index', int(3))])
     const wanted = g.node('Concat', [g.constant('head', ints(1, -1)), g.node('Unsqueeze', [last, g.constant('axis', ints(0))])], {
       axis: 0,
     })
@@ -60,7 +59,7 @@ const small: Readonly<Record<string, Body>> = {
     const [values] = g.nodeWithOutputs('TopK', [x, g.constant('k', ints(4))], 2, { axis: -1 })
     const [a, b] = g.nodeWithOutputs('Split', [values as Value, g.constant('parts', ints(3, 5))], 2, { axis: 1 })
     const joined = g.node('Concat', [b as Value, a as Value], { axis: 1 })
-    const where = g.node('Where', [g.node('Greater', [joined, g.constant('zero', floats([1]))]), joined, g.node('Neg', [joined])])
+    const where = g.node('Where', [g.node('Greater', [joined, g.constant('zero', waves([1]))]), joined, g.node('Neg', [joined])])
     return g.node('Cast', [g.node('ArgMax', [where], { axis: 3, keepdims: 0 })], { to: 1 })
   },
   resizing: (g, x) => {
@@ -69,17 +68,17 @@ const small: Readonly<Record<string, Body>> = {
     const deep = g.node('SpaceToDepth', [up], { blocksize: 2 })
     return g.node('InstanceNormalization', [
       g.node('DepthToSpace', [deep], { blocksize: 2 }),
-      g.constant('s', floats([8])),
-      g.constant('b', floats([8])),
+      g.constant('s', waves([8])),
+      g.constant('b', waves([8])),
     ])
   },
   recurrence: (g, x) => {
     const sequence = g.node('Reshape', [x, g.constant('to', ints(16, 1, 128))])
-    const [y] = g.nodeWithOutputs('LSTM', [sequence, g.constant('w', floats([1, 16, 128])), g.constant('r', floats([1, 16, 4]))], 3, {
+    const [y] = g.nodeWithOutputs('LSTM', [sequence, g.constant('w', waves([1, 16, 128])), g.constant('r', waves([1, 16, 4]))], 3, {
       hidden_size: 4,
     })
     const flat = g.node('Squeeze', [y as Value, g.constant('axes', ints(1))])
-    const [z] = g.nodeWithOutputs('GRU', [flat, g.constant('gw', floats([1, 12, 4])), g.constant('gr', floats([1, 12, 4]))], 2, {
+    const [z] = g.nodeWithOutputs('GRU', [flat, g.constant('gw', waves([1, 12, 4])), g.constant('gr', waves([1, 12, 4]))], 2, {
       hidden_size: 4,
     })
     return z as Value
@@ -88,12 +87,12 @@ const small: Readonly<Record<string, Body>> = {
     const scale = g.constant('scale', new Tensor('float32', Float32Array.of(0.05), []))
     const zero = g.constant('zero', new Tensor('int8', Int8Array.of(0), []))
     const around = (value: Value): Value => g.node('DequantizeLinear', [g.node('QuantizeLinear', [value, scale, zero]), scale, zero])
-    return around(g.node('Conv', [around(x), around(g.constant('w', floats([8, 8, 1, 1])))]))
+    return around(g.node('Conv', [around(x), around(g.constant('w', waves([8, 8, 1, 1])))]))
   },
   elements: (g, x) => {
     const all = ['Sigmoid', 'Tanh', 'Exp', 'Abs', 'Sqrt', 'Erf', 'Floor', 'HardSigmoid', 'LeakyRelu', 'Elu', 'Softplus']
     const last = all.reduce((value, op) => g.node(op, [value]), x)
-    const norm = g.node('LayerNormalization', [last, g.constant('s', floats([16])), g.constant('b', floats([16]))])
+    const norm = g.node('LayerNormalization', [last, g.constant('s', waves([16])), g.constant('b', waves([16]))])
     return g.node('Clip', [
       g.node('Pow', [norm, g.constant('two', new Tensor('float32', Float32Array.of(2), []))]),
       '',

@@ -2,14 +2,15 @@
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { useFakes } from '../../native/fakes.js'
+import { reluModel } from '../../support/models.js'
 import { trt } from '../rig.js'
-import { lines, reluModel } from './models.js'
+import { lines } from './lines.js'
 
 const { fakes } = await useFakes()
 process.env['TENSORRT_PATH'] = fakes.trt10
 process.chdir(t.testdir({}))
-writeFileSync('model.onnx', reluModel(512))
-writeFileSync('resnet50.onnx', reluModel(224))
+writeFileSync('model.onnx', reluModel(['N', 3, 512, 512], 'input'))
+writeFileSync('resnet50.onnx', reluModel(['N', 3, 224, 224], 'input'))
 
 for (const line of Object.values(lines)) {
   t.test(line, async (t) => {

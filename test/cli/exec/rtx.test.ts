@@ -1,14 +1,14 @@
 // `trt exec` with the real builder of TensorRT-RTX, on a machine that cannot run what it builds; and as a process.
-import { execFile } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../lib/base/package.js'
-import { Plan, Tensor } from '../../../lib/index.js'
+import { Plan } from '../../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../../lib/onnx/index.js'
-import { quantizedModel } from '../../builder/models.js'
-import { Random } from '../../support/random.js'
+import { type Ended, runNode } from '../../support/children.js'
+import { quantizedModel } from '../../support/models.js'
 import { rtxPath, skipWithoutRtx } from '../../support/tensorrt.js'
+import { randomTensor } from '../../support/values.js'
 import { trt } from '../rig.js'
 
 process.env['NODE_TENSORRT_LIBCUDA'] = '/nonexistent/libcuda.so.1'
@@ -18,12 +18,7 @@ process.chdir(t.testdir({}))
 /** y = GlobalAveragePool(Relu(Conv(input))) with a dynamic batch. */
 function convolution(): Uint8Array {
   const graph = new GraphBuilder({ name: 'convolution' })
-  const random = new Random(1)
-  const weights = Tensor.from(
-    Float32Array.from({ length: 8 * 3 * 9 }, () => random.around()),
-    [8, 3, 3, 3],
-  )
-  const conv = graph.node('Conv', [graph.input('input', 'float32', ['N', 3, 224, 224]), graph.constant('w', weights)])
+  const conv = graph.node('Conv', [graph.input('input', 'float32', ['N', 3, 224, 224]), graph.constant('w', randomTensor([8, 3, 3, 3], 1))])
   graph.output(graph.node('GlobalAveragePool', [graph.node('Relu', [conv])]), 'float32', ['N', 8, 1, 1])
   return writeModel(graph.toModel())
 }
@@ -63,11 +58,7 @@ t.test('TensorRT-RTX', { skip: skipWithoutRtx }, async (t) => {
 })
 
 t.test('a process exits with 1 for an unknown option, and with 0 for help', async (t) => {
-  const run = (...args: string[]): Promise<{ code: unknown; stdout: string }> =>
-    new Promise((done) => {
-      const call = [join(packageRoot(), 'dist/lib/cli/trt.js'), 'exec', ...args]
-      execFile(process.execPath, call, (error, stdout) => done({ code: error?.code ?? 0, stdout }))
-    })
+  const run = (...args: string[]): Promise<Ended> => runNode([join(packageRoot(), 'dist/lib/cli/trt.js'), 'exec', ...args])
   const [unknown, help] = await Promise.all([run('--onnx=m.onnx', '--fp61'), run('-h')])
   t.match(unknown, { code: 1, stdout: /&&&& FAILED TensorRT\.trtexec # \S+ exec --onnx=m\.onnx --fp61\n$/ })
   t.match(help, { code: 0, stdout: /--saveEngine=file/ })

@@ -3,10 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Builder, type BuilderOptions, Plan, type Shapes } from '../../../lib/index.js'
-import { oneNode, quantizedModel } from '../../builder/models.js'
 import { useFakes } from '../../native/fakes.js'
+import { oneNode, quantizedModel, reluModel } from '../../support/models.js'
 import { type Ran, trt } from '../rig.js'
-import { lines, reluModel } from './models.js'
+import { lines } from './lines.js'
 
 const { families } = await useFakes()
 const [trt10, trt11] = families
@@ -15,8 +15,8 @@ const quick = '--warmUp=0 --duration=0 --iterations=10'
 
 const folder = t.testdir({})
 for (const [name, bytes] of Object.entries({
-  'model.onnx': reluModel(512),
-  'resnet50.onnx': reluModel(224),
+  'model.onnx': reluModel(['N', 3, 512, 512], 'input'),
+  'resnet50.onnx': reluModel(['N', 3, 224, 224], 'input'),
   'small.onnx': oneNode('Relu', ['N', 4]),
   'static.onnx': oneNode('Relu', [1, 4]),
   'quantized.onnx': quantizedModel(),

@@ -28,7 +28,7 @@ import {
 } from '../../../lib/vision/index.js'
 import { Tensor } from '../../../lib/tensor.js'
 import { packageDir } from '../../demo/reference.js'
-import { realModels } from '../../engine/models.js'
+import { realModels } from '../../support/real-models.js'
 import { centerFacePath, skipWithoutRtx } from '../../support/tensorrt.js'
 import { near, type Result, run } from '../helpers.js'
 import { frameOf } from './helpers.js'
@@ -53,7 +53,7 @@ const models: readonly Model[] = [
   ...(centerFacePath === undefined ? [] : [{ name: 'CenterFace', model: () => anySizeCenterFace(centerFacePath as string), size: { width: 416, height: 320 }, steps: { resize: 'stretch' }, post: { kind: 'detections', decoder: 'centerface', size: { width: 416, height: 320 }, scoreThreshold: 0.2, suppress: { iouThreshold: 0.3, inclusive: true, rounds: 8 } } } as const]),
 ] // prettier-ignore
 
-const bytesOf = ({ data, width, height }: Image) => ({ data, shape: [1, height, width, 3] })
+const valueOf = ({ data, width, height }: Image) => ({ data, shape: [1, height, width, 3] })
 
 async function answersOf(
   model: ModelProto,
@@ -92,7 +92,7 @@ for (const { name, model: read, size, steps, post, open } of models) {
     const pictures: readonly PreprocessingOptions['picture'][] = ['dynamic', { width, height }]
     for (const known of pictures) {
       const prepared = withPreprocessing(model, { steps, picture: known, size })
-      const found = await answersOf(prepared, bytesOf(picture))
+      const found = await answersOf(prepared, valueOf(picture))
       t.same(Object.keys(found), Object.keys(wanted))
       for (const [output, { data }] of Object.entries(wanted)) {
         const values = data as ArrayLike<number>
@@ -109,7 +109,7 @@ for (const { name, model: read, size, steps, post, open } of models) {
     }
     t.ok(Buffer.compare(writeModel(model), before) === 0, 'the model is as it was')
     const whole = withPostprocessing(withPreprocessing(model, { steps, picture: { width, height }, size }), post)
-    const found = await answersOf(whole, bytesOf(picture))
+    const found = await answersOf(whole, valueOf(picture))
     await builds(t, whole, 'with what comes after it')
     const outputs = Object.values(wanted).map(
       ({ data, shape }) => new Tensor('float32', Float32Array.from(data as ArrayLike<number>), shape),
