@@ -77,8 +77,9 @@ t.test('a trace: queries before the warm-up is over are cut, the others are coun
 })
 
 /**
- * NVIDIA's own bounds, from trtexec's public source (NVIDIA/TensorRT, samples/common/sampleReporting.cpp): kENQUEUE_BOUND_REPORTING_THRESHOLD{0.8F} of the median
- * of the computation, exceeded; the median of the computation itself, reached by that of a copy; kUNSTABLE_PERF_REPORTING_THRESHOLD{1.0F} percent, exceeded.
+ * NVIDIA's own bounds, from trtexec's public source (NVIDIA/TensorRT, samples/common/sampleReporting.cpp):
+ * kENQUEUE_BOUND_REPORTING_THRESHOLD{0.8F} of the median of the computation, exceeded; the median of the computation
+ * itself, reached by that of a copy; kUNSTABLE_PERF_REPORTING_THRESHOLD{1.0F} percent, exceeded.
  */
 const bounds = { enqueueOfCompute: 0.8, copyOfCompute: 1, unstableCv: 1 }
 

@@ -17,6 +17,7 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
     await t.test(name, async (t) => {
       const model = await source()
       const steps: BuildProgress[] = []
+      const begun = performance.now()
       const plan = await new Builder().build(model, { shapes, onProgress: (step) => steps.push(step) })
       t.equal(Buffer.from(plan.bytes.subarray(0, 4)).toString(), 'vtrt', 'begins as a TensorRT-RTX plan does')
       const { inputs, outputs } = modelInfo(await readModel(model))
@@ -28,7 +29,8 @@ t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
         steps.every(({ phase, step, steps }) => phase !== '' && step >= 0 && step <= steps),
         'no step beyond its phase',
       )
-      t.ok(plan.info.layers > 10 && plan.info.buildMs > 0 && plan.info.parseMs > 0)
+      t.equal(plan.info.layers, plan.info.audit.layers, 'the network that was read is the one that was built')
+      t.ok(plan.info.parseMs > 0 && plan.info.buildMs > 0 && plan.info.parseMs + plan.info.buildMs <= performance.now() - begun)
     })
   }
 })
@@ -144,8 +146,8 @@ t.test('building does not hold up the event loop, and several builds run at once
   if (detector === undefined) throw new Error('no model')
   const { source, shapes } = detector
   const model = await source()
-  const { ticks, total } = await watchEventLoop(() => new Builder().build(model, { shapes }), 5)
-  t.ok(ticks > total / 5 / 4, `${ticks} ticks of a 5 ms timer in ${Math.round(total)} ms`)
+  const { ticks, total } = await watchEventLoop(() => new Builder().build(model, { shapes }))
+  t.ok(ticks > 20, `${ticks} ticks of a timer in ${Math.round(total)} ms`)
   const count = size(8, 40)
   const plans = await Promise.all(Array.from({ length: count }, (_, i) => new Builder().build(oneNode('Relu', [1, i + 1]))))
   t.equal(new Set(plans.map((plan) => plan.info.inputs[0]?.shape[1])).size, count)
@@ -165,7 +167,7 @@ t.test('weights in a file beside the model are found when it is given as a path'
   stored.externalData = [{ $typeName: 'onnx.StringStringEntryProto', key: 'location', value: 'weights.bin' }]
   await writeFile(join(folder, 'weights.bin'), weights)
   await writeFile(join(folder, 'model.onnx'), writeModel(model))
-  t.ok((await new Builder().build(join(folder, 'model.onnx'))).bytes.length > 0)
+  t.equal((await new Builder().build(join(folder, 'model.onnx'))).info.audit.weightBytes, 4 * weights.length)
   await rm(join(folder, 'weights.bin'))
   t.match(await failureOf(() => new Builder().build(join(folder, 'model.onnx'))), { code: 'ERR_TRT_ONNX_PARSE' })
 })

@@ -40,8 +40,10 @@ t.test('a plan comes back as it was built, and a channel tells of it', async (t)
   t.teardown(() => diagnostics.unsubscribe('node-tensorrt:cache', listener))
   await using cache = new EngineCache({ folder })
   t.same(await cache.entries(), [], 'no folder is no entries')
+  const begun = performance.now()
   const built = await ask(cache, 1)
   const loaded = await ask(new EngineCache({ folder }), 1)
+  const elapsed = performance.now() - begun
   t.same([built.hit, loaded.hit], [false, true])
   t.ok(Buffer.from(built.plan.bytes).equals(loaded.plan.bytes))
   t.same(JSON.parse(JSON.stringify(loaded.plan.info)), JSON.parse(JSON.stringify(built.plan.info)), 'with all that is known of it')
@@ -51,9 +53,11 @@ t.test('a plan comes back as it was built, and a channel tells of it', async (t)
     { key: told[0]?.key, path: join(folder, `${told[0]?.key ?? ''}.plan`), bytes: built.plan.bytes.length, usedAt: 0 },
   )
   t.same(
-    told.map(({ key, hit, path, ms }) => [key, hit, path, ms > 0 && ms < 10_000]),
-    [false, true].map((hit) => [entry?.key, hit, entry?.path, true]),
+    told.map(({ key, hit, path }) => [key, hit, path]),
+    [false, true].map((hit) => [entry?.key, hit, entry?.path]),
   )
+  const both = told.reduce((sum, { ms }) => sum + ms, 0)
+  t.ok(told.every(({ ms }) => ms > 0) && both <= elapsed, `parts of what it took: ${both} of ${elapsed} ms`)
   t.equal(((await Plan.load(entry?.path ?? '')).info.inputs ?? []).length, 1, 'an entry is a plan like any other')
 })
 

@@ -18,14 +18,14 @@ t.test('real models', { skip: skipWithoutRtx }, async (t) => {
   for (const { name, source, shapes } of modelsToBuild.slice(1)) {
     await t.test(name, async (t) => {
       const model = await source()
-      const built = await cache.plan(model, { shapes })
-      const begun = performance.now()
-      const loaded = await cache.plan(model, { shapes })
-      const ms = performance.now() - begun
+      const told = { built: 0, loaded: 0 }
+      const built = await cache.plan(model, { shapes, onProgress: () => (told.built++, undefined) })
+      const loaded = await cache.plan(model, { shapes, onProgress: () => (told.loaded++, undefined) })
       t.same([built.hit, loaded.hit], [false, true])
+      t.ok(told.built > 20, `${told.built} steps of the build`)
+      t.equal(told.loaded, 0, 'TensorRT was not asked again')
       t.ok(Buffer.from(built.plan.bytes).equals(loaded.plan.bytes))
       t.match(loaded.plan.info.library, /^TensorRT-RTX 1\.7\./)
-      t.ok(ms < (built.plan.info.buildMs ?? 0), `${Math.round(ms)} ms rather than ${Math.round(built.plan.info.buildMs ?? 0)}`)
     })
   }
   t.equal(await refuseDamage(folder), modelsToBuild.length - 1)
@@ -99,10 +99,10 @@ t.test('hashing a large model does not hold up the event loop', { skip: skipWith
   await writeFile(join(folder, 'weights.bin'), weights)
   const { digestModel } = await import('../../lib/cache/digest.js')
   let external: readonly string[] = []
-  const { longest, total: ms } = await watchEventLoop(async () => ({ external } = await digestModel(path, undefined)))
+  const { ticks, longest, total: ms } = await watchEventLoop(async () => ({ external } = await digestModel(path, undefined)))
   t.same(external, [hashOfChunks(weights)])
   t.comment(`${size} MB in ${Math.round(ms)} ms, the longest turn ${longest.toFixed(1)} ms`)
-  t.ok(longest < ms / 4, `${longest} of ${ms} ms`)
+  t.ok(ticks > 10, `${ticks} ticks of a timer: it is hashed in parts`)
   const abort = new AbortController()
   const aborted = digestModel(path, abort.signal)
   abort.abort(new Error('enough'))

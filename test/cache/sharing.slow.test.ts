@@ -174,7 +174,7 @@ t.test('waiting for another process', async (t) => {
     for (let i = 0; i < ${rounds}; i++) {
       let told = false
       await cache.plan(addModel(i), { builder, onProgress: () => { if (!told) say('building'); told = true } })
-      say(Date.now())
+      say(i)
     }
   `
   await using cache = new EngineCache({ folder })
@@ -184,28 +184,25 @@ t.test('waiting for another process', async (t) => {
   const other = startNode(folder, program, { FAKE_TRT_BUILD_STEP_MS: '40' })
   t.teardown(() => other.kill())
   t.equal(await other.next(), 'ready')
-  const late: number[] = []
+  const waiting: Promise<boolean>[] = []
+  const settled: boolean[] = []
+  let intime = 0
   for (let i = 0; i < rounds; i++) {
     t.equal(await other.next(), 'building')
-    const begun = Date.now()
     const abort = new AbortController()
     const given = rejection(get(i, abort.signal))
-    const waiting = get(i).then(({ hit }) => ({ hit, at: Date.now() }))
+    waiting.push(get(i).then(({ hit }) => (settled[i] = hit)))
     await sleep(50)
     abort.abort(new Error('enough'))
-    const ending = other.next() as Promise<number>
+    const ending = other.next()
     const first = await Promise.race([given, ending])
     t.match(first, { message: 'enough' }, 'who gives up does so before the other has it')
-    const ended = await ending
-    const { hit, at: got } = await waiting
-    t.equal(hit, true)
-    late.push((got - ended) / (ended - begun))
+    t.equal(await ending, i)
+    if (settled[i - 1]) intime++
   }
-  // the best of them, since a machine may be busy with something else
-  t.ok(
-    Math.min(...late) < 0.5,
-    `it is there ${late.map((part) => part.toFixed(2)).join(', ')} times as long after the other had it as that took`,
-  )
+  t.same(await Promise.all(waiting), Array(rounds).fill(true))
+  // not each time, since a machine may be busy with something else
+  t.ok(intime > 0, `who waited for a plan had it ${intime} times before the other process had built the next one`)
   t.equal(builds(), before, 'nothing was built here')
 })
 

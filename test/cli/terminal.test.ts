@@ -1,4 +1,5 @@
-// The commands as people see them: on a terminal, with a file that cannot be read, and with ctrl-C. Each ends, gives the terminal back as it was, and leaves no half file.
+// The commands as people see them: on a terminal, with a file that cannot be read, and with ctrl-C. Each ends, gives the
+// terminal back as it was, and leaves no half file.
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

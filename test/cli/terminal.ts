@@ -1,4 +1,4 @@
-// `trt` on a terminal: a process of its own on a pseudo-terminal, what was typed to it, and what its screen shows at the end.
+// `trt` on a terminal: a process of its own on a pseudo-terminal, the keys that are pressed, and what its screen shows.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { packageRoot } from '../../lib/base/package.js'
@@ -12,7 +12,7 @@ export interface OnTerminal {
   readonly screen: Screen
 }
 
-/** So long a command may go without a word: no command of these tests computes as long as that, and none that hangs says anything new. */
+/** After so long a command hangs: none of these tests computes a tenth as long. */
 const patienceMs = 60_000
 
 /** Runs `trt` on a terminal; when it has written this, these keys are pressed. */
@@ -49,7 +49,7 @@ export function onTerminal(args: readonly string[], keys?: { readonly at: RegExp
 // eslint-disable-next-line no-control-regex -- terminals are spoken to in control characters
 const words = /\u001b\[(\??)([\d;]*)([A-Za-z])|\u001b([78])|[\r\n]|[^\u001b\r\n]+/gy
 
-/** What a terminal makes of what is written to it, as far as `trt` speaks to one; what is not known here is an error. */
+/** What a terminal makes of what is written to it; control characters that `trt` does not use are an error. */
 export class Screen {
   readonly #lines: string[][] = [[]]
   /** Lines that go on in the next one. */
@@ -76,7 +76,7 @@ export class Screen {
     }
   }
 
-  /** As it would be copied: lines that were wrapped are one; without the spaces at the end of a line, and the empty lines at the end. */
+  /** As it would be copied: wrapped lines are one, without spaces at their end and empty lines at the last. */
   get text(): string {
     const lines = this.#lines.map((line, row) => {
       const text = Array.from(line, (letter) => letter ?? ' ').join('')

@@ -50,10 +50,10 @@ for (const family of families)
         return call()
       }
     }
-    const whenItIsSlow = (call: Operation): Operation => {
+    const whenItNeverAnswers = (call: Operation): Operation => {
       return () => {
-        driver.set({ computeMs: 50 })
-        return call().finally(() => driver.set({ computeMs: 0 }))
+        driver.set({ clock: 'manual', computeMs: 1 })
+        return call().finally(() => driver.set({ clock: 'real', computeMs: 0 }))
       }
     }
     await showCallers(t, {
@@ -61,7 +61,7 @@ for (const family of families)
       'infer, failed': whenItFails(() => engine.infer(x)),
       'infer with limits, refused': () => engine.infer(wrong, { timeoutMs: 60_000 }),
       'infer with limits, failed': whenItFails(() => engine.infer(x, { timeoutMs: 60_000 })),
-      'infer, timed out': whenItIsSlow(() => engine.infer(x, { timeoutMs: 1 })),
+      'infer, timed out': whenItNeverAnswers(() => engine.infer(x, { timeoutMs: 1 })),
       'infer, before a load fails': () => young().infer(x),
       'infer with limits, before a load fails': () => young().infer(x, { timeoutMs: 60_000 }),
       'infer, after a load failed': () => failed.infer(x),
@@ -118,7 +118,8 @@ for (const family of families)
 
 await t.test('CPU', async (t) => {
   await using engine = await Engine.load(expand(), cpu)
-  await using lazy = await Engine.load(slow(), cpu)
+  // seconds, of which it takes the first millisecond
+  await using lazy = await Engine.load(slow(512, 400), cpu)
   const inputs = { x: Tensor.from(new Float32Array(3)), s: Tensor.from(BigInt64Array.of(7n)) }
   const { signal } = new AbortController()
   await showCallers(t, {

@@ -14,15 +14,16 @@ const batching = (more: Partial<NonNullable<EngineOptions['batching']>> = {}): E
 for (const family of suiteFamilies) {
   await t.test(family.name, async (t) => {
     await t.test('lanes do not wait for each other when an enqueue blocks', async (t) => {
-      const took = async (lanes: number): Promise<number> => {
-        await using engine = await load(family, rowsPlan(), { lanes })
-        await engine.warmup({ iterations: 1 })
-        const begun = performance.now()
-        await driven({ blockMs: 40 }, () => Promise.all(Array.from({ length: 8 }, (_, i) => engine.infer(rows(i)))))
-        return performance.now() - begun
-      }
-      const [one, four] = [await took(1), await took(4)]
-      t.ok(four < 0.8 * one, `less than one after another takes: ${four.toFixed(0)} of ${one.toFixed(0)} ms`)
+      await using engine = await load(family, rowsPlan(), { lanes: 4 })
+      await engine.warmup({ iterations: 1 })
+      const entered = (): number => family.control.stats().calls['VExecutionContext.enqueueV3'] ?? 0
+      const [before, done] = [entered(), engine.stats.completed]
+      await driven({ blockMs: 500 }, async () => {
+        const calls = Array.from({ length: 4 }, (_, i) => engine.infer(rows(i)))
+        await until(() => entered() - before === 4 || engine.stats.completed > done)
+        t.same([entered() - before, engine.stats.completed - done], [4, 0], 'all four are in it before the first has left it')
+        for (const [i, y] of (await Promise.all(calls)).entries()) t.same(y.data, wanted(rows(i).data))
+      })
     })
 
     await t.test('outputs that nobody wants are not copied back', async (t) => {
@@ -87,19 +88,19 @@ for (const family of suiteFamilies) {
       }
     })
 
-    await t.test('stats and memory of a device are plausible', async (t) => {
+    await t.test("stats are the device's times, by its own clock; memory is plausible", async (t) => {
       await using engine = await load(family, rowsPlan(1024))
       const begun = performance.now()
-      await driven({ computeMs: 4, copyMs: 1 }, async () => {
+      await driven({ computeMs: 4, copyMs: 1, clock: 'virtual' }, async () => {
         await Promise.all(Array.from({ length: 10 }, (_, i) => engine.infer(rows(i, 2, 1024))))
       })
       const elapsed = performance.now() - begun
       const { queueMs, computeMs, copyInMs, copyOutMs, ...counts } = engine.stats
       t.same(counts, { waiting: 0, inFlight: 0, completed: 10, failed: 0, cancelled: 0, batches: 10, bytesCopied: 10 * 8192 })
-      t.ok(computeMs.p50 >= 3 && computeMs.p50 < elapsed, `compute ${computeMs.p50} ms`)
-      t.ok(copyInMs.p50 >= 0.5 && copyInMs.p50 < elapsed, `copy in ${copyInMs.p50} ms`)
-      t.ok(copyOutMs.p50 >= 0.5 && copyOutMs.p50 < elapsed, `copy out ${copyOutMs.p50} ms`)
-      t.ok(queueMs.p99 >= queueMs.p50 && queueMs.p99 > 3, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
+      const always = (ms: number) => ({ count: 10, p50: ms, p99: ms })
+      t.match({ computeMs, copyInMs, copyOutMs }, { computeMs: always(4), copyInMs: always(1), copyOutMs: always(1) })
+      // by the host's clock: a part of all that it took
+      t.ok(queueMs.p50 > 0 && queueMs.p50 <= queueMs.p99 && queueMs.p99 < elapsed, `queue ${queueMs.p50} to ${queueMs.p99} ms`)
       t.equal(queueMs.count, 10)
       const { device, pinned, pinnedKept } = engine.memory
       t.ok(device >= 2 * 8192 && device <= driver.stats().deviceBytes + 8192, `device ${device}`)

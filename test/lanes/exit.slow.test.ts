@@ -87,7 +87,10 @@ for (const [what, program, wanted] of rows) {
 }
 
 t.test('process.exit() lets what is on the device end, and what never does is left where it is', async (t) => {
-  /** Which of ours the dynamic linker closed, as it does at the end of a process whose libraries nobody is in any more: a process that leaves somebody in them skips that. */
+  /**
+   * Which of our libraries the dynamic linker closed at the end: it does when the process ends as usual. A process in
+   * which a thread is still inside of a library leaves by _exit(), and closes none.
+   */
   const closed = async (program: string): Promise<string[]> => {
     const log = join(t.testdir(), 'ld')
     const traced = { LD_DEBUG: 'files', LD_DEBUG_OUTPUT: log }

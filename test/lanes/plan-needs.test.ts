@@ -69,13 +69,14 @@ for (const family of suiteFamilies) {
   })
 
   await t.test(`${family.name}: one runtime for all engines of a library on a GPU`, async (t) => {
+    const before = calls('VRuntime.setTemporaryDirectory')
     await using first = await load({})
     await using second = await load({})
     t.equal(control.stats().live.runtimes, 1)
     await using third = await load({ hostCode: true }, { hostCode: true })
     t.equal(control.stats().live.runtimes, 2)
     t.same(await Promise.all([first, second, third].map(runs)), [true, true, true])
-    t.ok(calls('VRuntime.setTemporaryDirectory') > 0)
+    t.equal(calls('VRuntime.setTemporaryDirectory') - before, 2, 'each was told of the folder for temporary files')
     await first.close()
     t.ok(await runs(second), 'the runtime stays with the others')
   })

@@ -42,12 +42,12 @@ const modes = everyMode.filter(({ name }) => long || name.endsWith('nodenext'))
 
 const programs = readdirSync(join(root, 'test/types/programs')).map((file) => ({ file, text: readText(`test/types/programs/${file}`) }))
 
-/** What a program's last comment says that it prints. Without the addon, whether the tarball has one or not: not all of it is of the CPU alone. */
+/** What a program's last comment says that it prints, without the addon, which a tarball may have or not. */
 const toPrint = (program: string): string => {
   const [, said = ''] = programs.find(({ file }) => file === `${program}.ts`)?.text.split('\n// It prints:\n') ?? []
   return said.replaceAll(/^\/\/ /gm, '')
 }
-/** What was printed, by what was run: modes that differ in how types are found only make the same code, which is run once. */
+/** What was printed, by what was run: modes that differ in how types are found make the same code, which is run once. */
 const ran = new Map<string, string>()
 
 const inModes = modes.map(({ name, extension, options, lib }) => {

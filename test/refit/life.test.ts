@@ -54,7 +54,7 @@ for (const family of families) {
       t.ok(await until(() => calls() > before), 'TensorRT is at it')
       abort.abort(new Error('enough'))
       await t.rejects(plan as Promise<unknown> as Promise<void>, { message: 'enough' })
-      t.ok(control.stats().live.refitters > 0, 'while TensorRT is still at it')
+      t.equal(control.stats().live.refitters, 1, 'while TensorRT is still at it')
       await refitter.close()
       t.equal(control.stats().live.refitters, 0, 'which is waited for')
       control.set({ buildStepMs: 0 })
@@ -64,9 +64,9 @@ for (const family of families) {
     await t.test('the event loop goes on meanwhile', async (t) => {
       control.set({ buildStepMs: 100 })
       await using refitter = open()
-      const { ticks } = await watchEventLoop(() => refitter.refit(), 5)
+      const { ticks } = await watchEventLoop(() => refitter.refit())
       control.set({ buildStepMs: 0 })
-      t.ok(ticks >= 5, `${ticks} ticks of a 5 ms timer in at least 100 ms`)
+      t.ok(ticks >= 5, `${ticks} ticks of a timer`)
     })
   })
 }

@@ -66,7 +66,7 @@ async function answersOf(
 /** That the real builder takes it, pictures of any size up to 1280 x 1280 where theirs is open. */
 async function builds(t: Test, model: ModelProto, what: string): Promise<void> {
   if (skipWithoutRtx !== false) return
-  const { inputs } = modelInfo(model)
+  const { inputs, outputs } = modelInfo(model)
   const shapes: Shapes = Object.fromEntries(
     inputs.map(({ name, shape = [] }) => {
       const at = (batch: number, width: number, height: number) =>
@@ -76,7 +76,10 @@ async function builds(t: Test, model: ModelProto, what: string): Promise<void> {
   )
   const isOpen = inputs.some(({ shape }) => shape?.some((dim) => typeof dim !== 'number' || dim < 0))
   const { bytes, info } = await new Builder().build(writeModel(model), isOpen ? { shapes } : {})
-  t.ok(bytes.length > 0 && info.inputs[0]?.dtype === 'uint8', `${what}: ${bytes.length} bytes`)
+  t.comment(`${what}: ${bytes.length} bytes`)
+  const known = (list: readonly { name: string; dtype: string }[]) => list.map(({ name, dtype }) => ({ name, dtype }))
+  t.equal(info.inputs[0]?.dtype, 'uint8', what)
+  t.same([known(info.inputs), known(info.outputs)], [known(inputs), known(outputs)], `${what}: TensorRT has what the model has`)
 }
 
 for (const { name, model: read, size, steps, post, open } of models) {
