@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { packageRoot } from '../../lib/base/package.js'
-import { runNode } from '../engine/children.js'
+import { runNode } from '../support/children.js'
 import type { Observation, Recording } from './recorder.js'
 
 export const folder = join(packageRoot(), 'test', 'recordings')
