@@ -10,6 +10,7 @@ import { temporaryFolder } from '../support/folders.js'
 import { addModel } from '../support/models.js'
 import { modelsToBuild } from '../support/real-models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
+import { size } from '../support/tiers.js'
 import { hashOfChunks, refuseDamage } from './rig.js'
 
 t.test('real models', { skip: skipWithoutRtx }, async (t) => {
@@ -92,16 +93,16 @@ t.test('a model that changes while it is built is an error, and nothing is kept'
 
 t.test('hashing a large model does not hold up the event loop', { skip: skipWithoutRtx }, async (t) => {
   const folder = temporaryFolder(t)
-  const size = process.env['TRT_TEST_LONG'] === '1' ? 500 : 100
+  const megabytes = size(100, 500)
   const path = join(folder, 'model.onnx')
   await writeFile(path, addModel(1, 4, 'weights.bin'))
-  const weights = Buffer.alloc(size * 2 ** 20, 1)
+  const weights = Buffer.alloc(megabytes * 2 ** 20, 1)
   await writeFile(join(folder, 'weights.bin'), weights)
   const { digestModel } = await import('../../lib/cache/digest.js')
   let external: readonly string[] = []
   const { ticks, longest, total: ms } = await watchEventLoop(async () => ({ external } = await digestModel(path, undefined)))
   t.same(external, [hashOfChunks(weights)])
-  t.comment(`${size} MB in ${Math.round(ms)} ms, the longest turn ${longest.toFixed(1)} ms`)
+  t.comment(`${megabytes} MB in ${Math.round(ms)} ms, the longest turn ${longest.toFixed(1)} ms`)
   t.ok(ticks > 10, `${ticks} ticks of a timer: it is hashed in parts`)
   const abort = new AbortController()
   const aborted = digestModel(path, abort.signal)
