@@ -128,7 +128,7 @@ export const checkSeparately = () =>
     const what = 'preparing the compilation of single files'
     const addon = join(root, 'build', 'separate', 'addon')
     const fakes = join(root, 'build', 'separate', 'fakes')
-    const options = ['-DSEPARATE=ON', '-DCMAKE_BUILD_TYPE=Release', '-DCMAKE_EXPORT_COMPILE_COMMANDS=ON']
+    const options = ['-DSEPARATE=ON', '-DCMAKE_BUILD_TYPE=Release', '-DCMAKE_EXPORT_COMPILE_COMMANDS=ON', '-DCCACHE=OFF']
     const configure = (/** @type {string} */ source, /** @type {string} */ folder, /** @type {string[]} */ ...more) => {
       forgetMovedBuild(folder, source)
       return runQuietly('cmake', ['-S', source, '-B', folder, ...options, ...more], { what })

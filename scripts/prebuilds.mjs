@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { env, execPath } from 'node:process'
+import { argv, env, execPath } from 'node:process'
+import { fileURLToPath } from 'node:url'
 import { buildLib } from './build.mjs'
 import { bin, Failure, filesUnder, main, root, runQuietly, withLock } from './support.mjs'
 
@@ -20,9 +21,17 @@ const fingerprint = () => {
 }
 
 /** Where the running Node was installed with its headers, nothing has to be downloaded. */
-const nodedir = () => {
+export const nodedir = () => {
   const prefix = dirname(dirname(execPath))
   return existsSync(join(prefix, 'include', 'node', 'node_api.h')) ? prefix : undefined
+}
+
+/** Makes a folder that node-gyp may clear and build in: what it needs of this one, mostly as links. */
+export const stage = (/** @type {string} */ folder) => {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  for (const name of ['binding.gyp', 'package.json']) copyFileSync(join(root, name), join(folder, name))
+  for (const name of ['native', 'node_modules', 'scripts']) symlinkSync(join(root, name), join(folder, name))
 }
 
 const prebuild = async () => {
@@ -31,10 +40,7 @@ const prebuild = async () => {
   const stamp = join(staging, 'fingerprint')
   const current = fingerprint()
   if (existsSync(prebuilt) && existsSync(stamp) && readFileSync(stamp, 'utf8') === current) return
-  rmSync(staging, { recursive: true, force: true })
-  mkdirSync(staging, { recursive: true })
-  for (const name of ['binding.gyp', 'package.json']) copyFileSync(join(root, name), join(staging, name))
-  for (const name of ['native', 'node_modules']) symlinkSync(join(root, name), join(staging, name))
+  stage(staging)
   const headers = nodedir()
   const args = ['--napi', '--strip', '--target', `node@${process.versions.node}`, '--name', 'node-tensorrt', '--out', root]
   const output = await runQuietly(bin('prebuildify'), args, {
@@ -52,7 +58,9 @@ const prebuild = async () => {
   writeFileSync(stamp, current)
 }
 
-await main(async () => {
-  await buildLib()
-  await withLock('prebuilds', prebuild)
-})
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  await main(async () => {
+    await buildLib()
+    await withLock('prebuilds', prebuild)
+  })
+}

@@ -40,7 +40,9 @@ export async function testCore(sanitize, { whole = sanitize === 'address' } = {}
   writeFileSync(suppressions, glibcRaces.join('\n'))
   const outcomes = await atOnce(runs, async ({ what, program, args, env }) => {
     say(`${what}, ${sanitize} sanitizer: begins; what it says comes at its end`)
-    const { code, output } = await collect(program, args, { env: { ...checks(suppressions), ...(whole ? { CORE_TEST_WHOLE: '1' } : {}), ...env } })
+    const { code, output } = await collect(program, args, {
+      env: { ...checks(suppressions), ...(whole ? { CORE_TEST_WHOLE: '1' } : {}), ...env },
+    })
     say(`${what}, ${sanitize} sanitizer\n${output.trimEnd()}`)
     return code === 0 ? undefined : `${what} failed with the ${sanitize} sanitizer (${code})`
   })

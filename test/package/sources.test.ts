@@ -6,9 +6,23 @@ import { readText, root, run } from './support.js'
 interface Facts {
   sources: string[]
   apart: string[]
+  defines: string[]
+  cflags: string[]
+  ldflags: string[]
+  release_ldflags: string[]
+  libraries: string[]
 }
 
-const { sources, apart } = JSON.parse(readText('native/build.json')) as Facts
+interface Commands {
+  units: string[][]
+  defines: string[]
+  flags: string[]
+  headers: string[]
+  link: string[]
+}
+
+const facts = JSON.parse(readText('native/build.json')) as Facts
+const { sources, apart } = facts
 
 t.test('native/build.json lists every source file under native/, once', async (t) => {
   const found = readdirSync(join(root, 'native'), { withFileTypes: true, recursive: true })
@@ -26,6 +40,7 @@ t.test('both build systems read that list, and name no source themselves', async
   for (const file of ['binding.gyp', 'CMakeLists.txt']) {
     const text = readText(file)
     t.match(text, 'native/build.json', file)
+    t.match(text, 'scripts/units.mjs', file)
     t.notMatch(text, /\.cc\b/, file)
   }
 })
@@ -33,3 +48,41 @@ t.test('both build systems read that list, and name no source themselves', async
 t.test('each defect of test/defects can still be put in', async (t) => {
   t.match(await run(process.execPath, ['scripts/defects.mjs', '--check'], root), /^25 defects, 10 of them native$/m)
 })
+
+/** What Node's own common.gypi adds, which changes nothing of what is compiled here. */
+const ofNode = {
+  defines:
+    /^(NODE_GYP_MODULE_NAME|USING_(UV|V8)_SHARED|V8_|OPENSSL_|_GLIBCXX_USE_CXX11_ABI=1$|_FILE_OFFSET_BITS=64$|_LARGEFILE_SOURCE$|__STDC_FORMAT_MACROS$)/,
+  flags: /^(-m64|-fno-omit-frame-pointer)$/,
+  link: /^(-m64|-rdynamic)$/,
+}
+/** What of CMake's own is said elsewhere by node-gyp: in the rule that links. */
+const ofCMake = /^(-O3|-fPIC|-shared)$/
+
+t.test(
+  'the binary that is shipped is made as the one that is tested: the same units, defines and flags',
+  { skip: process.platform !== 'linux' && 'the addon is built on Linux only' },
+  async (t) => {
+    const text = await run(process.execPath, [join(root, 'scripts', 'commands.mjs')], root)
+    const { cmake, gyp } = JSON.parse(text) as Record<'cmake' | 'gyp', Commands>
+    t.strictSame(gyp.units, cmake.units, 'units')
+    t.strictSame(cmake.units.flat().sort(), [...sources].sort(), 'of all sources, each once')
+    for (const path of apart)
+      t.ok(
+        cmake.units.some((unit) => unit.length === 1 && unit[0] === path),
+        `${path} stands apart`,
+      )
+    for (const unit of cmake.units) t.equal(new Set(unit.map((path) => path.split('/')[1])).size, 1, `one room: ${unit[0] ?? ''}`)
+
+    for (const kind of ['defines', 'flags', 'link'] as const) {
+      const shipped = gyp[kind].filter((word) => !ofNode[kind].test(word))
+      const tested = kind === 'link' ? cmake.link.filter((word) => !ofCMake.test(word)) : cmake[kind]
+      t.strictSame(shipped, tested, kind)
+    }
+    const missing = (given: string[], wanted: string[]): string[] => wanted.filter((word) => !given.includes(word))
+    t.strictSame(missing(cmake.defines, [...facts.defines, 'NDEBUG']), [], 'the defines of native/build.json, and none of assert()')
+    t.strictSame(missing(cmake.flags, [...facts.cflags, '-O3']), [], 'its flags')
+    t.strictSame(missing(cmake.link, [...facts.ldflags, ...facts.release_ldflags, ...facts.libraries]), [], 'those that it links with')
+    for (const each of [cmake, gyp]) t.ok(each.headers.includes('./node_modules/node-addon-api'), "node-addon-api's headers are its own")
+  },
+)
