@@ -12,12 +12,13 @@
           # TensorRT's binary interface is known for Linux only: elsewhere there is no addon, and the package says so when one is needed.
           'type': 'none',
         }, {
-          'sources': ["<!@(<(facts).sources.join(' ')\")"],
+          'sources': ['<!@(node scripts/units.mjs build/units)'],
           'defines': ["<!@(<(facts).defines.join(' ')\")"],
           'cflags!': ['-Wno-unused-parameter'],
           'cflags_cc!': ['-fno-exceptions', '-fno-rtti', '-std=gnu++17', '-std=gnu++20'],
           'cflags_cc': [
             "<!@(<(facts).cflags.join(' ')\")",
+            '-iquote', '<(module_root_dir)',
             '-isystem', "<!@(node -p \"require('path').resolve(require('node-addon-api').include_dir)\")",
           ],
           'ldflags': [

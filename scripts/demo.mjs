@@ -7,8 +7,10 @@ import { main, root, runHere, say } from './support.mjs'
 import { ensureTensorRT } from './tensorrt.mjs'
 
 await main(async () => {
-  await buildAll()
-  const { path, reason } = await ensureTensorRT()
+  // fetched while the compiler runs
+  const fetched = ensureTensorRT()
+  await buildAll(fetched)
+  const { path, reason } = await fetched
   if (!path) say(`${reason}\nThe demo goes on without it.`)
   // npm runs this in the package's folder; paths of photographs are meant from where the person stands.
   const cwd = (process.env['npm_lifecycle_event'] === 'demo' && process.env['INIT_CWD']) || process.cwd()

@@ -14,7 +14,7 @@ const source = join(root, 'test', 'fake')
 
 const fingerprint = () => {
   const hash = createHash('sha256')
-  const files = [...filesUnder(source).filter((path) => !path.endsWith('.ts')), ...filesUnder(join(root, 'test', 'facts'))]
+  const files = [...filesUnder(source), ...filesUnder(join(root, 'test', 'facts')), join(root, 'scripts', 'compile.cmake')]
   for (const path of files.filter((path) => !path.endsWith('.ts')).sort()) hash.update(relative(root, path)).update(readFileSync(path))
   return hash.digest('hex')
 }

@@ -128,5 +128,5 @@ const ensure = async (name, wheel, file) => {
   const { version, megabytes } = wheel
   const sha256 = process.platform === 'linux' ? wheel[/** @type {'x64' | 'arm64'} */ (process.arch)] : undefined
   if (!sha256) return { reason: `${name} ${version} is known for Linux on x64 and arm64 only` }
-  return await ensureWheel(name, { what: `Python's ${name}`, name, version, sha256, megabytes, folder: '.', files: [file] })
+  return await ensureWheel({ what: `Python's ${name}`, name, version, sha256, megabytes, folder: '.', files: [file] })
 }

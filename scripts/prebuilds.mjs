@@ -14,7 +14,7 @@ const prebuilt = join(root, 'prebuilds', `${process.platform}-${process.arch}`, 
 /** Everything that the binary is made of: the same again is not built again. */
 const fingerprint = () => {
   const hash = createHash('sha256').update(`${process.arch} ${process.versions.modules}`)
-  for (const path of [...filesUnder(join(root, 'native')).sort(), join(root, 'binding.gyp')])
+  for (const path of [...filesUnder(join(root, 'native')).sort(), join(root, 'binding.gyp'), join(root, 'scripts', 'units.mjs')])
     hash.update(relative(root, path)).update(readFileSync(path))
   return hash.digest('hex')
 }

@@ -1,8 +1,9 @@
 // @ts-check
 // What the scripts share: the root, a quiet way to run a command, and a lock between processes.
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -71,15 +72,16 @@ export const runHere = async (command, args, { env = {}, cwd = root, stdoutToStd
  *
  * @param {string} command
  * @param {string[]} args
- * @param {{ cwd?: string, env?: Record<string, string | undefined>, timeout?: number }} [options] `timeout`: milliseconds, after which it is killed
+ * @param {{ cwd?: string, env?: Record<string, string | undefined>, timeout?: number, killSignal?: NodeJS.Signals }} [options] `timeout`: milliseconds, after
+ * which it is ended, by SIGKILL or that signal
  */
-export const collect = async (command, args, { cwd = root, env = {}, timeout } = {}) => {
+export const collect = async (command, args, { cwd = root, env = {}, timeout, killSignal = 'SIGKILL' } = {}) => {
   const child = spawn(command, args, {
     cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout,
-    killSignal: 'SIGKILL',
+    killSignal,
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
@@ -106,6 +108,20 @@ export const atOnce = async (list, body, width = 2) => {
   return results
 }
 
+/**
+ * Waits for all of what runs at the same time, so that none goes on unheard of once another has failed; then it throws what failed.
+ *
+ * @param {Promise<unknown>[]} jobs
+ */
+export const together = async (...jobs) => {
+  const outcomes = await Promise.allSettled(jobs)
+  /** @type {unknown[]} */
+  const failed = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+  if (failed.length > 1 && failed.every((each) => each instanceof Failure))
+    throw new Failure(failed.map((each) => each.message).join('\n\n'))
+  if (failed.length > 0) throw failed.find((each) => !(each instanceof Failure)) ?? failed[0]
+}
+
 /** @returns {Promise<number | string>} the exit code, or the name of the signal or the error that ended it */
 const exited = (/** @type {import('node:child_process').ChildProcess} */ child) =>
   new Promise((resolve) => {
@@ -126,10 +142,11 @@ export const bin = (/** @type {string} */ name) => {
  * @template T
  * @param {string} name
  * @param {() => Promise<T>} body
+ * @param {string} [folder] where it lies: beside what others share, too
  * @returns {Promise<T>}
  */
-export const withLock = async (name, body) => {
-  const lock = join(root, '.cache', 'locks', name)
+export const withLock = async (name, body, folder = join(root, '.cache')) => {
+  const lock = join(folder, 'locks', name)
   mkdirSync(dirname(lock), { recursive: true })
   for (let waits = 0; !take(lock); waits++) {
     if (waits === 50) say(`waiting for another process that holds ${name} …`)
@@ -165,6 +182,29 @@ const abandoned = (/** @type {string} */ lock) => {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM') return false
     // Without a process id yet: its owner is just taking it, or died while it did.
     return Date.now() - modified(lock) > 2000
+  }
+}
+
+/** @type {string | undefined} */
+let sharedCache
+
+/**
+ * Where what is fetched once for all checkouts lies: in the user's cache, or where that can't be written in this checkout's own.
+ *
+ * @returns {string}
+ */
+export const cacheFolder = () => (sharedCache ??= usersCache() ?? join(root, '.cache'))
+
+const usersCache = () => {
+  const given = process.env['XDG_CACHE_HOME'] ?? ''
+  try {
+    const folder = join(isAbsolute(given) ? given : join(homedir(), '.cache'), 'node-tensorrt-dev')
+    mkdirSync(folder, { recursive: true })
+    accessSync(folder, constants.W_OK | constants.X_OK)
+    return folder
+  } catch (error) {
+    say(`what is fetched lies in .cache of this checkout: the user's cache cannot be written (${/** @type {Error} */ (error).message})`)
+    return undefined
   }
 }
 

@@ -1,5 +1,5 @@
 // @ts-check
-// The one set-up step of demo and tests: TensorRT-RTX from its Python wheel, once, into an ignored cache. Its builder works without a GPU.
+// The one set-up step of demo and tests: TensorRT-RTX from its Python wheel, once, into the user's cache. Its builder works without a GPU.
 // Benches also get NVIDIA's own Python bindings of the same version.
 import { argv, env } from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -54,7 +54,6 @@ export const ensureTensorRT = async (options) => {
   const wheel = ofThisMachine(libraries)
   if (!wheel) return noWheel
   return await ensureWheel(
-    'tensorrt-rtx',
     {
       what: 'TensorRT-RTX',
       name: 'tensorrt-rtx-cu13-libs',
@@ -77,7 +76,7 @@ export const ensureBindings = async () => {
   if (!wheel) return noWheel
   const name = 'tensorrt-rtx-cu13-bindings'
   const files = ['tensorrt_rtx_bindings/__init__.py', 'tensorrt_rtx_bindings/tensorrt_rtx.so']
-  return await ensureWheel(name, { what: "TensorRT-RTX's Python bindings", name, version, folder: '.', files, ...wheel })
+  return await ensureWheel({ what: "TensorRT-RTX's Python bindings", name, version, folder: '.', files, ...wheel })
 }
 
 if (argv[1] === fileURLToPath(import.meta.url)) {

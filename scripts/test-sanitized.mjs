@@ -1,17 +1,27 @@
 // @ts-check
-// npm run test:asan: the tests that use the fakes, on an addon with the address and undefined behaviour sanitizers.
+// npm run test:asan [-- --long]: tests on an addon with the address and undefined behaviour sanitizers.
 // Node itself is not instrumented, so the runtime is preloaded; leaks can't be told from V8's own and are not looked for here:
 // that does the core without Node, which runs first (test-core.mjs).
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
+import { argv } from 'node:process'
 import { addonPath, buildAddon, buildAll } from './build.mjs'
 import { buildFakes } from './fakes.mjs'
+import { runFiles } from './runner.mjs'
 import { compilerLibrary, Failure, filesUnder, main, root } from './support.mjs'
 import { testCore } from './test-core.mjs'
-import { runTap } from './tap.mjs'
 
-/** Folders of dist/test, or files in them: those that do not need the real TensorRT-RTX, or processes that are killed again and again. */
-const parts = [
+/** What crosses into native memory, and one file of each kind of end: `.ci/run` has these. */
+const crossing = [
+  ...['infer', 'batching', 'device-tensors', 'misuse', 'misuse-native', 'host-memory', 'pinned-memory-10', 'sharing', 'plan-files'].map(
+    (name) => `lanes/${name}`,
+  ),
+  ...['into', 'tensor', 'masks', 'native-masks', 'candidates', 'blur', 'draw', 'misuse', 'hostile'].map((name) => `vision/${name}`),
+  ...['audit/engine', 'benchmark/engine', 'builder/calibration', 'cache/engine', 'engine/life', 'native/plan', 'refit/life', 'refit/refit'],
+]
+
+/** Folders of dist/test, or files in them, that `--long` has: those that do not need the real TensorRT-RTX, or processes that are killed again and again. */
+const all = [
   ...['fake', 'native', 'engine', 'lanes', 'file-lock', 'audit/engine', 'benchmark/engine', 'cache/engine', 'plan/fit'],
   // what the addon does to pixels
   ...['into', 'tensor', 'pil', 'turned', 'native-masks', 'masks', 'instance-masks', 'components', 'polygons', 'candidates'].map(
@@ -20,6 +30,7 @@ const parts = [
   ...['blur', 'draw', 'overlay', 'misuse', 'hostile', 'threads'].map((name) => `vision/${name}`),
   ...['builder/calibration', 'builder/options', 'builder/timing-cache', 'refit/build', 'refit/engine', 'refit/life', 'refit/refit'],
 ]
+const parts = argv.includes('--long') ? all : crossing
 const reports = join(root, 'build', 'asan', 'reports')
 
 await main(async () => {
@@ -29,15 +40,16 @@ await main(async () => {
   await buildAddon('address')
   rmSync(reports, { recursive: true, force: true })
   mkdirSync(reports, { recursive: true })
-  const all = filesUnder(join(root, 'dist', 'test')).map((path) => relative(root, path))
-  const files = all
-    .filter((path) => path.endsWith('.test.js') && parts.some((part) => new RegExp(`^dist/test/${part}[/.]`).test(path)))
+  const tests = filesUnder(join(root, 'dist', 'test')).map((path) => relative(root, path))
+  const missing = parts.filter((part) => !tests.some((path) => isOf(path, part)))
+  if (missing.length > 0) throw new Failure(`there are no tests ${missing.join(', ')}`)
+  const files = tests
+    .filter((path) => path.endsWith('.test.js') && parts.some((part) => isOf(path, part)))
     .filter((path) => !/lanes\/(cpu-)?memory\.slow\.test\.js$/.test(path)) // what is freed stays in quarantine, so memory grows
-    .filter((path) => !/native\/(core|cpu)\.slow\.test\.js$/.test(path)) // testCore ran them; the preloaded runtime ends a process whose allocation fails
-  const totals = await runTap(files.sort(), {
+    .filter((path) => !/native\/(core|cpu)\.long\.test\.js$/.test(path)) // testCore ran them; the preloaded runtime ends a process whose allocation fails
+  const totals = await runFiles(files, {
     // children of an instrumented addon begin slowly, and more so on a busy machine: only what hangs is to be ended
     timeoutSeconds: 900,
-    coverage: false,
     env: { ...environment(), NODE_TENSORRT_FAKES: await buildFakes() },
   })
   // Also those of processes whose death a test expects.
@@ -48,6 +60,8 @@ await main(async () => {
   console.log(`${totals.passed} passed, ${failed} failed, ${totals.skipped} skipped`)
   process.exitCode = failed > 0 || totals.passed === 0 ? 1 : 0
 })
+
+const isOf = (/** @type {string} */ path, /** @type {string} */ part) => new RegExp(`^dist/test/${part}[/.]`).test(path)
 
 function environment() {
   const log = `log_path=${join(reports, 'report')}`

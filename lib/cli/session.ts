@@ -93,7 +93,7 @@ export class Session {
     this.warn(`${this.paint('red', 'error:', this.stderr)} ${message} (${code})`)
   }
 
-  /** What runs longer tells how far it is: a bar on a terminal, else a line now and then. One at a time; it ends with the next result or message. */
+  /** What runs longer tells how far it is: a bar on a terminal, else a line now and then. One at a time; it makes room for messages, and ends with the result. */
   progress(): Progress {
     this.end()
     this.#progress = newProgress(this.stderr, this.#quiet)
@@ -125,7 +125,7 @@ export class Session {
   }
 
   #beside(text: string): void {
-    this.end()
+    this.#progress?.pause()
     this.stderr.write(`${text}\n`)
   }
 }

@@ -14,6 +14,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     session.interrupt(signal)
   })
 }
+// Whatever ends it: a bar hides the cursor.
+process.on('exit', () => session.end())
 // The reader of a pipe went away, as `| head` does; or results cannot be written, as on a full disk.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit()

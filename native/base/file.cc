@@ -14,7 +14,7 @@
 namespace nt {
 namespace {
 
-[[noreturn]] void fail(const char* what, const std::string& path) {
+[[noreturn]] void throwFileError(const char* what, const std::string& path) {
   throw Error("ERR_TRT_FILE", std::string("Cannot ") + what + " " + path + ": " + std::strerror(errno),
               {{"path", path}});
 }
@@ -32,10 +32,10 @@ bool writeAll(int file, const char* data, std::size_t size) noexcept {
 void writeNew(const std::string& path, const std::string& like, const void* data, std::size_t size) {
   ::unlink(path.c_str());
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (file < 0) fail("write", path);
+  if (file < 0) throwFileError("write", path);
   struct stat old = {};
   if (::stat(like.c_str(), &old) == 0) ::fchmod(file, old.st_mode & 0777);
-  if (!writeAll(file, static_cast<const char*>(data), size) || ::fsync(file) != 0) fail("write", path);
+  if (!writeAll(file, static_cast<const char*>(data), size) || ::fsync(file) != 0) throwFileError("write", path);
 }
 
 // The new name is on the disk only once its folder is.
@@ -44,7 +44,7 @@ void syncFolderOf(const std::string& path) {
   const std::string folder = parent.empty() ? "." : parent.string();
   const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // some file systems cannot sync a folder, and say so
-  if (opened < 0 || (::fsync(opened) != 0 && errno != EINVAL)) fail("sync", folder);
+  if (opened < 0 || (::fsync(opened) != 0 && errno != EINVAL)) throwFileError("sync", folder);
 }
 
 }  // namespace
@@ -53,14 +53,14 @@ std::vector<uint8_t> readFileIfThere(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file < 0 && errno == ENOENT) return {};
   struct stat facts = {};
-  if (file < 0 || ::fstat(file, &facts) != 0) fail("read", path);
+  if (file < 0 || ::fstat(file, &facts) != 0) throwFileError("read", path);
   std::vector<uint8_t> bytes(static_cast<std::size_t>(facts.st_size));
   std::size_t size = 0;
   for (;;) {
     if (size == bytes.size()) bytes.resize(size + 4096);  // it may have grown, and the end is seen by a read of nothing
     const ssize_t got = ::read(file, bytes.data() + size, bytes.size() - size);
     if (got == 0) break;
-    if (got < 0 && errno != EINTR) fail("read", path);
+    if (got < 0 && errno != EINTR) throwFileError("read", path);
     if (got > 0) size += static_cast<std::size_t>(got);
   }
   bytes.resize(size);
@@ -71,7 +71,7 @@ void replaceFile(const std::string& path, const void* data, std::size_t size) {
   const std::string temporary = path + ".tmp";
   try {
     writeNew(temporary, path, data, size);
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) fail("write", path);
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) throwFileError("write", path);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;

@@ -21,13 +21,13 @@ using std::chrono::milliseconds;
 constexpr milliseconds kShortestPause{1};
 constexpr milliseconds kLongestPause{20};
 
-[[noreturn]] void fail(const std::string& path, int error) {
+[[noreturn]] void throwLockError(const std::string& path, int error) {
   throw Error("ERR_TRT_FILE", "Cannot lock " + path + ": " + std::strerror(error), {{"path", path}});
 }
 
 int openFile(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) fail(path, errno);
+  if (descriptor < 0) throwLockError(path, errno);
   return descriptor;
 }
 
@@ -57,7 +57,7 @@ bool waitForLock(const std::string& path, int descriptor, const std::atomic<bool
   for (milliseconds pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
     if (cancelled.load(std::memory_order_relaxed)) return false;
     if (setLock(descriptor, F_WRLCK)) return true;
-    if (errno != EAGAIN && errno != EACCES && errno != EINTR) fail(path, errno);
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR) throwLockError(path, errno);
     std::this_thread::sleep_for(pause);
   }
 }

@@ -18,7 +18,7 @@ std::size_t sizeClass(std::size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-class Ordinary : public HostMemory {
+class MallocMemory : public HostMemory {
  public:
   void* tryAllocate(std::size_t bytes) override {
     return std::aligned_alloc(kAlignment, bytes);  // a size class is a multiple of it
@@ -33,7 +33,7 @@ class Ordinary : public HostMemory {
 }  // namespace
 
 HostPool& HostPool::ordinary() {
-  static auto& pool = *new HostPool(std::make_unique<Ordinary>());
+  static auto& pool = *new HostPool(std::make_unique<MallocMemory>());
   return pool;
 }
 

@@ -8,7 +8,7 @@
 namespace nt {
 namespace {
 
-class Ordinary : public TensorMemory {
+class HostTensorMemory : public TensorMemory {
  public:
   int device() const noexcept override { return -1; }
   std::shared_ptr<uint8_t> acquire(std::size_t bytes) override {
@@ -24,7 +24,7 @@ class Ordinary : public TensorMemory {
 }  // namespace
 
 TensorMemory& TensorMemory::ordinary() {
-  static auto& memory = *new Ordinary;
+  static auto& memory = *new HostTensorMemory;
   return memory;
 }
 

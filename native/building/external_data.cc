@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& file, const std::string& why) {
+[[noreturn]] void refuseFile(const std::string& file, const std::string& why) {
   const std::string shown = file.substr(0, file.find('\0'));  // a message ends there
   throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model keeps weights in the file \"" + shown + "\", " + why,
               {{"location", shown}});
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 void checkInside(const fs::path& target, const fs::path& root, const std::string& file) {
   const fs::path way = target.lexically_relative(root);
   if (target.empty() || way.empty() || way == "." || *way.begin() == "..")
-    refuse(file, "which is outside of the model's folder " + root.string());
+    refuseFile(file, "which is outside of the model's folder " + root.string());
 }
 
 bool isLfsPointer(const fs::path& file) {
@@ -34,10 +34,10 @@ bool isLfsPointer(const fs::path& file) {
 
 void checkExternalName(const std::string& file, const std::string& modelPath) {
   if (modelPath.empty())
-    refuse(file, "and was given as bytes, which lie in no folder: give the path of the model instead");
-  if (file.empty() || file.find('\0') != std::string::npos) refuse(file, "which is no name of a file");
+    refuseFile(file, "and was given as bytes, which lie in no folder: give the path of the model instead");
+  if (file.empty() || file.find('\0') != std::string::npos) refuseFile(file, "which is no name of a file");
   if (fs::path(file).is_absolute())
-    refuse(file, "which is an absolute path: only files in the model's own folder are read");
+    refuseFile(file, "which is an absolute path: only files in the model's own folder are read");
   const fs::path folder = fs::path(modelPath).parent_path();
   checkInside((folder / file).lexically_normal(), folder.lexically_normal(), file);
 }

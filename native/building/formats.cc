@@ -12,20 +12,21 @@ using tensorrt::Library;
 using tensorrt::NetworkDefinition;
 using tensorrt::Tensor;
 
-struct Row {
+struct FormatRow {
   const char* name;
   Enumerator format;
 };
-constexpr Row kFormats[] = {{"chw", Enumerator::TensorFormat_kLINEAR},   {"chw2", Enumerator::TensorFormat_kCHW2},
-                            {"chw4", Enumerator::TensorFormat_kCHW4},    {"chw16", Enumerator::TensorFormat_kCHW16},
-                            {"chw32", Enumerator::TensorFormat_kCHW32},  {"hwc", Enumerator::TensorFormat_kHWC},
-                            {"hwc8", Enumerator::TensorFormat_kHWC8},    {"hwc16", Enumerator::TensorFormat_kHWC16},
-                            {"dhwc", Enumerator::TensorFormat_kDHWC},    {"dhwc8", Enumerator::TensorFormat_kDHWC8},
-                            {"cdhw32", Enumerator::TensorFormat_kCDHW32}};
+constexpr FormatRow kFormats[] = {
+    {"chw", Enumerator::TensorFormat_kLINEAR},   {"chw2", Enumerator::TensorFormat_kCHW2},
+    {"chw4", Enumerator::TensorFormat_kCHW4},    {"chw16", Enumerator::TensorFormat_kCHW16},
+    {"chw32", Enumerator::TensorFormat_kCHW32},  {"hwc", Enumerator::TensorFormat_kHWC},
+    {"hwc8", Enumerator::TensorFormat_kHWC8},    {"hwc16", Enumerator::TensorFormat_kHWC16},
+    {"dhwc", Enumerator::TensorFormat_kDHWC},    {"dhwc8", Enumerator::TensorFormat_kDHWC8},
+    {"cdhw32", Enumerator::TensorFormat_kCDHW32}};
 
-uint32_t bitsOf(const Library& library, const Names& formats) {
+uint32_t formatBits(const Library& library, const Names& formats) {
   uint32_t bits = 0;
-  for (const Row& row : kFormats) {
+  for (const FormatRow& row : kFormats) {
     if (std::ranges::find(formats, row.name) != formats.end()) bits |= 1U << library.require(row.format);
   }
   return bits;
@@ -33,7 +34,7 @@ uint32_t bitsOf(const Library& library, const Names& formats) {
 
 Names namesOf(const Library& library, uint32_t bits) {
   Names names;
-  for (const Row& row : kFormats) {
+  for (const FormatRow& row : kFormats) {
     if ((bits >> library.number(row.format) & 1) != 0) names.emplace_back(row.name);
   }
   return names;
@@ -46,7 +47,7 @@ std::vector<Tensor> tensorsOf(const NetworkDefinition& network, bool inputs) {
   return tensors;
 }
 
-Tensor find(const std::vector<Tensor>& tensors, const std::string& name, bool input) {
+Tensor tensorNamed(const std::vector<Tensor>& tensors, const std::string& name, bool input) {
   const auto found = std::ranges::find_if(tensors, [&](const Tensor& tensor) { return tensor.name() == name; });
   if (found != tensors.end()) return *found;
   Names names;
@@ -77,7 +78,7 @@ void setType(Tensor& tensor, const std::string& wanted, bool stronglyTyped) {
 }
 
 void setFormats(Tensor& tensor, const Names& formats) {
-  const uint32_t wanted = bitsOf(tensor.library(), formats);
+  const uint32_t wanted = formatBits(tensor.library(), formats);
   tensor.setAllowedFormats(wanted);
   if (tensor.allowedFormats() == wanted) return;
   throw Error("ERR_TRT_UNSUPPORTED", tensor.library().name() + " does not take " + join(formats) + " for '" +
@@ -85,9 +86,9 @@ void setFormats(Tensor& tensor, const Names& formats) {
                                          join(namesOf(tensor.library(), tensor.allowedFormats())));
 }
 
-void apply(const std::vector<Tensor>& tensors, const std::vector<TensorFormat>& wanted, bool input, bool strong) {
+void applyTo(const std::vector<Tensor>& tensors, const std::vector<TensorFormat>& wanted, bool input, bool strong) {
   for (const TensorFormat& each : wanted) {
-    Tensor tensor = find(tensors, each.name, input);
+    Tensor tensor = tensorNamed(tensors, each.name, input);
     if (!each.dtype.empty()) setType(tensor, each.dtype, strong);
     if (!each.formats.empty()) setFormats(tensor, each.formats);
   }
@@ -97,7 +98,7 @@ std::vector<TensorFormat> read(const std::vector<Tensor>& tensors, const std::ve
                                bool input) {
   std::vector<TensorFormat> found;
   for (const TensorFormat& each : wanted) {
-    const Tensor tensor = find(tensors, each.name, input);
+    const Tensor tensor = tensorNamed(tensors, each.name, input);
     found.push_back({each.name, dtypeOf(tensor), namesOf(tensor.library(), tensor.allowedFormats())});
   }
   return found;
@@ -106,8 +107,8 @@ std::vector<TensorFormat> read(const std::vector<Tensor>& tensors, const std::ve
 }  // namespace
 
 void applyFormats(const NetworkDefinition& network, const Options& options, bool stronglyTyped) {
-  apply(tensorsOf(network, true), options.inputFormats, true, stronglyTyped);
-  apply(tensorsOf(network, false), options.outputFormats, false, stronglyTyped);
+  applyTo(tensorsOf(network, true), options.inputFormats, true, stronglyTyped);
+  applyTo(tensorsOf(network, false), options.outputFormats, false, stronglyTyped);
 }
 
 void readFormats(const NetworkDefinition& network, const Options& options, Options& settings) {

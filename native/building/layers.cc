@@ -47,7 +47,7 @@ const LayerTypes* entryFor(const Layer& layer, const std::vector<LayerTypes>& en
   return last;
 }
 
-[[noreturn]] void refuse(const char* option, const Layer& layer, const std::string& type) {
+[[noreturn]] void refuseType(const char* option, const Layer& layer, const std::string& type) {
   throw Error("ERR_TRT_UNSUPPORTED", "Option " + std::string(option) + ": " + layer.library().name() +
                                          " does not take " + type + " for layer '" + layer.name() + "'");
 }
@@ -55,7 +55,7 @@ const LayerTypes* entryFor(const Layer& layer, const std::vector<LayerTypes>& en
 LayerTypes setPrecision(Layer& layer, const LayerTypes& entry) {
   const int32_t type = layer.library().requireType(entry.types.front());
   layer.setPrecision(type);
-  if (layer.precision() != type) refuse("layerPrecisions", layer, entry.types.front());
+  if (layer.precision() != type) refuseType("layerPrecisions", layer, entry.types.front());
   return {layer.name(), entry.types};
 }
 
@@ -72,7 +72,7 @@ LayerTypes setOutputTypes(Layer& layer, const LayerTypes& entry) {
     const std::string& name = entry.types[entry.types.size() == 1 ? 0 : static_cast<std::size_t>(i)];
     const int32_t type = layer.library().requireType(name);
     layer.setOutputType(i, type);
-    if (layer.outputType(i) != type) refuse("layerOutputTypes", layer, name);
+    if (layer.outputType(i) != type) refuseType("layerOutputTypes", layer, name);
     reported.types.push_back(name);
   }
   return reported;
@@ -80,8 +80,8 @@ LayerTypes setOutputTypes(Layer& layer, const LayerTypes& entry) {
 
 using Set = LayerTypes (*)(Layer&, const LayerTypes&);
 
-std::vector<LayerTypes> apply(const NetworkDefinition& network, const std::vector<LayerTypes>& entries,
-                              const char* option, Method needed, Set set) {
+std::vector<LayerTypes> applyToLayers(const NetworkDefinition& network, const std::vector<LayerTypes>& entries,
+                                      const char* option, Method needed, Set set) {
   std::vector<LayerTypes> reported;
   if (entries.empty()) return reported;
   try {
@@ -105,9 +105,9 @@ std::vector<LayerTypes> apply(const NetworkDefinition& network, const std::vecto
 
 void applyLayerTypes(const NetworkDefinition& network, const Options& options, Options& settings) {
   settings.layerPrecisions =
-      apply(network, options.layerPrecisions, "layerPrecisions", Method::VLayer_setPrecision, setPrecision);
-  settings.layerOutputTypes =
-      apply(network, options.layerOutputTypes, "layerOutputTypes", Method::VLayer_setOutputType, setOutputTypes);
+      applyToLayers(network, options.layerPrecisions, "layerPrecisions", Method::VLayer_setPrecision, setPrecision);
+  settings.layerOutputTypes = applyToLayers(network, options.layerOutputTypes, "layerOutputTypes",
+                                            Method::VLayer_setOutputType, setOutputTypes);
 }
 
 }  // namespace nt::building

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kWindow = 64 * 1024;
 
-[[noreturn]] void fail(const std::string& path, const std::string& why) {
+[[noreturn]] void throwUnreadable(const std::string& path, const std::string& why) {
   throw Error("ERR_TRT_FILE", "Cannot read the model " + path + ": " + why, {{"path", path}});
 }
 
@@ -24,8 +24,8 @@ constexpr std::size_t kWindow = 64 * 1024;
 ModelBytes::ModelBytes(const std::string& path)
     : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)), path_(path), buffer_(kWindow) {
   struct stat facts = {};
-  if (file_ < 0 || ::fstat(file_, &facts) != 0) fail(path, std::strerror(errno));
-  if (!S_ISREG(facts.st_mode)) fail(path, "it is not an ordinary file");
+  if (file_ < 0 || ::fstat(file_, &facts) != 0) throwUnreadable(path, std::strerror(errno));
+  if (!S_ISREG(facts.st_mode)) throwUnreadable(path, "it is not an ordinary file");
   size_ = static_cast<uint64_t>(facts.st_size);
 }
 
@@ -41,8 +41,8 @@ void ModelBytes::look(uint64_t place) {
   do {
     got = ::pread(file_, buffer_.data(), buffer_.size(), static_cast<off_t>(place));
   } while (got < 0 && errno == EINTR);
-  if (got < 0) fail(path_, std::strerror(errno));
-  if (got == 0) fail(path_, "it became shorter while it was read");
+  if (got < 0) throwUnreadable(path_, std::strerror(errno));
+  if (got == 0) throwUnreadable(path_, "it became shorter while it was read");
   window_ = buffer_.data();
   from_ = place;
   length_ = static_cast<uint64_t>(got);
@@ -52,12 +52,12 @@ std::vector<uint8_t> readModel(const std::string& path) {
   struct stat facts = {};
   const bool isThere = ::stat(path.c_str(), &facts) == 0;
   if (isThere && !S_ISREG(facts.st_mode))
-    fail(path, S_ISDIR(facts.st_mode) ? "it is a folder" : "it is not an ordinary file");
+    throwUnreadable(path, S_ISDIR(facts.st_mode) ? "it is a folder" : "it is not an ordinary file");
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
   std::vector<uint8_t> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
   file.seekg(0);
-  if (size < 0 || !file.read(reinterpret_cast<char*>(bytes.data()), size)) fail(path, std::strerror(errno));
+  if (size < 0 || !file.read(reinterpret_cast<char*>(bytes.data()), size)) throwUnreadable(path, std::strerror(errno));
   return bytes;
 }
 

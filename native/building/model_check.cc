@@ -44,13 +44,13 @@ Message messageWithin(Message parent, uint32_t field) {
 }
 
 // Bits of an element; 0 for types that have no fixed size, or that are not known here.
-uint64_t bitsOf(uint64_t type) {
+uint64_t elementBits(uint64_t type) {
   constexpr uint8_t kBits[] = {0,  32,  8,  8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64,
                                64, 128, 16, 8, 8,  8,  8,  4,  4, 4, 8,  2,  2};
   return type < sizeof kBits ? kBits[type] : 0;
 }
 
-[[noreturn]] void refuse(const std::string& text, Error::Details details) {
+[[noreturn]] void refuseModel(const std::string& text, Error::Details details) {
   throw Error("ERR_TRT_ONNX_PARSE", "The ONNX model cannot be parsed: " + text, std::move(details));
 }
 
@@ -141,7 +141,7 @@ bool countOf(const std::vector<int64_t>& dims, uint64_t& count) {
 }
 
 void checkTensor(const StoredTensor& tensor) {
-  const uint64_t bits = bitsOf(tensor.type);
+  const uint64_t bits = elementBits(tensor.type);
   if (bits == 0 || tensor.segmented || tensor.external) return;
   uint64_t count = 0;
   const bool counted = countOf(tensor.dims, count);
@@ -152,9 +152,9 @@ void checkTensor(const StoredTensor& tensor) {
   if (counted && (inList ? tensor.numbers == count : tensor.rawBytes == wanted)) return;
   const std::string has =
       inList ? std::to_string(tensor.numbers) + " elements" : std::to_string(tensor.rawBytes) + " bytes";
-  refuse("the tensor '" + tensor.name + "' of shape " + shapeText(tensor.dims) + " is stored with " + has +
-             (counted ? " instead of " + std::to_string(inList ? count : wanted) : ""),
-         {{"tensor", tensor.name}});
+  refuseModel("the tensor '" + tensor.name + "' of shape " + shapeText(tensor.dims) + " is stored with " + has +
+                  (counted ? " instead of " + std::to_string(inList ? count : wanted) : ""),
+              {{"tensor", tensor.name}});
 }
 
 struct NodeFacts {
@@ -189,8 +189,8 @@ NodeFacts readNode(Fields field) {
 
 void checkNode(const NodeFacts& node) {
   const auto fail = [&](const std::string& what) {
-    refuse("the node '" + node.name + "' (" + node.type + ") has " + what,
-           {{"node", node.name}, {"operator", node.type}});
+    refuseModel("the node '" + node.name + "' (" + node.type + ") has " + what,
+                {{"node", node.name}, {"operator", node.type}});
   };
   if (node.outputs == 0) fail("no output");
   if (node.type == "TopK" && node.outputs < 2) fail("one output instead of two");

@@ -15,7 +15,7 @@ constexpr float kOutputRange = 4.0F;
 
 bool isKind(const Layer& layer, Enumerator kind) { return layer.type() == layer.library().number(kind); }
 
-void setRange(std::optional<Tensor> tensor, float range) {
+void setTensorRange(std::optional<Tensor> tensor, float range) {
   // of a tensor between two layers the first one decides; inputs that are optional may be absent
   if (!tensor || tensor->hasDynamicRange()) return;
   if (!tensor->setDynamicRange(range)) {
@@ -28,8 +28,8 @@ void setRanges(const Layer& layer) {
   // a concatenation and a pooling have one range on both sides: else TensorRT would quantize there once more
   const float in = isKind(layer, Enumerator::LayerType_kCONCATENATION) ? kOutputRange : kInputRange;
   const float out = isKind(layer, Enumerator::LayerType_kPOOLING) ? kInputRange : kOutputRange;
-  for (int32_t i = 0; i < layer.inputs(); ++i) setRange(layer.input(i), in);
-  for (int32_t i = 0; i < layer.outputs(); ++i) setRange(layer.output(i), out);
+  for (int32_t i = 0; i < layer.inputs(); ++i) setTensorRange(layer.input(i), in);
+  for (int32_t i = 0; i < layer.outputs(); ++i) setTensorRange(layer.output(i), out);
 }
 
 bool quantizes(const Layer& layer) {

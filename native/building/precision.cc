@@ -14,14 +14,14 @@ using tensorrt::Enumerator;
 using tensorrt::Library;
 using tensorrt::NetworkDefinition;
 
-struct Row {
+struct PrecisionRow {
   const char* name;
   DType type;
   Enumerator flag;
   // whether it comes by QuantizeLinear and DequantizeLinear
   bool quantized;
 };
-constexpr Row kPrecisions[] = {
+constexpr PrecisionRow kPrecisions[] = {
     {"fp16", DType::float16, Enumerator::BuilderFlag_kFP16, false},
     {"bf16", DType::bfloat16, Enumerator::BuilderFlag_kBF16, false},
     {"int8", DType::int8, Enumerator::BuilderFlag_kINT8, true},
@@ -45,7 +45,7 @@ struct Census {
   std::map<std::string, int> quantized;
 };
 
-std::string typeName(const tensorrt::Tensor& tensor) {
+std::string tensorTypeName(const tensorrt::Tensor& tensor) {
   const auto type = tensorrt::dtypeByNumber(tensor.type(), tensor.library().family());
   return type ? dtypeName(*type) : "unknown";
 }
@@ -57,32 +57,32 @@ bool isType(const Library& library, int32_t type, Enumerator wanted) {
 void countLayer(const tensorrt::Layer& layer, Census& census) {
   const Library& library = layer.library();
   for (int32_t i = 0; i < layer.outputs(); ++i) {
-    if (const auto output = layer.output(i)) ++census.tensors[typeName(*output)];
+    if (const auto output = layer.output(i)) ++census.tensors[tensorTypeName(*output)];
   }
   const int32_t type = layer.type();
   const bool quantizes = isType(library, type, Enumerator::LayerType_kQUANTIZE) ||
                          isType(library, type, Enumerator::LayerType_kDYNAMIC_QUANTIZE);
   if (quantizes) {
-    if (const auto output = layer.output(0)) ++census.quantized[typeName(*output)];
+    if (const auto output = layer.output(0)) ++census.quantized[tensorTypeName(*output)];
   } else if (isType(library, type, Enumerator::LayerType_kDEQUANTIZE)) {
-    if (const auto input = layer.input(0)) ++census.quantized[typeName(*input)];
+    if (const auto input = layer.input(0)) ++census.quantized[tensorTypeName(*input)];
   }
 }
 
 Census censusOf(const NetworkDefinition& network) {
   Census census;
-  for (int32_t i = 0; i < network.inputs(); ++i) ++census.tensors[typeName(network.input(i))];
+  for (int32_t i = 0; i < network.inputs(); ++i) ++census.tensors[tensorTypeName(network.input(i))];
   for (int32_t i = 0; i < network.layers(); ++i) countLayer(network.layer(i), census);
   return census;
 }
 
-bool has(const Census& census, const Row& row) {
+bool has(const Census& census, const PrecisionRow& row) {
   return (row.quantized ? census.quantized : census.tensors).contains(dtypeName(row.type));
 }
 
 // A weakly typed network may give a quantizing layer's own type only when it is built, so that any but FP8's and
 // INT4's counts as INT8's.
-bool quantizesWeakly(const Census& census, const Row& row) {
+bool quantizesWeakly(const Census& census, const PrecisionRow& row) {
   if (row.type != DType::int8) return has(census, row);
   return std::ranges::any_of(census.quantized, [](const auto& each) {
     return each.first != dtypeName(DType::fp8) && each.first != dtypeName(DType::int4) &&
@@ -96,7 +96,7 @@ std::string countText(const std::map<std::string, int>& counts) {
   return parts.empty() ? "none" : join(parts);
 }
 
-[[noreturn]] void refuse(const std::string& reason, const Row& row, const Census& census) {
+[[noreturn]] void refusePrecision(const std::string& reason, const PrecisionRow& row, const Census& census) {
   const std::string cure =
       row.quantized ? "Put QuantizeLinear and DequantizeLinear of " + std::string(row.name) + " into the ONNX model"
                     : "Convert the ONNX model's types to " + std::string(dtypeName(row.type));
@@ -138,7 +138,7 @@ void configurePrecision(BuilderConfig& config, const Options& options, bool stro
     throw Error("ERR_TRT_PRECISION", "Precisions 'int8' and 'fp8' do not go together in a weakly typed network of " +
                                          config.library().name() + ": ask for one, or for stronglyTyped");
   }
-  for (const Row& row : kPrecisions) {
+  for (const PrecisionRow& row : kPrecisions) {
     if (asked(options, row.name)) config.setFlag(row.flag);
   }
 }
@@ -148,21 +148,21 @@ void checkPrecision(const NetworkDefinition& network, const Options& options, bo
   const Library& library = network.library();
   const Census census = censusOf(network);
   if (calibrated) checkCalibrated(library, census);
-  for (const Row& row : kPrecisions) {
+  for (const PrecisionRow& row : kPrecisions) {
     if (!asked(options, row.name)) continue;
     const std::string name = quoted(row.name);
     if (stronglyTyped) {
       if (has(census, row)) continue;
-      refuse(library.name() + (canBeWeak(library) ? " was told to take" : " takes") +
-                 " its types from the model, which has no " + name + "." +
-                 (canBeWeak(library) ? "" : " (Flags for precisions need TensorRT 10.)"),
-             row, census);
+      refusePrecision(library.name() + (canBeWeak(library) ? " was told to take" : " takes") +
+                          " its types from the model, which has no " + name + "." +
+                          (canBeWeak(library) ? "" : " (Flags for precisions need TensorRT 10.)"),
+                      row, census);
     }
     const bool ranged = (calibrated || wantsPlaceholderRanges(options)) && row.type == DType::int8;
     if (row.quantized && !ranged && !quantizesWeakly(census, row)) {
-      refuse("Precision " + name + " needs quantizing layers in the model" +
-                 (row.type == DType::int8 ? ", or a calibrator: build(model, { calibrator })." : "."),
-             row, census);
+      refusePrecision("Precision " + name + " needs quantizing layers in the model" +
+                          (row.type == DType::int8 ? ", or a calibrator: build(model, { calibrator })." : "."),
+                      row, census);
     }
   }
 }
@@ -171,7 +171,7 @@ void readPrecision(const BuilderConfig& config, const NetworkDefinition& network
                    Options& settings) {
   Names names;
   const Census census = stronglyTyped ? censusOf(network) : Census();
-  for (const Row& row : kPrecisions) {
+  for (const PrecisionRow& row : kPrecisions) {
     if (stronglyTyped ? has(census, row) : config.flag(row.flag)) names.emplace_back(row.name);
   }
   settings.values.emplace_back("precision", names);

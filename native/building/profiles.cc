@@ -54,7 +54,7 @@ std::string inputNames(const std::vector<Input>& inputs) {
   return join(names);
 }
 
-[[noreturn]] void fail(const std::string& what, const Input& input, const ShapeRange& range) {
+[[noreturn]] void throwBadRange(const std::string& what, const Input& input, const ShapeRange& range) {
   throw Error("ERR_TRT_SHAPE", what + " for input " + input.text() + ": min " + shapeText(range.min) + ", opt " +
                                    shapeText(range.opt) + ", max " + shapeText(range.max));
 }
@@ -62,17 +62,18 @@ std::string inputNames(const std::vector<Input>& inputs) {
 void checkOrder(const Input& input, const ShapeRange& range, const char* element) {
   for (std::size_t i = 0; i < range.opt.size(); ++i) {
     if (range.min[i] > range.opt[i] || range.opt[i] > range.max[i]) {
-      fail("Expected min ≤ opt ≤ max in " + std::string(element) + " " + std::to_string(i), input, range);
+      throwBadRange("Expected min ≤ opt ≤ max in " + std::string(element) + " " + std::to_string(i), input, range);
     }
   }
 }
 
 void checkValues(const Input& input, const ShapeRange& range) {
   for (const Shape* values : {&range.min, &range.opt, &range.max}) {
-    if (values->size() != input.values()) fail("Expected " + std::to_string(input.values()) + " values", input, range);
+    if (values->size() != input.values())
+      throwBadRange("Expected " + std::to_string(input.values()) + " values", input, range);
     for (const int64_t value : *values) {
       if (input.type == DType::int32 && (value < INT32_MIN || value > INT32_MAX)) {
-        fail("Expected values of 32 bits", input, range);
+        throwBadRange("Expected values of 32 bits", input, range);
       }
     }
   }
@@ -83,19 +84,20 @@ void checkRange(const Input& input, const ShapeRange& range) {
   if (input.shapeTensor) return checkValues(input, range);
   for (const Shape* shape : {&range.min, &range.opt, &range.max}) {
     if (shape->size() != input.shape.size())
-      fail("Expected shapes of " + std::to_string(input.shape.size()) + " dimensions", input, range);
-    if (isDynamic(*shape)) fail("Expected no negative dimension", input, range);
+      throwBadRange("Expected shapes of " + std::to_string(input.shape.size()) + " dimensions", input, range);
+    if (isDynamic(*shape)) throwBadRange("Expected no negative dimension", input, range);
   }
   checkOrder(input, range, "dimension");
   for (std::size_t i = 0; i < input.shape.size(); ++i) {
     if (input.shape[i] >= 0 && (range.min[i] != input.shape[i] || range.max[i] != input.shape[i])) {
-      fail("Expected " + std::to_string(input.shape[i]) + ", which the model fixes, in dimension " + std::to_string(i),
-           input, range);
+      throwBadRange(
+          "Expected " + std::to_string(input.shape[i]) + ", which the model fixes, in dimension " + std::to_string(i),
+          input, range);
     }
   }
 }
 
-const ShapeRange* find(const ProfileShapes& profile, const std::string& name) {
+const ShapeRange* rangeOf(const ProfileShapes& profile, const std::string& name) {
   const auto found = std::ranges::find_if(profile, [&](const auto& entry) { return entry.first == name; });
   return found == profile.end() ? nullptr : &found->second;
 }
@@ -110,7 +112,7 @@ void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile
     checkRange(*input, range);
   }
   for (const Input& input : inputs) {
-    if (!input.needsProfile() || find(profile, input.name) != nullptr) continue;
+    if (!input.needsProfile() || rangeOf(profile, input.name) != nullptr) continue;
     throw Error("ERR_TRT_SHAPES_REQUIRED",
                 "Input '" + input.name + "' " + shapeText(input.shape) +
                     (input.shapeTensor ? " is a shape tensor: give its min, opt and max values"
@@ -118,7 +120,7 @@ void checkProfile(const std::vector<Input>& inputs, const ProfileShapes& profile
   }
 }
 
-bool setRange(tensorrt::OptimizationProfile& profile, const Input& input, const ShapeRange& range) {
+bool setShapeRange(tensorrt::OptimizationProfile& profile, const Input& input, const ShapeRange& range) {
   using tensorrt::Enumerator;
   const std::pair<Enumerator, const Shape*> parts[] = {{Enumerator::OptProfileSelector_kMIN, &range.min},
                                                        {Enumerator::OptProfileSelector_kOPT, &range.opt},
@@ -133,9 +135,9 @@ void addProfile(tensorrt::Builder& builder, tensorrt::BuilderConfig& config, con
                 const ProfileShapes& shapes) {
   tensorrt::OptimizationProfile profile = builder.createOptimizationProfile();
   for (const Input& input : inputs) {
-    const ShapeRange* range = find(shapes, input.name);
+    const ShapeRange* range = rangeOf(shapes, input.name);
     if (range == nullptr || !input.needsProfile()) continue;
-    if (!setRange(profile, input, *range)) {
+    if (!setShapeRange(profile, input, *range)) {
       throw Error("ERR_TRT_SHAPE", "TensorRT refused the " + std::string(input.shapeTensor ? "values" : "shapes") +
                                        " of input '" + input.name + "'");
     }

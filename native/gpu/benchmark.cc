@@ -77,16 +77,16 @@ struct Events {
   cuda::OwnedEvent inStart, inEnd, computeStart, computeEnd, outStart, outEnd;
 };
 
-struct Slot;
+struct QuerySlot;
 
 struct Context {
   BoundContext bound;
-  const Slot* slot = nullptr;  // whose memory it has
+  const QuerySlot* slot = nullptr;  // whose memory it has
 };
 
 // One query under way: memory of its own, so that the next one's inputs are copied in meanwhile.
-struct Slot {
-  Slot(const Engine& engine, Use use) : io(engine), events(engine.device(), use) {}
+struct QuerySlot {
+  QuerySlot(const Engine& engine, Use use) : io(engine), events(engine.device(), use) {}
   IoMemory io;
   Events events;
   bool active = false;
@@ -129,11 +129,11 @@ class Stream final : public QueryStream {
   void makeContext();
   void makeSlot();
   std::string capture();
-  void capture(Slot& slot);
-  static void bind(Slot& slot);
-  void launch(Slot& slot);
-  void queryAlone(Slot& slot);
-  void note(const Slot& slot);
+  void capture(QuerySlot& slot);
+  static void bind(QuerySlot& slot);
+  void launch(QuerySlot& slot);
+  void queryAlone(QuerySlot& slot);
+  void note(const QuerySlot& slot);
   void settle() noexcept;
 
   const Engine& engine_;
@@ -141,7 +141,7 @@ class Stream final : public QueryStream {
   const Start& start_;
   cuda::OwnedStream in_, compute_, out_;
   cuda::DeviceBuffer scratch_;  // of all contexts: they compute one after the other
-  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<std::unique_ptr<QuerySlot>> slots_;
   std::vector<std::unique_ptr<Context>> contexts_;  // go before the slots, whose allocators they may call
   std::size_t next_ = 0;
   std::vector<QueryTimes> times_;
@@ -163,8 +163,8 @@ void Stream::makeContext() {
 }
 
 void Stream::makeSlot() {
-  slots_.push_back(std::make_unique<Slot>(engine_, options_.spinWait ? Use::spinning : Use::timing));
-  Slot& slot = *slots_.back();
+  slots_.push_back(std::make_unique<QuerySlot>(engine_, options_.spinWait ? Use::spinning : Use::timing));
+  QuerySlot& slot = *slots_.back();
   const bool fresh = contexts_.empty() || captures();
   if (fresh) makeContext();
   slot.context = contexts_.back().get();
@@ -192,7 +192,7 @@ std::string Stream::capture() {
 }
 
 // After a plain enqueue, as TensorRT wants it, and once launched: what cannot be is known before anything is timed.
-void Stream::capture(Slot& slot) {
+void Stream::capture(QuerySlot& slot) {
   const tensorrt::LogCapture log(engine_.library().log());
   slot.graph =
       cuda::OwnedGraph::capture(engine_.device(), compute_, [&] { return slot.context->bound.tryEnqueue(compute_); });
@@ -209,13 +209,13 @@ void Stream::awaitStart() const {
   compute_.waitFor(start_.gpu.get());
 }
 
-void Stream::bind(Slot& slot) {
+void Stream::bind(QuerySlot& slot) {
   if (slot.context->slot == &slot) return;
   slot.io.bind(slot.context->bound);
   slot.context->slot = &slot;
 }
 
-void Stream::launch(Slot& slot) {
+void Stream::launch(QuerySlot& slot) {
   if (slot.graph) {
     slot.graph->launch(compute_);
   } else {
@@ -224,7 +224,7 @@ void Stream::launch(Slot& slot) {
 }
 
 void Stream::query() {
-  Slot& slot = *slots_[next_];
+  QuerySlot& slot = *slots_[next_];
   if (slot.active) return;
   const Events& events = slot.events;
   if (options_.transfers) {
@@ -250,7 +250,7 @@ void Stream::query() {
 }
 
 double Stream::sync() {
-  Slot& slot = *slots_[next_];
+  QuerySlot& slot = *slots_[next_];
   if (!slot.active) return 0;
   slot.active = false;
   (options_.transfers ? slot.events.outEnd : slot.events.computeEnd).synchronize();
@@ -267,7 +267,7 @@ void Stream::drain() {
 
 // What a stage took is the time between its own events: of two floats since the start, which may be long ago, the
 // difference would be coarse.
-void Stream::note(const Slot& slot) {
+void Stream::note(const QuerySlot& slot) {
   const Events& events = slot.events;
   const auto since = [this](const cuda::OwnedEvent& event) {
     return static_cast<double>(start_.gpu.millisecondsTo(event));
@@ -290,7 +290,7 @@ void Stream::note(const Slot& slot) {
 }
 
 // On one stream, which is the shortest way.
-void Stream::queryAlone(Slot& slot) {
+void Stream::queryAlone(QuerySlot& slot) {
   bind(slot);
   slot.io.copyIn(compute_);
   launch(slot);

@@ -9,32 +9,26 @@
 namespace nt::node {
 namespace {
 
-Napi::Object countsValue(Napi::Env env, const building::NetworkAudit::Counts& counts) {
+Napi::Object kindCountsValue(Napi::Env env, const building::NetworkAudit::Counts& counts) {
   const Napi::Object value = Napi::Object::New(env);
   for (const auto& [name, count] : counts) value.Set(name, count);
   return value;
 }
 
-Napi::Array namesValue(Napi::Env env, const std::vector<std::string>& names) {
-  const Napi::Array array = Napi::Array::New(env, names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) array.Set(static_cast<uint32_t>(i), names[i]);
-  return array;
-}
-
-Napi::Array tensorsValue(Napi::Env env, const std::vector<building::TensorFacts>& tensors) {
+Napi::Array tensorFactsValue(Napi::Env env, const std::vector<building::TensorFacts>& tensors) {
   const Napi::Array array = Napi::Array::New(env);
   for (const building::TensorFacts& tensor : tensors) {
     const Napi::Object value = Napi::Object::New(env);
     value.Set("name", tensor.name);
     value.Set("dtype", tensor.dtype);
     value.Set("shape", shapeValue(env, tensor.shape));
-    value.Set("dimensionNames", namesValue(env, tensor.dimensionNames));
+    value.Set("dimensionNames", textsValue(env, tensor.dimensionNames));
     array.Set(array.Length(), value);
   }
   return array;
 }
 
-Napi::Array timesValue(Napi::Env env, const std::vector<gpu::LayerTime>& times) {
+Napi::Array layerTimesValue(Napi::Env env, const std::vector<gpu::LayerTime>& times) {
   const Napi::Array array = Napi::Array::New(env);
   for (const gpu::LayerTime& time : times) {
     const Napi::Object value = Napi::Object::New(env);
@@ -59,7 +53,7 @@ Napi::Value engineAuditValue(Napi::Env env, const gpu::EngineAudit& audit) {
   value.Set("verbosity", audit.verbosity);
   value.Set("document", audit.document);
   value.Set("shapes", shapes);
-  value.Set("times", timesValue(env, audit.times));
+  value.Set("times", layerTimesValue(env, audit.times));
   return value;
 }
 
@@ -68,13 +62,13 @@ Napi::Value engineAuditValue(Napi::Env env, const gpu::EngineAudit& audit) {
 Napi::Object auditValue(Napi::Env env, const building::NetworkAudit& audit) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("layers", audit.layers);
-  value.Set("layerTypes", countsValue(env, audit.kinds));
-  value.Set("outputTypes", countsValue(env, audit.types));
-  value.Set("quantize", countsValue(env, audit.quantize));
-  value.Set("dequantize", countsValue(env, audit.dequantize));
+  value.Set("layerTypes", kindCountsValue(env, audit.kinds));
+  value.Set("outputTypes", kindCountsValue(env, audit.types));
+  value.Set("quantize", kindCountsValue(env, audit.quantize));
+  value.Set("dequantize", kindCountsValue(env, audit.dequantize));
   value.Set("weightBytes", static_cast<double>(audit.weightBytes));
-  value.Set("inputs", tensorsValue(env, audit.inputs));
-  value.Set("outputs", tensorsValue(env, audit.outputs));
+  value.Set("inputs", tensorFactsValue(env, audit.inputs));
+  value.Set("outputs", tensorFactsValue(env, audit.outputs));
   return value;
 }
 

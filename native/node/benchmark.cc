@@ -16,14 +16,8 @@ using execution::BenchmarkTensor;
 using execution::BenchmarkWatch;
 using execution::QueryTimes;
 
-double numberOf(const Napi::Object& object, const char* key) {
-  const Napi::Value value = object.Get(key);
-  if (!value.IsNumber()) throw Error("ERR_TRT_INVALID_ARGUMENT", std::string("Expected a number for ") + key);
-  return value.As<Napi::Number>().DoubleValue();
-}
-
 // Those of native-types.ts, checked in lib/.
-BenchmarkOptions optionsOf(const Napi::Object& object, const execution::Engine& engine) {
+BenchmarkOptions benchmarkOptionsOf(const Napi::Object& object, const execution::Engine& engine) {
   const auto flag = [&](const char* key) { return integerOf(object, key, 0) != 0; };
   BenchmarkOptions options;
   options.inputs = tensorsOf(object.Get("inputs"), engine.inputs());
@@ -72,7 +66,7 @@ Napi::Array outputsValue(Napi::Env env, const std::vector<BenchmarkTensor>& outp
   return array;
 }
 
-Napi::Value resultValue(Napi::Env env, const BenchmarkResult& result) {
+Napi::Value measuredValue(Napi::Env env, const BenchmarkResult& result) {
   const Napi::Object value = Napi::Object::New(env);
   value.Set("device", result.device);
   value.Set("queries", queriesValue(env, result.queries));
@@ -124,7 +118,7 @@ Napi::Value benchmark(const Napi::CallbackInfo& info) {
     // shared: the engine stays while it is measured, whoever closes it
     std::shared_ptr<execution::Engine> engine = handle.open().sharedEngine();
     const auto running = std::make_shared<Running>();
-    running->options = optionsOf(objectArgument(info, 0, "options"), *engine);
+    running->options = benchmarkOptionsOf(objectArgument(info, 0, "options"), *engine);
     const auto patience = engine->patienceAtExit();
     const Napi::Object value = handle.environment->runCancellable(
         info.Env(),
@@ -132,7 +126,7 @@ Napi::Value benchmark(const Napi::CallbackInfo& info) {
           // let go of on this thread, before the promise is settled
           const std::shared_ptr<execution::Engine> held = std::exchange(engine, nullptr);
           const auto result = std::make_shared<BenchmarkResult>(held->benchmark(running->options, running->watch));
-          return [result](Napi::Env env) { return resultValue(env, *result); };
+          return [result](Napi::Env env) { return measuredValue(env, *result); };
         },
         Environment::AtEnd::join, [running] { running->cancelled.store(true); }, patience);
     value.Set("progress", keeping(info.Env(), progress, "progress", running));

@@ -68,7 +68,7 @@ void setGpu(Napi::Env env, Napi::Object& object, const std::optional<cuda::Devic
   object.Set("gpu", value);
 }
 
-Napi::Object resultValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
+Napi::Object builtValue(Napi::Env env, const tensorrt::Library& library, building::Result& result) {
   Napi::Object value = Napi::Object::New(env);
   value.Set("library", library.name());
   value.Set("kind", tensorrt::kindName(library.kind()));
@@ -148,7 +148,7 @@ Napi::Value build(const Napi::CallbackInfo& info) {
           if (scope && request->calibration) request->calibration->device = &cuda::DeviceContext::get(device);
           const auto result = std::make_shared<building::Result>(runBuild(library, *request, report, cancelled));
           return [&library, result, gpu = gpuOf(library, device)](Napi::Env env) {
-            Napi::Object value = resultValue(env, library, *result);
+            Napi::Object value = builtValue(env, library, *result);
             setGpu(env, value, gpu);
             return value;
           };

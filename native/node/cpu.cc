@@ -21,7 +21,7 @@ std::vector<std::pair<std::string, std::string>> configOf(const Napi::Value& val
   return entries;
 }
 
-cpu::Options optionsOf(const Napi::Object& options) {
+cpu::Options cpuOptionsOf(const Napi::Object& options) {
   cpu::Options made;
   made.threads = static_cast<int>(integerOf(options, "threads", 1));
   made.optimization = static_cast<int>(integerOf(options, "optimization", made.optimization));
@@ -98,7 +98,7 @@ Napi::Value loadOnnx(const Napi::CallbackInfo& info) {
       model.size = bytes.size;
       kept = environment->keep(source.Get("model").As<Napi::Object>());
     }
-    const cpu::Options options = optionsOf(given);
+    const cpu::Options options = cpuOptionsOf(given);
     return environment->run(
         info.Env(),
         [wanted, model, options, kept]() -> Environment::Finish {

@@ -22,7 +22,7 @@ using execution::IoTensor;
 using execution::Session;
 
 // undefined where a dimension has none
-Napi::Array namesValue(Napi::Env env, const std::vector<std::string>& names) {
+Napi::Array dimensionNamesValue(Napi::Env env, const std::vector<std::string>& names) {
   const Napi::Array array = Napi::Array::New(env, names.size());
   for (std::size_t i = 0; i < names.size(); ++i)
     array.Set(static_cast<uint32_t>(i), names[i].empty() ? env.Undefined() : Napi::String::New(env, names[i]));
@@ -49,7 +49,7 @@ Napi::Object tensorValue(Napi::Env env, const IoTensor& tensor) {
   value.Set("format", tensor.format);
   value.Set("profiles", rangesValue(env, tensor.profiles));
   if (tensor.onHost) value.Set("values", rangesValue(env, tensor.values));
-  if (!tensor.dimensionNames.empty()) value.Set("dimensionNames", namesValue(env, tensor.dimensionNames));
+  if (!tensor.dimensionNames.empty()) value.Set("dimensionNames", dimensionNamesValue(env, tensor.dimensionNames));
   return value;
 }
 
@@ -120,7 +120,7 @@ std::chrono::seconds patienceOf(const std::shared_ptr<Client>& client) {
 
 // close(): refuses new work, runs what it has queued; the last one frees the lanes, and the last user of the engine the
 // weights
-Napi::Value close(const Napi::CallbackInfo& info) {
+Napi::Value closeEngine(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     EngineHandle& handle = handleOf(info);
     auto client = std::exchange(handle.client, nullptr);
@@ -217,7 +217,7 @@ Napi::Value allocate(const Napi::CallbackInfo& info) {
 }
 
 // The last function of the object is gone: whatever still runs ends on a thread of its own, not on JavaScript's.
-struct Dispose {
+struct DisposeEngine {
   void operator()(EngineHandle* handle) const {
     handle->environment->removeCloser(handle->closer);
     if (handle->client) {
@@ -253,7 +253,7 @@ std::shared_ptr<Client> clientOf(const std::shared_ptr<Environment>& environment
 Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   const auto environment = Environment::of(env);
   const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(client), environment, {}, {}, {}, {}, {}},
-                                             Dispose{});
+                                             DisposeEngine{});
   // all of it is gone when the environment is: finalizers, which come later, would free it beside the process's own end
   const std::weak_ptr<Client> weak = handle->client;
   handle->closer = environment->addCloser(
@@ -278,7 +278,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   value.Set("library", engine.runtime());
   value.Set("device", engine.deviceIndex());
   value.Set("queue", queueValue(env, *handle->client->session()));
-  value.Set("close", keeping(env, close, "close", handle));
+  value.Set("close", keeping(env, closeEngine, "close", handle));
   value.Set("share", keeping(env, share, "share", handle));
   value.Set("stats", keeping(env, stats, "stats", handle));
   value.Set("memory", keeping(env, memory, "memory", handle));

@@ -229,7 +229,7 @@ napi_value cancel(napi_env env, napi_callback_info info) {
 }
 
 // The memory that setTarget() names: of a tensor on the device, or pinned memory of ours; none where it is neither.
-execution::Target targetOf(const Arguments& arguments, const execution::Engine& engine, std::size_t output) {
+execution::Target outputTargetOf(const Arguments& arguments, const execution::Engine& engine, std::size_t output) {
   if (const auto bytes = arguments.bytes(1)) {
     std::shared_ptr<void> owner = leasePinned(bytes->data(), bytes->size());
     if (!owner) return {};
@@ -253,7 +253,7 @@ napi_value setTarget(napi_env env, napi_callback_info info) {
     const execution::Engine& engine = handle.open().engine();
     const std::size_t outputs = engine.outputs().size();
     execution::Target target;
-    if (output < outputs) target = targetOf(arguments, engine, output);
+    if (output < outputs) target = outputTargetOf(arguments, engine, output);
     napi_value result = nullptr;
     napi_get_boolean(env, static_cast<bool>(target), &result);
     targets.resize(outputs);

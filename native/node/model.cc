@@ -17,7 +17,7 @@ Napi::Value inspectedValue(Napi::Env env, const std::set<std::string>& files) {
   return value;
 }
 
-Environment::Finish inspect(building::ModelBytes& bytes, const std::string& path) {
+Environment::Finish inspection(building::ModelBytes& bytes, const std::string& path) {
   const building::ModelParts files = building::checkModel(bytes, path);
   for (const std::string& file : files.named) building::checkExternalName(file, path);
   return [used = files.used](Napi::Env env) { return inspectedValue(env, used); };
@@ -32,7 +32,7 @@ Napi::Value inspectModel(const Napi::CallbackInfo& info) {
     if (!path.empty()) {
       return environment->run(info.Env(), [path] {
         building::ModelBytes bytes(path);
-        return inspect(bytes, path);
+        return inspection(bytes, path);
       });
     }
     const Napi::Value given = source.Get("model");
@@ -40,7 +40,7 @@ Napi::Value inspectModel(const Napi::CallbackInfo& info) {
     const auto kept = environment->keep(given.As<Napi::Object>());
     return environment->run(info.Env(), [model, kept] {
       building::ModelBytes bytes(model.data, model.size);
-      return inspect(bytes, "");
+      return inspection(bytes, "");
     });
   });
 }

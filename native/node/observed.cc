@@ -6,7 +6,7 @@
 namespace nt::node {
 namespace {
 
-Napi::Float64Array countsValue(Napi::Env env, std::span<const uint64_t> counts) {
+Napi::Float64Array binsValue(Napi::Env env, std::span<const uint64_t> counts) {
   Napi::Float64Array value = Napi::Float64Array::New(env, counts.size());
   for (std::size_t i = 0; i < counts.size(); ++i) value[i] = static_cast<double>(counts[i]);
   return value;
@@ -22,7 +22,7 @@ Napi::Object seenValue(Napi::Env env, const std::string& name, const cpu::Observ
   value.Set("min", static_cast<double>(histogram.min()));
   value.Set("max", static_cast<double>(histogram.max()));
   value.Set("width", histogram.width());
-  value.Set("counts", countsValue(env, histogram.counts()));
+  value.Set("counts", binsValue(env, histogram.counts()));
   return value;
 }
 

@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include "../base/error.h"
 #include "values.h"
 
 namespace nt::node {
@@ -10,10 +9,6 @@ using building::LayerTypes;
 using building::Names;
 using building::TensorFormat;
 using building::Value;
-
-[[noreturn]] void throwExpected(const std::string& what, const std::string& name) {
-  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected " + what + " for " + name);
-}
 
 Value valueOf(const Napi::Value& value, const std::string& name) {
   if (value.IsBoolean()) return value.As<Napi::Boolean>().Value();
@@ -47,18 +42,12 @@ LayerTypes layerOf(const Napi::Object& entry) {
   return {stringOf(entry, "name"), std::move(types)};
 }
 
-Napi::Array namesValue(Napi::Env env, const Names& names) {
-  const Napi::Array array = Napi::Array::New(env, names.size());
-  for (std::size_t i = 0; i < names.size(); ++i) array.Set(static_cast<uint32_t>(i), names[i]);
-  return array;
-}
-
 struct ToJavaScript {
   Napi::Env env;
   Napi::Value operator()(bool value) const { return Napi::Boolean::New(env, value); }
   Napi::Value operator()(int64_t value) const { return Napi::Number::New(env, static_cast<double>(value)); }
   Napi::Value operator()(const std::string& value) const { return Napi::String::New(env, value); }
-  Napi::Value operator()(const Names& value) const { return namesValue(env, value); }
+  Napi::Value operator()(const Names& value) const { return textsValue(env, value); }
 };
 
 Napi::Array formatsValue(Napi::Env env, const std::vector<TensorFormat>& formats) {
@@ -67,7 +56,7 @@ Napi::Array formatsValue(Napi::Env env, const std::vector<TensorFormat>& formats
     const Napi::Object entry = Napi::Object::New(env);
     entry.Set("name", format.name);
     entry.Set("dtype", format.dtype);
-    entry.Set("formats", namesValue(env, format.formats));
+    entry.Set("formats", textsValue(env, format.formats));
     array.Set(array.Length(), entry);
   }
   return array;
@@ -78,7 +67,7 @@ Napi::Array layersValue(Napi::Env env, const std::vector<LayerTypes>& layers) {
   for (const LayerTypes& layer : layers) {
     const Napi::Object entry = Napi::Object::New(env);
     entry.Set("name", layer.name);
-    entry.Set("types", namesValue(env, layer.types));
+    entry.Set("types", textsValue(env, layer.types));
     array.Set(array.Length(), entry);
   }
   return array;

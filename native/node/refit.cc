@@ -33,12 +33,12 @@ void free(const std::shared_ptr<Shared>& shared) {
   shared->refitter.reset();
 }
 
-RefitterHandle& handleOf(const Napi::CallbackInfo& info) { return kept<RefitterHandle>(info); }
+RefitterHandle& refitterOf(const Napi::CallbackInfo& info) { return kept<RefitterHandle>(info); }
 
 // Runs `work(refitter)` on a thread; it gives what makes the promise's value.
 template <class Work>
 Napi::Value onRefitter(const Napi::CallbackInfo& info, Work work) {
-  const RefitterHandle& handle = handleOf(info);
+  const RefitterHandle& handle = refitterOf(info);
   if (!handle.shared) throw Error("ERR_TRT_CLOSED", "The refitter is closed");
   return handle.environment->run(info.Env(),
                                  [shared = handle.shared, work = std::move(work)]() mutable -> Environment::Finish {
@@ -127,9 +127,9 @@ Napi::Value refit(const Napi::CallbackInfo& info) {
 }
 
 // close(): waits for what runs, then frees
-Napi::Value close(const Napi::CallbackInfo& info) {
+Napi::Value closeRefitter(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    RefitterHandle& handle = handleOf(info);
+    RefitterHandle& handle = refitterOf(info);
     return handle.environment->run(info.Env(),
                                    [shared = std::exchange(handle.shared, nullptr)]() -> Environment::Finish {
                                      free(shared);
@@ -139,7 +139,7 @@ Napi::Value close(const Napi::CallbackInfo& info) {
 }
 
 // The last function of the object is gone: freeing may take a while, so it is done on a thread.
-struct Dispose {
+struct DisposeRefitter {
   void operator()(RefitterHandle* handle) const {
     handle->environment->removeCloser(handle->closer);
     if (handle->shared) {
@@ -155,14 +155,15 @@ struct Dispose {
 
 Napi::Value refitterValue(Napi::Env env, std::shared_ptr<Shared> shared) {
   const auto environment = Environment::of(env);
-  const std::shared_ptr<RefitterHandle> handle(new RefitterHandle{std::move(shared), environment, {}}, Dispose{});
+  const std::shared_ptr<RefitterHandle> handle(new RefitterHandle{std::move(shared), environment, {}},
+                                               DisposeRefitter{});
   handle->closer = environment->addCloser([handle = handle.get()] { free(std::exchange(handle->shared, nullptr)); });
   const Napi::Object value = Napi::Object::New(env);
   value.Set("weights", keeping(env, weights, "weights", handle));
   value.Set("set", keeping(env, set, "set", handle));
   value.Set("setFromOnnx", keeping(env, setFromOnnx, "setFromOnnx", handle));
   value.Set("refit", keeping(env, refit, "refit", handle));
-  value.Set("close", keeping(env, close, "close", handle));
+  value.Set("close", keeping(env, closeRefitter, "close", handle));
   return value;
 }
 

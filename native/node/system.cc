@@ -61,7 +61,7 @@ LibraryReport inspectLibrary(const finding::Found& found, const std::vector<cuda
   return report;
 }
 
-SystemReport inspect(const std::string& explicitPath) {
+SystemReport systemReport(const std::string& explicitPath) {
   SystemReport report;
   try {
     const cuda::Driver& driver = cuda::Driver::get();
@@ -139,7 +139,7 @@ Napi::Value inspectSystem(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const std::string path = info.Length() > 0 && info[0].IsString() ? info[0].As<Napi::String>().Utf8Value() : "";
     return Environment::of(info.Env())->run(info.Env(), [path]() -> Environment::Finish {
-      return [report = inspect(path)](Napi::Env env) { return reportValue(env, report); };
+      return [report = systemReport(path)](Napi::Env env) { return reportValue(env, report); };
     });
   });
 }

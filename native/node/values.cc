@@ -5,13 +5,10 @@
 #include "../base/error.h"
 
 namespace nt::node {
-namespace {
 
-[[noreturn]] void throwExpected(const std::string& what, const std::string& name) {
+void throwExpected(const std::string& what, const std::string& name) {
   throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected " + what + " for " + name);
 }
-
-}  // namespace
 
 std::string stringOf(const Napi::Object& object, const char* key, const std::string& fallback) {
   const Napi::Value value = object.Get(key);
@@ -25,6 +22,12 @@ int64_t integerOf(const Napi::Object& object, const char* key, int64_t fallback)
   if (value.IsUndefined()) return fallback;
   if (!value.IsNumber()) throwExpected("a number", key);
   return value.As<Napi::Number>().Int64Value();
+}
+
+double numberOf(const Napi::Object& object, const char* key) {
+  const Napi::Value value = object.Get(key);
+  if (!value.IsNumber()) throwExpected("a number", key);
+  return value.As<Napi::Number>().DoubleValue();
 }
 
 std::vector<int64_t> integersOf(const Napi::Value& value, const char* name) {
@@ -65,6 +68,12 @@ Bytes viewOf(const Napi::Value& value, const char* name) {
 std::vector<uint8_t> bytesOf(const Napi::Value& value, const char* name) {
   const Bytes view = viewOf(value, name);
   return {view.data, view.data + view.size};
+}
+
+Napi::Array textsValue(Napi::Env env, const std::vector<std::string>& texts) {
+  const Napi::Array array = Napi::Array::New(env, texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) array.Set(static_cast<uint32_t>(i), texts[i]);
+  return array;
 }
 
 Napi::Array shapeValue(Napi::Env env, const std::vector<int64_t>& shape) {

@@ -10,9 +10,13 @@
 
 namespace nt::node {
 
+// ERR_TRT_INVALID_ARGUMENT: "Expected a number for width"
+[[noreturn]] void throwExpected(const std::string& what, const std::string& name);
+
 // The property's value, or the fallback where it is undefined. Throw ERR_TRT_INVALID_ARGUMENT on other types.
 std::string stringOf(const Napi::Object& object, const char* key, const std::string& fallback = "");
 int64_t integerOf(const Napi::Object& object, const char* key, int64_t fallback);
+double numberOf(const Napi::Object& object, const char* key);  // without a fallback
 std::vector<int64_t> integersOf(const Napi::Value& value, const char* name);
 std::vector<std::string> textsOf(const Napi::Value& value, const std::string& name);
 
@@ -26,6 +30,7 @@ Bytes viewOf(const Napi::Value& value, const char* name);
 // A copy of them.
 std::vector<uint8_t> bytesOf(const Napi::Value& value, const char* name);
 
+Napi::Array textsValue(Napi::Env env, const std::vector<std::string>& texts);
 Napi::Array shapeValue(Napi::Env env, const std::vector<int64_t>& shape);
 
 // An ArrayBuffer over memory that `owner` keeps alive; a copy where the runtime refuses external memory (Electron).

@@ -48,7 +48,7 @@ vision::Scores scoresOf(PixelWork& work, const Napi::Object& given) {
   return scores;
 }
 
-vision::CandidateRule ruleOf(const Napi::Object& given) {
+vision::CandidateRule candidateRuleOf(const Napi::Object& given) {
   vision::CandidateRule rule;
   rule.sigmoid = given.Get("sigmoid").ToBoolean();
   rule.everyClass = given.Get("everyClass").ToBoolean();
@@ -77,7 +77,7 @@ Napi::Value findCandidates(const Napi::CallbackInfo& info) {
       if (!part.IsObject()) refuse("scores");
       parts.push_back(scoresOf(work, part.As<Napi::Object>()));
     }
-    const vision::Candidates found = vision::findCandidates(parts, ruleOf(objectArgument(info, 1, "rule")));
+    const vision::Candidates found = vision::findCandidates(parts, candidateRuleOf(objectArgument(info, 1, "rule")));
     const Napi::Object answer = Napi::Object::New(info.Env());
     answer.Set("indices", arrayOf<Napi::Int32Array>(info.Env(), found.indices));
     answer.Set("classes", arrayOf<Napi::Int32Array>(info.Env(), found.classes));

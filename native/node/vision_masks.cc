@@ -32,7 +32,7 @@ struct OwnedAxis {
   vision::MaskAxis view() const { return {static_cast<int32_t>(first.size()), last, first.data(), weights.data()}; }
 };
 
-OwnedAxis axisOf(PixelWork& work, const Napi::Object& job, const char* key, int64_t length) {
+OwnedAxis maskAxisOf(PixelWork& work, const Napi::Object& job, const char* key, int64_t length) {
   const Napi::Object given = job.Get(key).As<Napi::Object>();
   const int64_t count = lengthOf(given, "count"), last = lengthOf(given, "last");
   const auto* first = work.array<int32_t>(given, "first", static_cast<std::size_t>(count));
@@ -60,7 +60,7 @@ vision::MaskValues valuesOf(PixelWork& work, const Napi::Object& job) {
   return values;
 }
 
-vision::MaskRule ruleOf(const Napi::Object& job) {
+vision::MaskRule maskRuleOf(const Napi::Object& job) {
   const Napi::Value threshold = job.Get("threshold");
   if (threshold.IsUndefined()) return {};
   return {true, threshold.ToNumber().DoubleValue()};
@@ -81,9 +81,9 @@ struct Output {
 
 Output outputOf(PixelWork& work, const Napi::Object& job, int64_t width, int64_t height) {
   Output output;
-  output.columns = std::make_shared<OwnedAxis>(axisOf(work, job, "columns", width));
-  output.rows = std::make_shared<OwnedAxis>(axisOf(work, job, "rows", height));
-  output.rule = ruleOf(job);
+  output.columns = std::make_shared<OwnedAxis>(maskAxisOf(work, job, "columns", width));
+  output.rows = std::make_shared<OwnedAxis>(maskAxisOf(work, job, "rows", height));
+  output.rule = maskRuleOf(job);
   const auto count = static_cast<int64_t>(output.columns->first.size());
   const int64_t lines = static_cast<int64_t>(output.rows->first.size()), stride = lengthOf(job, "stride");
   output.isEmpty = count == 0 || lines == 0;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "../base/error.h"
 #include "../vision/blend.h"
 #include "../vision/draw.h"
 #include "../vision/overlay.h"
@@ -16,10 +15,6 @@ namespace nt::node {
 namespace {
 
 using vision::Canvas;
-
-[[noreturn]] void throwExpected(const char* what, const char* name) {
-  throw Error("ERR_TRT_INVALID_ARGUMENT", std::string("Expected ") + what + " for " + name);
-}
 
 double numberAt(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
   if (info.Length() <= index || !info[index].IsNumber()) throwExpected("a number", name);

@@ -15,14 +15,8 @@
 namespace nt::node {
 namespace {
 
-double numberOf(const Napi::Object& object, const char* key) {
-  const Napi::Value value = object.Get(key);
-  if (!value.IsNumber()) refuse(std::string("a number for ") + key);
-  return value.As<Napi::Number>().DoubleValue();
-}
-
 template <class Weight>
-vision::AxisOf<Weight> axisOf(PixelWork& work, const Napi::Object& object, const char* key, int pixels) {
+vision::AxisOf<Weight> resizeAxisOf(PixelWork& work, const Napi::Object& object, const char* key, int pixels) {
   const Napi::Object given = object.Get(key).As<Napi::Object>();
   vision::AxisOf<Weight> axis;
   axis.outputs = static_cast<int>(integerOf(given, "outputs", 0));
@@ -73,7 +67,7 @@ vision::Picture pictureOf(PixelWork& work, const Napi::Object& object) {
   return picture;
 }
 
-vision::Target targetOf(PixelWork& work, const Napi::Object& object, int width, int height) {
+vision::Target tensorTargetOf(PixelWork& work, const Napi::Object& object, int width, int height) {
   vision::Target target;
   target.number = static_cast<vision::Number>(std::clamp<int64_t>(integerOf(object, "number", 0), 0, 2));
   target.channels = static_cast<vision::Channels>(std::clamp<int64_t>(integerOf(object, "channels", 0), 0, 2));
@@ -96,10 +90,10 @@ Napi::Value resample(const Napi::CallbackInfo& info) {
     const bool sync = info.Length() > 2 && info[2].ToBoolean();
     const auto runWith = [&](auto resize, auto resample) {
       using Weight = std::remove_const_t<std::remove_pointer_t<decltype(resize.columns.weights)>>;
-      resize.columns = axisOf<Weight>(work, job, "columns", picture.width);
-      resize.rows = axisOf<Weight>(work, job, "rows", picture.height);
+      resize.columns = resizeAxisOf<Weight>(work, job, "columns", picture.width);
+      resize.rows = resizeAxisOf<Weight>(work, job, "rows", picture.height);
       readNumbers(job, "fill", resize.fill);
-      const vision::Target target = targetOf(work, job, resize.columns.outputs, resize.rows.outputs);
+      const vision::Target target = tensorTargetOf(work, job, resize.columns.outputs, resize.rows.outputs);
       return work.run(sync, [picture, resize, target, resample] { resample(picture, resize, target); });
     };
     if (integerOf(job, "whole", 0) != 0) return runWith(vision::WholeResize(), vision::resampleBytes);
@@ -120,7 +114,7 @@ Napi::Value warp(const Napi::CallbackInfo& info) {
     how.height = static_cast<int>(height);
     std::copy_n(work.array<const double>(job, "matrix", how.matrix.size()), how.matrix.size(), how.matrix.begin());
     readNumbers(job, "fill", how.fill);
-    const vision::Target target = targetOf(work, job, how.width, how.height);
+    const vision::Target target = tensorTargetOf(work, job, how.width, how.height);
     const bool sync = info.Length() > 2 && info[2].ToBoolean();
     return work.run(sync, [picture, how, target] { vision::warp(picture, how, target); });
   });

@@ -3,7 +3,7 @@
 namespace nt::tensorrt {
 namespace {
 
-const char* kindOf(CalibrationAlgorithm algorithm) {
+const char* calibratorKind(CalibrationAlgorithm algorithm) {
   return algorithm == CalibrationAlgorithm::entropy ? "IInt8EntropyCalibrator2" : "IInt8MinMaxCalibrator";
 }
 
@@ -16,7 +16,7 @@ int32_t numberOf(const Library& library, CalibrationAlgorithm algorithm) {
 }  // namespace
 
 Calibrator::Calibrator(const Library& library, CalibrationAlgorithm algorithm, Source& source)
-    : Versioned(kindOf(algorithm)), source_(source), number_(numberOf(library, algorithm)) {}
+    : Versioned(calibratorKind(algorithm)), source_(source), number_(numberOf(library, algorithm)) {}
 
 bool Calibrator::getBatch(void* bindings[], const char* names[], int32_t count) noexcept {
   const auto inputs = static_cast<std::size_t>(count);

@@ -42,7 +42,7 @@ Error withRemedy(const Error& error, const Remedy& remedy) {
   return more;
 }
 
-[[noreturn]] void fail(const Library& library, const PlanSource& plan, const PlanNeeds& needs) {
+[[noreturn]] void throwUnloadable(const Library& library, const PlanSource& plan, const PlanNeeds& needs) {
   const auto header = plan.header();
   const std::string builder = header ? ", built by " + header->name() : "";
   Error error =
@@ -75,7 +75,7 @@ std::shared_ptr<CudaEngine> deserialize(const Library& library, const cuda::Devi
   void* object = load(*runtime, device, plan);
   if (object == nullptr) {
     device.throwIfBroken("deserializeCudaEngine");
-    fail(library, plan, needs);
+    throwUnloadable(library, plan, needs);
   }
   return {new CudaEngine(library, object, runtime), cuda::DeleteThere<CudaEngine>{device}};
 }

@@ -7,7 +7,7 @@
 namespace nt::tensorrt {
 namespace {
 
-constexpr std::array<MethodRow, kMethods> kRows{{
+constexpr std::array<MethodRow, kMethods> kMethodRows{{
 #define TRT_METHOD(interface, method, parameters, signature, ...) \
   {#interface, #method, parameters, #interface[0] == 'V', {{__VA_ARGS__}}},
 #include "methods.def"
@@ -22,7 +22,7 @@ bool shiftedIn108(const MethodRow& row, const Version& version) noexcept {
 
 }  // namespace
 
-std::span<const MethodRow, kMethods> methodRows() noexcept { return kRows; }
+std::span<const MethodRow, kMethods> methodRows() noexcept { return kMethodRows; }
 
 bool hasSlot(const Slot& slot, Family family, const Version& version) noexcept {
   const bool rtx = family != Family::trt10 && family != Family::trt11;

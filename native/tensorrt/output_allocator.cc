@@ -22,12 +22,12 @@ struct OutputAllocator::State {
 
 namespace {
 
-using State = OutputAllocator::State;
+using AllocatorState = OutputAllocator::State;
 
 // TensorRT 10 and 11
 class AllocatorMainline : public Versioned {
  public:
-  explicit AllocatorMainline(State& state) : Versioned("IOutputAllocator"), state_(state) {}
+  explicit AllocatorMainline(AllocatorState& state) : Versioned("IOutputAllocator"), state_(state) {}
   virtual void* reallocateOutput(const char*, void*, uint64_t bytes, uint64_t) noexcept {
     return state_.allocate(bytes);
   }
@@ -37,20 +37,20 @@ class AllocatorMainline : public Versioned {
   virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.tell(shape); }
 
  private:
-  State& state_;
+  AllocatorState& state_;
 };
 
 // TensorRT-RTX, which has no synchronous form
 class AllocatorRtx : public Versioned {
  public:
-  explicit AllocatorRtx(State& state) : Versioned("IOutputAllocator"), state_(state) {}
+  explicit AllocatorRtx(AllocatorState& state) : Versioned("IOutputAllocator"), state_(state) {}
   virtual void* reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t, void*) noexcept {
     return state_.allocate(bytes);
   }
   virtual void notifyShape(const char*, const Dims& shape) noexcept { state_.tell(shape); }
 
  private:
-  State& state_;
+  AllocatorState& state_;
 };
 
 bool mainline(Family family) { return family == Family::trt10 || family == Family::trt11; }

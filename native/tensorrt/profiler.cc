@@ -33,27 +33,27 @@ struct Profiler::State {
 
 namespace {
 
-using State = Profiler::State;
+using ProfilerState = Profiler::State;
 
 // TensorRT 10
 class Profiler10 {
  public:
-  explicit Profiler10(State& state) : state_(state) {}
+  explicit Profiler10(ProfilerState& state) : state_(state) {}
   virtual void reportLayerTime(const char* name, float milliseconds) noexcept { state_.report(name, milliseconds); }
   virtual ~Profiler10() = default;
 
  private:
-  State& state_;
+  ProfilerState& state_;
 };
 
 // since TensorRT 11 and TensorRT-RTX 1.5
 class ProfilerVersioned : public Versioned {
  public:
-  explicit ProfilerVersioned(State& state) : Versioned("IProfiler"), state_(state) {}
+  explicit ProfilerVersioned(ProfilerState& state) : Versioned("IProfiler"), state_(state) {}
   virtual void reportLayerTime(const char* name, float milliseconds) noexcept { state_.report(name, milliseconds); }
 
  private:
-  State& state_;
+  ProfilerState& state_;
 };
 
 }  // namespace

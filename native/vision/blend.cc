@@ -11,7 +11,7 @@ namespace {
 
 // A row's pixels, by their numbers in it: nothing is drawn beyond first and last, and from solidFirst on until
 // solidLast all is opaque.
-struct Span {
+struct CoveredSpan {
   int64_t first, solidFirst, solidLast, last;
 };
 
@@ -40,9 +40,9 @@ class Opacity {
   }
 
   // Of the pixels of a row that may be more than transparent, and which of these are opaque for sure.
-  Span row(int64_t y, uint16_t* out) const {
+  CoveredSpan row(int64_t y, uint16_t* out) const {
     const float down = squared(y, centreY_, halfY_);
-    const Span span = spanOf(down);
+    const CoveredSpan span = spanOf(down);
     const auto fill = [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {
         const float distance = ellipse_ ? columns_[i] + down : std::max(columns_[i], down);
@@ -75,10 +75,11 @@ class Opacity {
     return {static_cast<int64_t>(std::clamp(low, 0.0, count)), static_cast<int64_t>(std::clamp(high, 0.0, count))};
   }
 
-  Span spanOf(float down) const {
+  CoveredSpan spanOf(float down) const {
     const auto [first, last] = within(ellipse_ ? most_ - down : down < most_ ? most_ : -1, 1);
     const auto [low, high] = within(ellipse_ ? 1 - down : down <= 1 ? 1 : -1, -2);
-    return low < high && first <= low && high <= last ? Span{first, low, high, last} : Span{first, last, last, last};
+    return low < high && first <= low && high <= last ? CoveredSpan{first, low, high, last}
+                                                      : CoveredSpan{first, last, last, last};
   }
 
   const bool ellipse_;
@@ -102,7 +103,7 @@ void lay(Canvas& canvas, const Area& area, Cover cover, const OpacityOf& opacity
   std::vector<uint16_t> opacity(static_cast<std::size_t>(area.width()));
   std::vector<uint8_t> over(static_cast<std::size_t>(area.width()) * 3);
   for (int64_t y = area.top; y < area.bottom; ++y) {
-    const Span span = opacityOf(y, opacity.data());
+    const CoveredSpan span = opacityOf(y, opacity.data());
     if (span.first >= span.last) continue;
     cover.row(y, area.left + span.first, area.left + span.last, over.data() + span.first * 3);
     const auto blend = [&](int64_t first, int64_t last) {
@@ -162,7 +163,7 @@ void hideMask(Canvas& canvas, const Placed<uint8_t>& mask, const HideStyle& styl
   lay(canvas, *area, coverOf(canvas, *area, x, y, longer, style), [&](int64_t row, uint16_t* out) {
     const uint8_t* const from = mask.row(row) + (area->left - mask.area.left);
     for (int64_t i = 0; i < area->width(); ++i) out[i] = from[i] != 0 ? kOpaque : 0;
-    return Span{0, area->width(), area->width(), area->width()};
+    return CoveredSpan{0, area->width(), area->width(), area->width()};
   });
 }
 

@@ -13,17 +13,17 @@ constexpr double kSmallSigma = 4;
 int64_t quotient(int64_t a, int64_t b) { return a >= 0 ? a / b : -((b - 1 - a) / b); }  // rounded down
 
 // Moves and enlarges lo..hi so that whole blocks fill it, if the picture has room for that.
-struct Run {
+struct BlockRange {
   int64_t start, count;
 };
-Run wholeBlocks(int64_t lo, int64_t hi, int64_t factor, int64_t size) {
+BlockRange wholeBlocks(int64_t lo, int64_t hi, int64_t factor, int64_t size) {
   const int64_t count = (hi - lo + factor - 1) / factor;
   if (lo + count * factor <= size) return {lo, count};
   if (size >= count * factor) return {size - count * factor, count};
   return {0, (size + factor - 1) / factor};
 }
 
-uint8_t byteOf(double value) { return static_cast<uint8_t>(std::clamp(value + 0.5, 0.0, 255.0)); }
+uint8_t roundedByte(double value) { return static_cast<uint8_t>(std::clamp(value + 0.5, 0.0, 255.0)); }
 
 }  // namespace
 
@@ -39,8 +39,8 @@ Cover Cover::blurred(const Canvas& canvas, const Area& area, double sigma) {
       touched({area.left - 2 * sigma, area.top - 2 * sigma, area.right + 2 * sigma, area.bottom + 2 * sigma}, canvas);
   const int64_t most = std::max(seen.width(), seen.height());
   const int64_t factor = static_cast<int64_t>(std::clamp(sigma / kSmallSigma, 1.0, static_cast<double>(most)));
-  const Run x = wholeBlocks(seen.left, seen.right, factor, canvas.width());
-  const Run y = wholeBlocks(seen.top, seen.bottom, factor, canvas.height());
+  const BlockRange x = wholeBlocks(seen.left, seen.right, factor, canvas.width());
+  const BlockRange y = wholeBlocks(seen.top, seen.bottom, factor, canvas.height());
   Cover cover;
   cover.method_ = Method::blur;
   cover.blocks_ = {x.start, y.start, factor, x.count, y.count};
@@ -96,7 +96,7 @@ void Cover::flatRow(int64_t left, int64_t right, uint8_t* out) {
     const int64_t block = (x - blocks_.left) / blocks_.factor;
     const int64_t end = std::min(right, blocks_.left + (block + 1) * blocks_.factor);
     const float* const mean = &line_[static_cast<std::size_t>(block) * 3];
-    const uint8_t color[3] = {byteOf(mean[0]), byteOf(mean[1]), byteOf(mean[2])};
+    const uint8_t color[3] = {roundedByte(mean[0]), roundedByte(mean[1]), roundedByte(mean[2])};
     for (; x < end; ++x, out += 3) std::copy(color, color + 3, out);
   }
 }

@@ -8,7 +8,7 @@ namespace nt::vision {
 namespace {
 
 // Pixels beside each other in a row; `parent`: a run before it that it is connected to, or itself.
-struct Run {
+struct PixelRun {
   int32_t begin, end;
   std::size_t parent;
 };
@@ -48,7 +48,7 @@ class Runs {
 
   std::size_t beginOf(int32_t row) const { return starts_[static_cast<std::size_t>(row)]; }
   std::size_t endOf(int32_t row) const { return starts_[static_cast<std::size_t>(row) + 1]; }
-  const Run& operator[](std::size_t index) const { return runs_[index]; }
+  const PixelRun& operator[](std::size_t index) const { return runs_[index]; }
 
  private:
   void addRow(const MaskPixels& mask, const uint8_t* row) {
@@ -81,11 +81,11 @@ class Runs {
   }
 
   int32_t reach_;
-  std::vector<Run> runs_;
+  std::vector<PixelRun> runs_;
   std::vector<std::size_t> starts_;
 };
 
-void addTo(Component& part, const Run& run, int32_t y) {
+void addTo(Component& part, const PixelRun& run, int32_t y) {
   const int64_t length = run.end - run.begin;
   if (part.area == 0) part = {0, run.begin, y, run.end, y, 0, 0};
   part.area += length;
@@ -103,7 +103,7 @@ std::vector<Component> labelComponents(const MaskPixels& mask, bool diagonal, in
   std::vector<Component> parts(runs.number());
   for (int32_t y = 0; y < mask.height; ++y, labels += mask.width) {
     for (std::size_t i = runs.beginOf(y); i < runs.endOf(y); ++i) {
-      const Run& run = runs[i];
+      const PixelRun& run = runs[i];
       std::fill(labels + run.begin, labels + run.end, static_cast<int32_t>(run.parent) + 1);
       addTo(parts[run.parent], run, y);
     }

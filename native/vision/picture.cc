@@ -6,7 +6,7 @@
 namespace nt::vision {
 namespace {
 
-int channelsOf(Format format) {
+int formatChannels(Format format) {
   switch (format) {
     case Format::rgb:
     case Format::bgr:
@@ -32,7 +32,7 @@ void grayRow(const uint8_t* from, int count, uint8_t* to) {
   for (int i = 0; i < count; ++i, to += 3) to[0] = to[1] = to[2] = from[i];
 }
 
-uint8_t byteOf(float value) { return static_cast<uint8_t>(std::clamp(value + 0.5f, 0.0f, 255.0f)); }
+uint8_t channelOf(float value) { return static_cast<uint8_t>(std::clamp(value + 0.5f, 0.0f, 255.0f)); }
 
 // `u` and `v`: the chroma of the row's first pixels, `step` bytes from one pair of pixels to the next.
 void yuvRow(const YuvToRgb& yuv, const uint8_t* y, const uint8_t* u, const uint8_t* v, int step, int from, int count,
@@ -41,9 +41,9 @@ void yuvRow(const YuvToRgb& yuv, const uint8_t* y, const uint8_t* u, const uint8
     const std::ptrdiff_t pair = static_cast<std::ptrdiff_t>(i / 2) * step;
     const float luma = yuv.luma * (static_cast<float>(y[i]) - yuv.black);
     const float blueness = static_cast<float>(u[pair]) - 128, redness = static_cast<float>(v[pair]) - 128;
-    to[0] = byteOf(luma + yuv.red * redness);
-    to[1] = byteOf(luma - yuv.greenU * blueness - yuv.greenV * redness);
-    to[2] = byteOf(luma + yuv.blue * blueness);
+    to[0] = channelOf(luma + yuv.red * redness);
+    to[1] = channelOf(luma - yuv.greenU * blueness - yuv.greenV * redness);
+    to[2] = channelOf(luma + yuv.blue * blueness);
   }
 }
 
@@ -55,7 +55,7 @@ std::size_t chromaStride(std::size_t stride) { return (stride + 1) / 2; }
 std::size_t rowBytes(Format format, int width) {
   // a row of nv12's chroma has pairs
   if (format == Format::nv12) return (static_cast<std::size_t>(width) + 1) / 2 * 2;
-  return static_cast<std::size_t>(width) * channelsOf(format);
+  return static_cast<std::size_t>(width) * formatChannels(format);
 }
 
 std::size_t pictureBytes(Format format, int width, int height, std::size_t stride) {

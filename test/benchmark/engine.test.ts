@@ -4,9 +4,10 @@ import type { Benchmark, BenchmarkOptions, BenchmarkProgress } from '../../lib/b
 import { Engine, Tensor } from '../../lib/index.js'
 import { fakePlan } from '../fake/plan.js'
 import { runChild } from '../lanes/children.js'
-import { driver, driven, families, leftovers, load, onnxruntime, range, rowsPlan, runtimes, size, until, wanted } from '../lanes/rig.js'
+import { driver, driven, families, leftovers, load, onnxruntime, range, rowsPlan, runtimes, until, wanted } from '../lanes/rig.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
+import { size } from '../support/tiers.js'
 
 type Tap = Pick<typeof t, 'equal' | 'match' | 'notOk' | 'ok' | 'rejects' | 'same' | 'notMatch'>
 

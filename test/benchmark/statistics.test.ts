@@ -2,6 +2,7 @@
 import t from 'tap'
 import { exportLayerInfo, exportOutput, exportProfile, exportTimes, type Benchmark, type TraceRow } from '../../lib/benchmark/index.js'
 import { medianOf, percentileOf, summarize, summarizeTrace, traceRow, warningsOf } from '../../lib/benchmark/statistics.js'
+import { checkedBenchmarkOptions } from '../../lib/engine/benchmark-options.js'
 import { randomTensor } from '../../lib/benchmark/random.js'
 import { failureOf } from '../support/errors.js'
 import { dtypes, Tensor } from '../../lib/tensor.js'
@@ -75,20 +76,41 @@ t.test('a trace: queries before the warm-up is over are cut, the others are coun
   t.same(summarizeTrace([query(9), query(5)], 6, []).warmUp.queries, 0, 'a computation that begins just then counts')
 })
 
+/**
+ * NVIDIA's own bounds, from trtexec's public source (NVIDIA/TensorRT, samples/common/sampleReporting.cpp): kENQUEUE_BOUND_REPORTING_THRESHOLD{0.8F} of the median
+ * of the computation, exceeded; the median of the computation itself, reached by that of a copy; kUNSTABLE_PERF_REPORTING_THRESHOLD{1.0F} percent, exceeded.
+ */
+const bounds = { enqueueOfCompute: 0.8, copyOfCompute: 1, unstableCv: 1 }
+
 t.test('what is wrong with the figures is said, at the bounds that trtexec has', async (t) => {
   const of = (median: number, cv = 0) => ({ ...summarize(Float64Array.of(median), []), cv })
-  const codes = (enqueue: number, copyIn: number, compute: number, copyOut: number, cv = 0, streams = 1) =>
-    warningsOf(
-      { enqueue: of(enqueue), copyIn: of(copyIn), compute: of(compute, cv), copyOut: of(copyOut) },
-      { streams, cudaGraph: false, backend: 'tensorrt' },
-    ).map(({ code }) => code)
-  t.same(codes(8, 9.9, 10, 9.9, 2.5), [])
-  t.same(codes(8.1, 0, 10, 0), ['enqueue-bound'])
-  t.same(codes(0, 10, 10, 0), ['copy-in-bound'])
-  t.same(codes(0, 0, 10, 10), ['copy-out-bound'])
-  t.same(codes(0, 0, 10, 0, 2.6), ['unstable'])
-  t.same(codes(0, 0, 10, 0, 0, 2), ['several-streams'])
-  t.same(codes(0, 0, 0, 0), [], 'nothing that took no time is bound by nothing')
+  const told = (stages: { enqueue?: number; copyIn?: number; copyOut?: number; cv?: number }, compute = 10, streams = 1) => {
+    const { enqueue = 0, copyIn = 0, copyOut = 0, cv } = stages
+    const summaries = { enqueue: of(enqueue), copyIn: of(copyIn), compute: of(compute, cv), copyOut: of(copyOut) }
+    return warningsOf(summaries, { streams, cudaGraph: false, backend: 'tensorrt' })
+  }
+  const codes = (...args: Parameters<typeof told>) => told(...args).map(({ code }) => code)
+  const [above, below] = [1 + 1e-6, 1 - 1e-6]
+  const [enqueue, copy] = [10 * bounds.enqueueOfCompute, 10 * bounds.copyOfCompute]
+  t.same(codes({ enqueue, copyIn: copy * below, copyOut: copy * below, cv: bounds.unstableCv }), [], 'just within all of them')
+  t.same(codes({ enqueue: enqueue * above }), ['enqueue-bound'])
+  t.same(codes({ copyIn: copy }), ['copy-in-bound'])
+  t.same(codes({ copyOut: copy }), ['copy-out-bound'])
+  t.same(codes({ cv: bounds.unstableCv * above }), ['unstable'])
+  t.match(told({ cv: 1.93 })[0]?.message, /coefficient of variation is 1\.93 %/)
+  t.same(codes({}, 10, 2), ['several-streams'])
+  t.same(codes({}, 0), [], 'nothing that took no time is bound by nothing')
+  // by hand: of 9.9 and 10.1 the mean is 10, the deviation 0.1, so 1 %; of 9.89 and 10.11 it is 1.1 %
+  t.ok(Math.abs(summarize(Float64Array.of(9.9, 10.1), []).cv - 1) < 1e-9)
+  t.same(codes({ cv: summarize(Float64Array.of(9.89, 10.11), []).cv }), ['unstable'])
+})
+
+t.test("what nobody chose is trtexec's default", async (t) => {
+  // its --help: warmUp 200 ms, duration 3 s, iterations 10, infStreams 1, percentile 90,95,99, all others off
+  t.match(checkedBenchmarkOptions({}), {
+    ...{ warmUpMs: 200, durationMs: 3000, iterations: 10, streams: 1, sleepMs: 0, idleMs: 0, profile: 0, percentiles: [90, 95, 99] },
+    ...{ depth: 2, threads: false, transfers: true, cudaGraph: false, spinWait: false, layers: false, outputs: false },
+  })
 })
 
 t.test("exports have trtexec's names", async (t) => {

@@ -9,6 +9,7 @@ import { failureOf } from '../support/errors.js'
 import { watchEventLoop } from '../support/event-loop.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 import { oneNode, realModels } from './models.js'
+import { size } from '../support/tiers.js'
 
 t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
   for (const { name, source, shapes } of realModels) {
@@ -144,7 +145,7 @@ t.test('building does not hold up the event loop, and several builds run at once
   const model = await source()
   const { ticks, total } = await watchEventLoop(() => new Builder().build(model, { shapes }), 5)
   t.ok(ticks > total / 5 / 4, `${ticks} ticks of a 5 ms timer in ${Math.round(total)} ms`)
-  const count = process.env['TRT_TEST_LONG'] === '1' ? 40 : 8
+  const count = size(8, 40)
   const plans = await Promise.all(Array.from({ length: count }, (_, i) => new Builder().build(oneNode('Relu', [1, i + 1]))))
   t.equal(new Set(plans.map((plan) => plan.info.inputs[0]?.shape[1])).size, count)
 })

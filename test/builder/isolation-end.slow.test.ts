@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Ended, runNode } from '../engine/children.js'
+import { type Ended, runNode } from '../support/children.js'
 import { useFakes } from '../native/fakes.js'
 import { markedProcesses, until } from './processes.js'
 

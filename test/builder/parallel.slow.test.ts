@@ -1,7 +1,11 @@
 // Many builds at once with the real TensorRT-RTX: in threads, on one thread, and in threads that are ended in the middle.
 import t, { type Test } from 'tap'
-import { runNode } from '../engine/children.js'
+import { runNode } from '../support/children.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
+import { long } from '../support/tiers.js'
+
+const many = long ? 20 : 6
+const ended = long ? 10 : 4
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 
@@ -40,7 +44,7 @@ interface Told {
 }
 
 function checkPlans(t: Test, plans: readonly Told[], serial: readonly Told[]): void {
-  t.equal(plans.length, 20)
+  t.equal(plans.length, many)
   for (const { name, length, header, inputs, outputs } of plans) {
     const alone = serial.find((plan) => plan.name === name)
     if (alone === undefined) throw new Error(`no plan of ${name} was built alone`)
@@ -52,7 +56,7 @@ function checkPlans(t: Test, plans: readonly Told[], serial: readonly Told[]): v
   }
 }
 
-t.test('twenty in parallel threads and twenty on one thread, three times', { skip: skipWithoutRtx }, async (t) => {
+t.test(`${many} in parallel threads and ${many} on one thread, three times`, { skip: skipWithoutRtx }, async (t) => {
   const { serial, rounds } = (await run(`
     const serial = []
     for (const i of models.keys()) serial.push(await build(i))
@@ -63,9 +67,9 @@ t.test('twenty in parallel threads and twenty on one thread, three times', { ski
     })
     const rounds = []
     for (let round = 0; round < 3; round++) {
-      const inThreads = await Promise.all(Array.from({ length: 20 }, (_, i) => inWorker(i)))
+      const inThreads = await Promise.all(Array.from({ length: ${many} }, (_, i) => inWorker(i)))
       const builder = new Builder()
-      const onOne = await Promise.all(Array.from({ length: 20 }, (_, i) => build(i, i % 2 ? builder : undefined)))
+      const onOne = await Promise.all(Array.from({ length: ${many} }, (_, i) => build(i, i % 2 ? builder : undefined)))
       await builder.close()
       for (let i = 0; i < 3; i++) { gc(); await sleep(20) }
       rounds.push({ inThreads, onOne, megabytes: process.memoryUsage().rss / 2 ** 20 })
@@ -76,15 +80,15 @@ t.test('twenty in parallel threads and twenty on one thread, three times', { ski
     checkPlans(t, inThreads, serial)
     checkPlans(t, onOne, serial)
   }
-  // forty builds a round: what each of them leaves behind would add up; the first round also fills the allocator's arenas
+  // so many builds a round: what each of them leaves behind would add up; the first round also fills the allocator's arenas
   const [first = NaN, , last = NaN] = rounds.map(({ megabytes }) => megabytes)
-  t.ok(last - first < 64, `${(last - first).toFixed(0)} MiB more after eighty builds more, from ${first.toFixed(0)} MiB`)
+  t.ok(last - first < 64, `${(last - first).toFixed(0)} MiB more after ${4 * many} builds more, from ${first.toFixed(0)} MiB`)
 })
 
 t.test('threads that are ended in the middle of a build', { skip: skipWithoutRtx }, async (t) => {
   const { ends, plan } = (await run(`
     const ends = []
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < ${ended}; round++) {
       const worker = start(\`
         import { realModels } from ${url('./models.js')}
         const { source, shapes } = realModels[1]
@@ -101,7 +105,7 @@ t.test('threads that are ended in the middle of a build', { skip: skipWithoutRtx
     }
     console.log(JSON.stringify({ ends, plan: await build(4) }))
   `)) as { ends: string[]; plan: Told }
-  t.equal(ends.length, 10)
+  t.equal(ends.length, ended)
   t.ok(ends.includes('building'), 'ended while they built')
   t.equal(plan.header, 'vtrt', 'and the process builds on')
 })

@@ -1,6 +1,6 @@
 // A signal ends the process, however long the step takes that TensorRT's builder is in: nobody waits for it, nothing is left.
 import t from 'tap'
-import { type Ended, runNode } from '../engine/children.js'
+import { type Ended, runNode } from '../support/children.js'
 import { useFakes } from '../native/fakes.js'
 import { markedProcesses, until } from './processes.js'
 

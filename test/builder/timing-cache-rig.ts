@@ -1,6 +1,7 @@
 // Models to measure, and processes that build them.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { childEnvironment } from '../support/children.js'
 
 const operators = ['Relu', 'Neg', 'Abs', 'Sqrt', 'Exp', 'Sigmoid', 'Tanh', 'Identity']
 
@@ -42,7 +43,7 @@ export function startBuilding(
       try { await builder.build(model); process.stdout.write('built\\n') } catch (e) { console.log(e.code, e.message); process.exit(1) }
     }
   `
-  const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...more }
+  const env = childEnvironment(more)
   return spawn(process.execPath, ['--input-type=module', '-e', program], { env, stdio: ['ignore', 'pipe', 'inherit'] })
 }
 

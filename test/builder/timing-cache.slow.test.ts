@@ -12,13 +12,13 @@ import { ended, said, scratchFile } from '../file-lock/rig.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { chain, chainLayers, killOnTheWay, startBuilding } from './timing-cache-rig.js'
+import { long } from '../support/tiers.js'
 
 const { fakes, families } = await useFakes()
 const facts = {
   'TensorRT 10': { older: '10.14.2', missBit: 16, editableBit: 27 },
   'TensorRT 11': { older: '11.1.0', missBit: 15, editableBit: 26 },
 }
-const long = process.env['TRT_TEST_LONG'] === '1'
 
 for (const { name, fullName, path, control, ...family } of families) {
   await t.test(fullName, async (t) => {
@@ -88,8 +88,7 @@ for (const { name, fullName, path, control, ...family } of families) {
     await test('killed at any moment, the file is the old or the new one, whole', async (t) => {
       const cache = await file(t)
       let known: readonly string[] = []
-      // with a sanitizer's addon a process takes five times as long
-      const rounds = long ? 100 : process.env['NODE_TENSORRT_ADDON'] === undefined ? 25 : 10
+      const rounds = long ? 100 : 10
       const sizes = new Set<number>()
       for (let round = 0; round < rounds; round++) {
         const child = startBuilding(cache, path, { from: round * 50 + 1, to: round * 50 + 51, times: 1 })

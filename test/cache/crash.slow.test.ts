@@ -4,11 +4,12 @@ import { EngineCache } from '../../lib/index.js'
 import { useFakes } from '../native/fakes.js'
 import { Random } from '../support/random.js'
 import { addModel, filesIn, type Other, refuseDamage, startNode, temporaryFolder } from './rig.js'
+import { size } from '../support/tiers.js'
 
 const { fakes } = await useFakes()
 const builder = { tensorrt: fakes.trt10 }
 
-const kills = process.env['TRT_TEST_LONG'] === '1' ? 500 : 50
+const kills = size(25, 500)
 /** So many at a time share the folder, and ask for the same and for other engines. */
 const atOnce = 5
 /** Of a plan's numbers: large enough that saving one takes milliseconds. */

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { Worker } from 'node:worker_threads'
 import type { Test } from 'tap'
 import { Plan } from '../../lib/index.js'
+import { childEnvironment } from '../support/children.js'
 
 export { addModel } from './models.js'
 
@@ -56,8 +57,6 @@ const prelude = (folder: string): string => `
   const told = () => parentPort ? once(parentPort, 'message') : once(process.stdin, 'data')
 `
 
-const env = (more: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({ ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...more })
-
 /** A thread or process that runs a program, in which there are `cache`, `builder`, `addModel`, `oneNode`, `trt10`, `rtx17`, `driver`, `say` and `told`. */
 export interface Other {
   /** What it says next; rejects when it ends first. */
@@ -69,7 +68,7 @@ export interface Other {
 
 export function startNode(folder: string, program: string, more: NodeJS.ProcessEnv = {}): Other {
   const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '-e', prelude(folder) + program], {
-    env: env(more),
+    env: childEnvironment(more),
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
@@ -89,7 +88,7 @@ export function startNode(folder: string, program: string, more: NodeJS.ProcessE
 export function startWorker(folder: string, program: string, more: NodeJS.ProcessEnv = {}): Other {
   const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(folder) + program)}`), {
     execArgv: [],
-    env: env(more),
+    env: childEnvironment(more),
   })
   const heard = new Heard()
   worker.on('message', (value) => heard.add(value)).once('error', (error: Error) => heard.end(error))

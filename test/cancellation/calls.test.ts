@@ -1,7 +1,8 @@
 // Thousands of calls with one signal leave nothing: no listener, no timer, nothing that keeps the process alive.
 import t from 'tap'
 import { runChild } from '../lanes/children.js'
-import { families, size } from '../lanes/rig.js'
+import { families } from '../lanes/rig.js'
+import { size } from '../support/tiers.js'
 
 const count = size(1000, 10_000)
 

@@ -1,5 +1,6 @@
 // What a stream owes to its source, its consumer and a signal: nobody waits for what is not needed, nothing is left.
 import { getEventListeners } from 'node:events'
+import { mock } from 'node:test'
 import t from 'tap'
 import { inOrder } from '../../lib/engine/stream.js'
 import { Engine, Tensor } from '../../lib/index.js'
@@ -22,6 +23,14 @@ const never = (): Promise<never> => new Promise(() => {})
 /** As many turns as anything here takes that does not wait for something. */
 const turns = async (): Promise<void> => {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+/** Whether it has ended when all that waits for nothing has had its turn. */
+const hasSettled = (work: Promise<unknown>): Promise<boolean> => {
+  const ended = work.then(
+    () => true,
+    () => true,
+  )
+  return Promise.race([ended, turns().then(() => false)])
 }
 const failure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -119,20 +128,45 @@ t.test('a source that never answers holds up nobody', async (t) => {
   t.equal(await aborted, 'enough')
   t.equal(returned, 1, 'it is told')
 
-  let given = 0
-  const once = { [Symbol.asyncIterator]: () => ({ next: async () => (given++ ? never() : { done: false, value: 1 }), return: never }) }
-  for await (const y of inOrder(once, { most: 2, signal: undefined, run: async (x: number) => x })) {
-    t.equal(y, 1)
-    await turns()
-    break
+  // no time passes but what the test lets pass
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  let [given, told] = [0, 0]
+  const once = {
+    [Symbol.asyncIterator]: () => ({
+      next: async () => (given++ ? never() : { done: false, value: 1 }),
+      return: () => (told++, never()),
+    }),
   }
-  t.pass('it is asked, and not waited for')
+  const busy = inOrder(once, { most: 2, signal: undefined, run: async (x: number) => x })
+  t.same(await busy.next(), { done: false, value: 1 })
+  await turns()
+  t.same({ given, told }, { given: 2, told: 0 }, 'it owes its second input')
+  t.equal(await hasSettled(busy.return()), true, 'one that owes an input is not waited for')
+  t.equal(told, 1, 'it is told')
+  t.same(await busy.next(), { done: true, value: undefined })
+
+  given = told = 0
   const failing = inOrder(once, { most: 2, signal: undefined, run: async () => Promise.reject(new RangeError('mine')) })
-  given = 0
-  await t.rejects(failing.next(), new RangeError('mine'))
-  const stubborn = { [Symbol.iterator]: () => ({ next: () => ({ done: false, value: 1 }), return: never as never }) }
-  for await (const y of inOrder(stubborn, { most: 1, signal: undefined, run: async (x: number) => x })) if (y === 1) break
-  t.pass('nor is one that never ends, beyond a second')
+  const failed = failure(failing.next())
+  t.equal(await hasSettled(failed), true, 'nor is one that was told of a failure')
+  t.match(await failed, new RangeError('mine'))
+  t.equal(told, 1, 'once')
+
+  let asked = 0
+  told = 0
+  const next = () => (asked++, { done: false, value: asked })
+  const stubborn = { [Symbol.iterator]: () => ({ next, return: (() => (told++, never())) as never }) }
+  const idle = inOrder(stubborn, { most: 1, signal: undefined, run: async (x: number) => x })
+  t.same(await idle.next(), { done: false, value: 1 })
+  await turns()
+  const left = idle.return()
+  await turns()
+  mock.timers.tick(999)
+  t.equal(await hasSettled(left), false, 'one that owes nothing may take its time to end')
+  mock.timers.tick(1)
+  t.equal(await hasSettled(left), true, 'of which there is a second')
+  t.same({ asked, told }, { asked: 2, told: 1 }, 'no input is asked for after that')
 })
 
 t.test('a consumer that leaves early', async (t) => {

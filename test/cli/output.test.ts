@@ -12,6 +12,7 @@ import { tableText } from '../../lib/cli/output/table.js'
 import { runTrt } from '../../lib/cli/program.js'
 import { Session } from '../../lib/cli/session.js'
 import { root } from '../package/support.js'
+import { Screen } from './terminal.js'
 
 t.test('a table is as wide as its cells, and not wider than it may be', async (t) => {
   const head = ['name', 'count', 'why']
@@ -109,11 +110,20 @@ t.test('on a terminal it is a bar that goes away, and gives the cursor back', as
   }
   const progress = newProgress(terminal, false)
   progress.update(5, 10, 'building', 'tactics')
+  progress.pause()
+  const paused = new Screen(text)
+  t.same([paused.text, paused.left.cursor], ['', true], 'a message takes its place')
+  progress.update(6, 10, 'building', 'tactics')
+  const shown = new Screen(text)
+  t.match(shown.text, /^building +█{14}░{10} +60 % tactics$/, 'and it comes back')
+  t.same(shown.left, { cursor: false, wraps: false, column: shown.text.length })
   progress.end()
   progress.end()
-  t.match(stripVTControlCharacters(text), /building +█+░+ +50 % .*tactics/)
-  t.match(text, '\u001b[?25l', 'hides the cursor')
-  t.equal(text.lastIndexOf('\u001b[?25h') > text.lastIndexOf('\u001b[?25l'), true, 'and shows it at the end')
+  const all = text
+  progress.update(7, 10, 'building')
+  t.equal(text, all, 'an end is final, whoever still holds it')
+  const { text: left, left: state } = new Screen(text)
+  t.same([left, state], ['', { cursor: true, wraps: true, column: 0 }], 'and the terminal is as it was')
 })
 
 t.test('colours are for terminals that have them', async (t) => {

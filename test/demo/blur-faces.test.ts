@@ -1,24 +1,14 @@
-import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { readImage } from '../../lib/vision/index.js'
+import { type Ended, runNode } from '../support/children.js'
 import { photographs } from './variants.js'
-
-interface Run {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 const program = fileURLToPath(new URL('../../examples/blur-faces.js', import.meta.url))
 
-function blurFaces(args: readonly string[]): Promise<Run> {
-  return new Promise((resolve) => {
-    execFile(process.execPath, [program, ...args], (error, stdout, stderr) => resolve({ code: Number(error?.code ?? 0), stdout, stderr }))
-  })
-}
+const blurFaces = (args: readonly string[]): Promise<Ended> => runNode([program, ...args])
 
 const [first = '', second = ''] = photographs
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { packagedLibrary } from '../support/onnxruntime.js'
-import { runNode } from './children.js'
+import { runNode } from '../support/children.js'
 import { installPackage } from './installed.js'
 import { identity } from './models.js'
 

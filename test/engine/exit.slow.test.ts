@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Ended, runNode } from './children.js'
+import { type Ended, runNode } from '../support/children.js'
 import { realModels } from './models.js'
 
 const main = new URL('../../lib/index.js', import.meta.url).href

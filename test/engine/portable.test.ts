@@ -7,7 +7,7 @@ import { whyPortable } from '../../lib/backend/portable/why.js'
 import { packageRoot } from '../../lib/base/package.js'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { runNode } from './children.js'
+import { runNode } from '../support/children.js'
 import { identity, pattern } from './models.js'
 import { force } from './ways.js'
 

@@ -1,11 +1,12 @@
-// Every wish for TensorRT, alone and in pairs, on machines that cannot fulfil it: a typed error each time, and never the CPU.
+// Every wish for TensorRT, alone and, where tests are long, in pairs, on machines that cannot fulfil it: a typed error each time, and never the CPU.
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import type { EngineOptions } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
-import { runNode } from './children.js'
+import { long } from '../support/tiers.js'
+import { runNode } from '../support/children.js'
 import { identity } from './models.js'
 import type { Attempt, Outcome } from './wishes-child.js'
 
@@ -125,7 +126,7 @@ const keysOf = ({ options, variable }: Wish): string[] => [
 /** Each wish alone, with itself left out of the pairs. */
 const combinations: readonly Wish[] = wishes.flatMap((one, i) => [
   one,
-  ...wishes.slice(i + 1).flatMap((two) => (keysOf(one).some((key) => keysOf(two).includes(key)) ? [] : [merged(one, two)])),
+  ...(long ? wishes.slice(i + 1) : []).flatMap((two) => (keysOf(one).some((key) => keysOf(two).includes(key)) ? [] : [merged(one, two)])),
 ])
 
 /** The code that a combination fails with on a machine, or nothing where TensorRT runs it. */

@@ -4,8 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { childEnvironment } from '../support/children.js'
 
-const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' }
+const env = childEnvironment()
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 
 const prelude = (file: string): string => `

@@ -1,6 +1,6 @@
 // Programs that run in a process of their own, on any of the runtimes.
 import { Worker } from 'node:worker_threads'
-import { type Ended, runNode } from '../engine/children.js'
+import { childEnvironment, type Ended, runNode } from '../support/children.js'
 import { families, rowsPlan, type Runtime } from './rig.js'
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
@@ -27,7 +27,7 @@ export const startWorker = (program: string, runtime: Runtime, workerData?: unkn
   new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(runtime) + program)}`), {
     workerData,
     execArgv: [],
-    env: { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' },
+    env: childEnvironment(),
   })
 
 /** Runs a program with the prelude; in it `worker(program)` starts a thread with the same. */

@@ -1,9 +1,10 @@
 // The end in the middle of a real inference: of the process, of a worker, of an engine that nobody holds. Never a crash, never a hang.
 import t from 'tap'
-import type { Ended } from '../engine/children.js'
+import type { Ended } from '../support/children.js'
 import { realModels } from '../engine/models.js'
+import { size } from '../support/tiers.js'
 import { runChild } from './children.js'
-import { onnxruntime, size } from './rig.js'
+import { onnxruntime } from './rig.js'
 
 const watchdog = 120_000
 
@@ -91,7 +92,7 @@ t.jobs = 2
 for (const [what, program, { error = /^$/, ...wanted }] of table) {
   t.test(what, async (t) => {
     // each time at another moment; a child costs most of a second of a core
-    const times = size(6, 200)
+    const times = size(3, 200)
     for (let i = 0; i < times; i++) {
       const at = Math.round((i * 200) / times)
       const moment = `process.env.AT = '${at}'\n`

@@ -1,8 +1,9 @@
 // Real models that come and go leave nothing: no live object, and in the long run no memory.
 import t from 'tap'
 import { realModels } from '../engine/models.js'
+import { long, size } from '../support/tiers.js'
 import { runChild } from './children.js'
-import { long, onnxruntime, size } from './rig.js'
+import { onnxruntime } from './rig.js'
 
 const kept = `
   const { setFlagsFromString } = await import('node:v8'); setFlagsFromString('--expose-gc')

@@ -13,12 +13,13 @@ import {
   fanPlan,
   leftovers,
   load,
+  onnxruntime,
   range,
   rows,
   rowsPlan,
-  type Runtime,
   runtimes,
   type Spec,
+  suiteFamilies,
   until,
   wanted,
 } from './rig.js'
@@ -366,7 +367,7 @@ for (const runtime of runtimes) {
   t.same(leftovers(), {}, `${runtime.name}: nothing is left`)
 }
 
-for (const runtime of [families[0], runtimes[2] as Runtime]) {
+for (const runtime of [families[0], onnxruntime]) {
   for (const end of ['', 'process.exit()']) {
     await t.test(`${runtime.name}: a process ends with tensors that nobody disposed${end && ', by exit()'}`, async (t) => {
       const program = `
@@ -383,9 +384,8 @@ for (const runtime of [families[0], runtimes[2] as Runtime]) {
 
 await t.test('a tensor of another device', async (t) => {
   driver.set({ devices: 2 })
-  const [family] = families as readonly Runtime[] as [Runtime]
-  await using first = await load(family, rowsPlan())
-  await using cpu = await load(runtimes[2] as Runtime, rowsPlan())
+  await using first = await load(families[0], rowsPlan())
+  await using cpu = await load(onnxruntime, rowsPlan())
   using here = await first.infer(rows(1), device)
   using there = await cpu.infer(rows(1), device)
   t.match(await failureOf(() => cpu.infer(here)), {
@@ -402,7 +402,7 @@ await t.test('a tensor of another device', async (t) => {
   })
 })
 
-for (const family of families) {
+for (const family of suiteFamilies) {
   await t.test(`${family.name}: a shape tensor is given on the host`, async (t) => {
     const spec: Spec = {
       inputs: [{ name: 'x', shape: [12] }, { name: 's', dtype: 'int64', shape: [2], host: true }], // prettier-ignore

@@ -3,13 +3,13 @@ import t from 'tap'
 import type { EngineOptions } from '../../lib/index.js'
 import { Engine, onLog, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { driven, driver, families, fanPlan, leftovers, load, range, rows, rowsPlan, until, wanted } from './rig.js'
+import { driven, driver, fanPlan, leftovers, load, range, rows, rowsPlan, suiteFamilies, until, wanted } from './rig.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
 const batching = (more: Partial<NonNullable<EngineOptions['batching']>> = {}): EngineOptions => ({ batching: { maxBatch: 16, ...more } })
 
-for (const family of families) {
+for (const family of suiteFamilies) {
   await t.test(family.name, async (t) => {
     await t.test('lanes do not wait for each other when an enqueue blocks', async (t) => {
       const took = async (lanes: number): Promise<number> => {

@@ -10,7 +10,8 @@ import {
   type TensorRecord,
 } from '../../lib/index.js'
 import { Random } from '../support/random.js'
-import { driver, leftovers, planOf, rowsPlan, type Runtime, runtimes, size, until, wanted } from './rig.js'
+import { size } from '../support/tiers.js'
+import { driver, leftovers, planOf, rowsPlan, type Runtime, runtimes, until, wanted } from './rig.js'
 
 const seed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_260_101)
 

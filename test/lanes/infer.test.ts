@@ -4,14 +4,28 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
-import { bytesOf, collect, constantPlan, fanPlan, leftovers, load, planOf, range, rows, rowsPlan, runtimes, until, wanted } from './rig.js'
+import {
+  bytesOf,
+  collect,
+  constantPlan,
+  everyRuntime,
+  fanPlan,
+  leftovers,
+  load,
+  planOf,
+  range,
+  rows,
+  rowsPlan,
+  until,
+  wanted,
+} from './rig.js'
 
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
-for (const runtime of runtimes) {
+for (const runtime of everyRuntime) {
   await t.test(runtime.name, async (t) => {
     await t.test('1, 2 and 8 lanes, eight at once, bit-equal to one after another', async (t) => {
       const inputs = Array.from({ length: 64 }, (_, i) => rows(i, 1 + (i % 5)))

@@ -1,7 +1,7 @@
 // A device that breaks: nothing runs on it any more in this process, everybody hears so, and the end is clean. In processes of their own.
 import t from 'tap'
 import { runChild } from './children.js'
-import { families } from './rig.js'
+import { suiteFamilies } from './rig.js'
 
 const code = '.then(() => "well", (e) => e.code)'
 const report = (calls: string): string => `console.log(JSON.stringify(await Promise.all([${calls}])))`
@@ -82,7 +82,7 @@ const ends: [what: string, last: string, code: number][] = [
 ]
 
 t.jobs = 2
-for (const family of families) {
+for (const family of suiteFamilies) {
   for (const [what, program, stdout] of rows) {
     for (const [end, last, exitCode] of ends) {
       t.test(`${family.name}: ${what}${end}`, async (t) => {

@@ -3,7 +3,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { runChild } from './children.js'
-import { collect, driver, families, fanPlan, leftovers, load, onnxruntime, rows, rowsPlan, runtimes, size, wanted } from './rig.js'
+import { collect, driver, families, fanPlan, leftovers, load, onnxruntime, rows, rowsPlan, runtimes, wanted } from './rig.js'
+import { size } from '../support/tiers.js'
 
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>

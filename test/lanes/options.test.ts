@@ -3,7 +3,7 @@ import t from 'tap'
 import { Engine, type EngineOptions } from '../../lib/index.js'
 import { checkedAttachOptions, checkedEngineOptions } from '../../lib/engine/options.js'
 import { identity } from '../engine/models.js'
-import { families, load, rowsPlan } from './rig.js'
+import { load, rowsPlan, suiteFamilies } from './rig.js'
 
 const hostile = (name: string): object =>
   Object.defineProperty({}, name, {
@@ -111,7 +111,7 @@ t.test('what is taken', (t) => {
 })
 
 t.test('options as they reach an engine', async (t) => {
-  for (const family of families) {
+  for (const family of suiteFamilies) {
     for (const options of [{ lanes: 3, maxQueue: 1 }, { cudaGraph: true }, { batching: { maxBatch: 1 } }, { profile: 'auto' }] as const) {
       await using engine = await load(family, rowsPlan(), options)
       t.equal(engine.backend, 'tensorrt')

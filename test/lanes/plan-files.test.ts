@@ -5,11 +5,10 @@ import t from 'tap'
 import { Engine, Plan, Refitter, Tensor } from '../../lib/index.js'
 import { isPlan, type OpenPlan, readPlan } from '../../lib/plan/read.js'
 import { identityPlan } from '../fake/plan.js'
-import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { runChild } from './children.js'
+import { leftovers, suiteFamilies } from './rig.js'
 
-const { families, leftovers } = await useFakes()
 const folder = t.testdir({})
 
 const openFiles = async (): Promise<number> => (await readdir('/proc/self/fd')).length
@@ -20,7 +19,7 @@ async function opened(path: string): Promise<OpenPlan> {
   return read.file
 }
 
-for (const { name, path: tensorrt, control, version } of families) {
+for (const { name, path: tensorrt, control, version } of suiteFamilies) {
   const file = join(folder, `${name}.plan`)
   const bare = join(folder, `${name} without a sidecar.plan`)
   // more than one piece of what TensorRT asks for, and of what is hashed

@@ -5,10 +5,11 @@ import { type FakePlan, identityPlan } from '../fake/plan.js'
 import { oneNode } from '../builder/models.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
+import { families, suiteFamilies } from './rig.js'
 
-const { fakes, driver, families, leftovers } = await useFakes()
+const { fakes, driver, leftovers } = await useFakes()
 
-for (const family of families) {
+for (const family of suiteFamilies) {
   const { path: tensorrt, control, version } = family
   const planOf = (spec: Partial<FakePlan> = {}): Uint8Array => identityPlan([4], { version, ...spec })
   const load = (spec: Partial<FakePlan>, options: EngineOptions = {}): Promise<Engine> =>

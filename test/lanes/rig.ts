@@ -6,6 +6,7 @@ import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { fakePlan } from '../fake/plan.js'
 import { type FakeFamily, useFakes } from '../native/fakes.js'
 import { olderFamily } from '../native/older.js'
+import { long } from '../support/tiers.js'
 import { onnxModel, shapesOf, type Spec } from './onnx-models.js'
 
 export type { Spec }
@@ -87,20 +88,23 @@ export const onnxruntime: Runtime = {
 
 const [ten, eleven] = fakes.families
 /** The fakes alone, for what needs their driver's help. */
-export const families: [FakeRuntime, FakeRuntime] = [fakeRuntime(ten), fakeRuntime(eleven)]
+export const families: readonly [FakeRuntime, FakeRuntime] = [fakeRuntime(ten), fakeRuntime(eleven)]
+/**
+ * Those that the suite of lanes runs on. TensorRT 11 differs from 10 below native/tensorrt alone, which the C++ cases hold for both families, and test/facts row by row: where its
+ * tests are not long, it runs infer, profiles and telling (its logger is another object) only, which take `families` and `everyRuntime`.
+ */
+export const suiteFamilies: readonly FakeRuntime[] = long ? families : [families[0]]
 /** TensorRT 10 before it told the values of profiles in 64 bits, and whether a plan is stripped. */
 export const older = (): FakeRuntime => fakeRuntime(olderFamily(fakes.fakes, [10, 3, 0]))
-export const runtimes: readonly Runtime[] = [...families, onnxruntime]
+export const everyRuntime: readonly Runtime[] = [...families, onnxruntime]
+/** What else is demanded of lanes is demanded of these. */
+export const runtimes: readonly Runtime[] = [...suiteFamilies, onnxruntime]
 
 /** What is live in any of them that should not be, and what was done wrong to the fakes; empty when all is well. */
 export const leftovers = (): Record<string, unknown> => {
   const { engines, lanes } = cpuLive()
   return { ...fakes.leftovers(), ...(engines > 0 && { 'engines on the CPU': engines }), ...(lanes > 0 && { 'lanes on the CPU': lanes }) }
 }
-
-export const long = process.env['TRT_TEST_LONG'] === '1'
-/** The size of a test: the first by default, the second for long runs. */
-export const size = (short: number, large: number): number => (long ? large : short)
 
 export const range = (min: number[], opt: number[], max: number[]) => ({ min, opt, max })
 

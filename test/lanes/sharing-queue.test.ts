@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { type AttachOptions, type BatchingOptions, type DeviceTensor, Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
+import { size } from '../support/tiers.js'
 import { startWorker } from './children.js'
-import { driver, leftovers, load, rows, rowsPlan, runtimes, size, until, wanted } from './rig.js'
+import { driver, leftovers, load, rows, rowsPlan, runtimes, until, wanted } from './rig.js'
 
 t.setTimeout(600_000) // a sanitizer makes it take minutes
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))

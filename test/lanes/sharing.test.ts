@@ -3,8 +3,9 @@ import type { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { Engine, type EngineToken, type TensorRTError } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
+import { size } from '../support/tiers.js'
 import { startWorker } from './children.js'
-import { leftovers, load, rows, rowsPlan, runtimes, size, wanted } from './rig.js'
+import { leftovers, load, rows, rowsPlan, runtimes, wanted } from './rig.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startWorker } from './children.js'
-import { driver, leftovers, load, rows, rowsPlan, runtimes, size, until, wanted } from './rig.js'
+import { driver, leftovers, load, rows, rowsPlan, runtimes, until, wanted } from './rig.js'
+import { size } from '../support/tiers.js'
 
 /** What a worker is at when it is told to go; it says so when it begins. */
 const moments: [what: string, program: string][] = [

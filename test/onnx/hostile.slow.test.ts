@@ -19,8 +19,8 @@ import { errorCodes, TensorRTError } from '../../lib/errors.js'
 import { mutant } from '../builder/fuzz/mutate.js'
 import { seeds } from '../builder/fuzz/seeds.js'
 import { Random } from '../support/random.js'
+import { long } from '../support/tiers.js'
 
-const long = process.env['TRT_TEST_LONG'] === '1'
 const count = long ? 10_000 : 1000
 /** Nodes in a row: far more than a stack has room for, and than anything quadratic gets through. */
 const chained = long ? 100_000 : 30_000

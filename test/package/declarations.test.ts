@@ -1,22 +1,23 @@
 // What the package declares to its users, by the declarations that tsc wrote: no type of the addon's interface is in it.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import ts from 'typescript'
 import { root } from '../fake/build.js'
 
 const lib = join(root, 'dist', 'lib')
-const entries = ['index.d.ts', 'onnx/index.d.ts', 'vision/index.d.ts', 'tasks/index.d.ts', 'benchmark/index.d.ts']
+const entries = ['index', 'onnx/index', 'vision/index', 'quantization/index', 'tasks/index', 'benchmark/index'].map(
+  (name) => `${name}.d.ts`,
+)
+const program = ts.createProgram(
+  entries.map((entry) => join(lib, entry)),
+  { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, types: ['node'], skipLibCheck: true },
+)
+const checker = program.getTypeChecker()
 
 /** Every declaration of this package that an entry's exports are made of, by name, and who names it. */
 function reachable(entry: string): Map<string, string> {
   const path = join(lib, entry)
-  const program = ts.createProgram([path], {
-    module: ts.ModuleKind.NodeNext,
-    target: ts.ScriptTarget.ES2022,
-    types: ['node'],
-    skipLibCheck: true,
-  })
-  const checker = program.getTypeChecker()
   const source = program.getSourceFile(path)
   const module = source && checker.getSymbolAtLocation(source)
   if (module === undefined) throw new Error(`${path} is not built`)
@@ -58,3 +59,14 @@ for (const entry of entries) {
     t.end()
   })
 }
+
+t.test('they need no types of the optional peers', (t) => {
+  const { peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { peerDependencies: object }
+  const peers = [...Object.keys(peerDependencies), 'onnxruntime-common']
+  const files = program.getSourceFiles().map(({ fileName }) => fileName)
+  t.same(
+    files.filter((file) => peers.some((name) => file.includes(`/node_modules/${name}/`))),
+    [],
+  )
+  t.end()
+})

@@ -9,11 +9,12 @@ import { Plan } from '../../lib/index.js'
 import { identityPlan } from '../fake/plan.js'
 import { Random } from '../support/random.js'
 import { readSidecar } from './rig.js'
+import { childEnvironment } from '../support/children.js'
+import { long } from '../support/tiers.js'
 
-const long = process.env['TRT_TEST_LONG'] === '1'
-const kills = long ? 1000 : 50
+const kills = long ? 1000 : 25
 const program = new URL('./saver.js', import.meta.url).pathname
-const env = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' }
+const env = childEnvironment()
 
 /** Plans of different sizes, without sidecars, in a folder of the test. */
 async function plansIn(folder: string, count: number): Promise<{ path: string; sha256: string }[]> {

@@ -1,4 +1,5 @@
 // Real models in INT8, on real photographs and rendered text, judged by what they answer: on onnxruntime, with Q/DQ as it stands in the graph. The real builder of TensorRT-RTX takes them.
+// The classifier stands for all where the sizes are not the large ones.
 import t, { type Test } from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { FaceDetector } from '../../examples/face-detector/detector.js'
@@ -8,8 +9,8 @@ import { Calibrator, type QuantizedModel, quantize } from '../../lib/quantizatio
 import { realModels } from '../engine/models.js'
 import { beginnings, faceOverlaps, maskOverlap, open, photographs, readings, scenes, textLines } from './real.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
+import { long } from '../support/tiers.js'
 
-const long = process.env['TRT_TEST_LONG'] === '1'
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
 /** Says what was quantized, and has it built. */
@@ -23,36 +24,6 @@ async function built(t: Test, name: string, { model, report }: QuantizedModel, s
     t.ok(info.audit.dequantize.layers >= info.audit.quantize.layers, 'weights are stored in INT8')
   })
 }
-
-t.test('the face detector', async (t) => {
-  const images = await photographs()
-  const source = await faceDetectorModel()
-  const prepare = new FaceDetector({ infer: async () => ({}) })
-  const calibrator = new Calibrator(await Promise.all(images.map((image) => prepare.prepare(image))), { algorithm: 'percentile' })
-  const quantized = await quantize(source, calibrator)
-  t.ok(quantized.report.multiplyAdds.share >= 0.8)
-  await using a = await open(source)
-  await using b = await open(quantized.toBytes())
-  const overlaps = await faceOverlaps(a, b, images)
-  const mean = overlaps.reduce((sum, each) => sum + each, 0) / overlaps.length
-  t.ok(
-    overlaps.length >= 21 && Math.min(...overlaps) >= 0.8 && mean >= 0.9,
-    `worst ${Math.min(...overlaps).toFixed(3)}, mean ${mean.toFixed(3)}`,
-  )
-  await built(t, 'face detector', quantized)
-})
-
-t.test("PP-OCR's detector", async (t) => {
-  const calibrator = new Calibrator(await scenes(20, 7))
-  const quantized = await quantize(realModels.detector, calibrator, { keep: { cosine: 0.985 } })
-  t.ok(quantized.report.multiplyAdds.share >= 0.8)
-  await using a = await open(realModels.detector)
-  await using b = await open(quantized.toBytes())
-  const overlap = await maskOverlap(a, b, await scenes(30, 99))
-  t.ok(overlap >= 0.95, `masks of other pictures overlap by ${overlap.toFixed(3)}`)
-  const shape = [1, 3, 320, 320]
-  await built(t, "PP-OCR's detector", quantized, { x: { min: shape, opt: shape, max: shape } })
-})
 
 t.test("PP-OCR's classifier of directions", async (t) => {
   const quantized = await quantize(realModels.classifier, new Calibrator(await beginnings(40, 7)))
@@ -76,16 +47,46 @@ t.test("PP-OCR's classifier of directions", async (t) => {
   await built(t, "PP-OCR's classifier", quantized, { x: { min: shape, opt: shape, max: shape } })
 })
 
-t.test("PP-OCR's reader", async (t) => {
-  // each layer is tried alone on each batch: all other work is little beside that
-  const calibrator = new Calibrator((await textLines(long ? 40 : 24, 7)).map(({ tensor }) => tensor))
-  const quantized = await quantize(realModels.reader, calibrator, { keep: { cosine: 0.985, maxBatches: long ? 8 : 3 } })
-  t.ok(quantized.report.multiplyAdds.share >= 0.6)
-  await using a = await open(realModels.reader)
-  await using b = await open(quantized.toBytes())
-  const { same, right } = await readings(a, b, await textLines(long ? 200 : 100, 99))
-  t.ok(right >= 0.95, `of other lines ${percent(right)} are read as they were written`)
-  t.ok(same >= 0.95, `and ${percent(same)} as before`)
-  const shape = [1, 3, 48, 320]
-  await built(t, "PP-OCR's reader", quantized, { x: { min: shape, opt: shape, max: shape } })
-})
+if (long) {
+  t.test('the face detector', async (t) => {
+    const images = await photographs()
+    const source = await faceDetectorModel()
+    const prepare = new FaceDetector({ infer: async () => ({}) })
+    const calibrator = new Calibrator(await Promise.all(images.map((image) => prepare.prepare(image))), { algorithm: 'percentile' })
+    const quantized = await quantize(source, calibrator)
+    t.ok(quantized.report.multiplyAdds.share >= 0.8)
+    await using a = await open(source)
+    await using b = await open(quantized.toBytes())
+    const overlaps = await faceOverlaps(a, b, images)
+    const mean = overlaps.reduce((sum, each) => sum + each, 0) / overlaps.length
+    t.ok(
+      overlaps.length >= 21 && Math.min(...overlaps) >= 0.8 && mean >= 0.9,
+      `worst ${Math.min(...overlaps).toFixed(3)}, mean ${mean.toFixed(3)}`,
+    )
+    await built(t, 'face detector', quantized)
+  })
+  t.test("PP-OCR's detector", async (t) => {
+    const calibrator = new Calibrator(await scenes(20, 7))
+    const quantized = await quantize(realModels.detector, calibrator, { keep: { cosine: 0.985 } })
+    t.ok(quantized.report.multiplyAdds.share >= 0.8)
+    await using a = await open(realModels.detector)
+    await using b = await open(quantized.toBytes())
+    const overlap = await maskOverlap(a, b, await scenes(30, 99))
+    t.ok(overlap >= 0.95, `masks of other pictures overlap by ${overlap.toFixed(3)}`)
+    const shape = [1, 3, 320, 320]
+    await built(t, "PP-OCR's detector", quantized, { x: { min: shape, opt: shape, max: shape } })
+  })
+  t.test("PP-OCR's reader", async (t) => {
+    // each layer is tried alone on each batch: all other work is little beside that
+    const calibrator = new Calibrator((await textLines(40, 7)).map(({ tensor }) => tensor))
+    const quantized = await quantize(realModels.reader, calibrator, { keep: { cosine: 0.985, maxBatches: 8 } })
+    t.ok(quantized.report.multiplyAdds.share >= 0.6)
+    await using a = await open(realModels.reader)
+    await using b = await open(quantized.toBytes())
+    const { same, right } = await readings(a, b, await textLines(200, 99))
+    t.ok(right >= 0.95, `of other lines ${percent(right)} are read as they were written`)
+    t.ok(same >= 0.95, `and ${percent(same)} as before`)
+    const shape = [1, 3, 48, 320]
+    await built(t, "PP-OCR's reader", quantized, { x: { min: shape, opt: shape, max: shape } })
+  })
+}

@@ -5,8 +5,9 @@ import { TensorRTError } from '../../lib/errors.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
 import { type Mutant, mutant, seeds } from './hostile-pictures.js'
+import { size } from '../support/tiers.js'
 
-const count = process.env['TRT_TEST_LONG'] === '1' ? 10_000 : 1000
+const count = size(1000, 10_000)
 const firstSeed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_261_122)
 const limitPixels = 100_000
 /** Of the whole process: sharp and its threads take most of it, pictures next to nothing. */

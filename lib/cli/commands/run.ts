@@ -95,14 +95,15 @@ function writtenText(target: Target | undefined, { results }: { readonly results
 async function opened(model: string, given: RunGiven, session: Session): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
   const shapes = await openingShapes(model, given)
-  const onProgress = tellBuild(session.progress())
+  const progress = session.progress()
   const engine = await Engine.load(model, {
     ...engineOptions(given),
     ...(shapes !== undefined && { shapes }),
     ...(given.batch !== undefined && { batching: { maxBatch: given.batch } }),
-    onProgress,
+    onProgress: tellBuild(progress),
     signal: session.signal,
   })
+  progress.end()
   const why = engine.backendReason === undefined ? '' : `: no TensorRT that runs here (${session.name} doctor says why)`
   session.note(`Runs on ${engine.description}${why}`)
   return engine

@@ -7,7 +7,9 @@ import { durationText } from './format.js'
 export interface Progress {
   /** `total` 0: nobody knows how much there is. `phase` is what is being done; `note` what stands behind the bar. */
   update(done: number, total: number, phase: string, note?: string): void
-  /** Takes the bar away. Twice without harm. */
+  /** Takes the bar away while something else is written; the next update draws it again. */
+  pause(): void
+  /** Takes the bar away for good: who still holds it tells nobody. Twice without harm. */
   end(): void
 }
 
@@ -15,18 +17,25 @@ export interface Progress {
 const linesEveryMs = 5000
 
 export function newProgress(stream: Sink, quiet: boolean): Progress {
-  if (quiet) return { update: () => {}, end: () => {} }
+  if (quiet) return { update: () => {}, pause: () => {}, end: () => {} }
   return stream.isTTY === true ? new BarProgress(stream as NodeJS.WritableStream) : new LineProgress(stream)
 }
 
+/** What its types leave out. */
+interface Bar extends cliProgress.SingleBar {
+  timer: NodeJS.Timeout | null
+  render(): void
+}
+
 class BarProgress implements Progress {
-  readonly #bar: cliProgress.SingleBar
+  readonly #bar: Bar
   #isShown = false
+  #ended = false
 
   constructor(stream: NodeJS.WritableStream) {
     // loaded when there is a bar, as tables are
     const { SingleBar } = createRequire(import.meta.url)('cli-progress') as typeof cliProgress
-    this.#bar = new SingleBar({
+    const bar = new SingleBar({
       stream,
       clearOnComplete: true,
       hideCursor: true,
@@ -35,21 +44,35 @@ class BarProgress implements Progress {
       fps: 10,
       etaBuffer: 50,
       format: barText,
-    })
+    }) as Bar
+    const render = bar.render.bind(bar)
+    // a bar is no work that a process waits for
+    bar.render = () => {
+      render()
+      bar.timer?.unref()
+    }
+    this.#bar = bar
   }
 
   update(done: number, total: number, phase: string, note = ''): void {
+    if (this.#ended) return
     if (!this.#isShown) {
-      this.#bar.start(total, 0, { phase, note })
+      // from where it is: what was done before a pause took no time now, and would spoil what is left
+      this.#bar.start(total, done, { phase, note })
       this.#isShown = true
     }
     this.#bar.setTotal(total)
     this.#bar.update(done, { phase, note })
   }
 
-  end(): void {
+  pause(): void {
     if (this.#isShown) this.#bar.stop()
     this.#isShown = false
+  }
+
+  end(): void {
+    this.pause()
+    this.#ended = true
   }
 }
 
@@ -72,12 +95,14 @@ class LineProgress implements Progress {
   readonly #stream: Sink
   #phase = ''
   #toldAt = 0
+  #ended = false
 
   constructor(stream: Sink) {
     this.#stream = stream
   }
 
   update(done: number, total: number, phase: string, note = ''): void {
+    if (this.#ended) return
     const now = performance.now()
     if (phase === this.#phase && now - this.#toldAt < linesEveryMs) return
     this.#toldAt = now
@@ -86,8 +111,10 @@ class LineProgress implements Progress {
     this.#stream.write(`${phase}${share}${note === '' ? '' : ` ${note}`}\n`)
   }
 
+  pause(): void {}
+
   end(): void {
-    this.#phase = ''
+    this.#ended = true
   }
 }
 

@@ -15,8 +15,8 @@ import { buildingProcesses, contents } from '../processes.js'
 import { type Mutant, mutant } from './mutate.js'
 import { Random } from '../../support/random.js'
 import { type Seed, seeds } from './seeds.js'
+import { long } from '../../support/tiers.js'
 
-const long = process.env['TRT_TEST_LONG'] === '1'
 const firstSeed = Number(process.env['TRT_FUZZ_SEED'] ?? 20_261_121)
 const parses = Number(process.env['TRT_FUZZ_PARSES'] ?? (long ? 20_000 : 2000))
 const builds = Number(process.env['TRT_FUZZ_BUILDS'] ?? (long ? 500 : 30))

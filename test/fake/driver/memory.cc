@@ -244,7 +244,7 @@ static std::function<void()> copy(Device* device, void* to, const void* from, st
   };
 }
 
-#define NEED_STREAM(handle)               \
+#define NEED_STATE_AND_STREAM(handle)     \
   NEED_CONTEXT();                         \
   State& s = state();                     \
   Lock lock(s.mutex);                     \
@@ -253,7 +253,7 @@ static std::function<void()> copy(Device* device, void* to, const void* from, st
 
 FAKE_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, Handle handle) {
   ENTER(cuMemcpyHtoDAsync_v2);
-  NEED_STREAM(handle);
+  NEED_STATE_AND_STREAM(handle);
   if (!bytes) return kOk;
   if (!from) return kInvalidValue;
   if (const CUresult bad = checkRange(lock, pointerOf(to), bytes)) return bad;
@@ -275,7 +275,7 @@ FAKE_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::si
 
 FAKE_API CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, Handle handle) {
   ENTER(cuMemcpyDtoHAsync_v2);
-  NEED_STREAM(handle);
+  NEED_STATE_AND_STREAM(handle);
   if (!bytes) return kOk;
   if (!to) return kInvalidValue;
   if (const CUresult bad = checkRange(lock, pointerOf(from), bytes)) return bad;
@@ -293,7 +293,7 @@ FAKE_API CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t b
 
 FAKE_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, Handle handle) {
   ENTER(cuMemcpyDtoDAsync_v2);
-  NEED_STREAM(handle);
+  NEED_STATE_AND_STREAM(handle);
   if (!bytes) return kOk;
   if (const CUresult bad = checkRange(lock, pointerOf(to), bytes)) return bad;
   if (const CUresult bad = checkRange(lock, pointerOf(from), bytes)) return bad;
@@ -306,7 +306,7 @@ FAKE_API CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, std::si
 
 FAKE_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, Handle handle) {
   ENTER(cuMemsetD8Async);
-  NEED_STREAM(handle);
+  NEED_STATE_AND_STREAM(handle);
   if (!bytes) return kOk;
   if (const CUresult bad = checkRange(lock, pointerOf(to), bytes)) return bad;
   Operation operation;

@@ -142,6 +142,30 @@ std::string contradiction([[maybe_unused]] Network& network, [[maybe_unused]] Co
   return "";
 }
 
+// Why TensorRT-RTX asks for a driver, which it does not for other builds; empty where it does not.
+std::string wantsDriver([[maybe_unused]] const Network& network, [[maybe_unused]] const Config& config) {
+#if FAMILY == 17
+  const auto current = [](ComputeCapability each) { return each == ComputeCapability::kCURRENT; };
+  if (std::any_of(config.capabilities.begin(), config.capabilities.end(), current)) return "for the current GPU";
+  const bool refits = config.has(BuilderFlag::kREFIT) || config.has(BuilderFlag::kREFIT_IDENTICAL) ||
+                      config.has(BuilderFlag::kREFIT_INDIVIDUAL) || config.has(BuilderFlag::kSTRIP_PLAN);
+  if (refits && !network.program.constants.empty()) return "for weights that can be refitted";
+#endif
+  return "";
+}
+
+// Whether inputs of a profile's smallest, best or largest shapes do not fit each other; empty where they do.
+std::string profileProblem(const Program& program, const Profile& profile) {
+  for (const auto shape : {&Range::min, &Range::opt, &Range::max}) {
+    Shapes inputs, all;
+    for (const auto& port : program.ports)
+      if (port.input)
+        inputs[port.name] = profile.dims.count(port.name) ? profile.dims.at(port.name).*shape : port.shape;
+    if (const auto wrong = inferShapes(program, inputs, {}, &all); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
 bool resourceMissing() {
   std::lock_guard lock(library().mutex);
   return library().settings.builderResource == "missing";
@@ -182,6 +206,8 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
   if (const auto wished = wish(network.name, "steps"); !wished.empty()) steps = std::stoi(wished);
   dieIfWished(network.name, "build");
   if (const auto wrong = contradiction(network, config); !wrong.empty()) return refuse(wrong);
+  if (const auto why = wantsDriver(network, config); !why.empty() && !haveDevice())
+    return refuse("Myelin: CHECK(status == CUDA_SUCCESS) failed, " + why);
   if (network.outputs.empty()) return refuse("Network must have at least one output");
   Program program = network.program;
   program.profiles.clear();
@@ -210,6 +236,8 @@ IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBu
     inputs[t.name] = t.shape;
   }
   if (const auto wrong = inferShapes(program, inputs, {}, &all); !wrong.empty()) return refuse(wrong);
+  for (const auto& profile : program.profiles)
+    if (const auto wrong = profileProblem(program, profile); !wrong.empty()) return refuse(wrong);
   for (auto* each : network.outputs) {
     Tensor& t = *implementation<ITensor, Tensor>(each);
     program.ports.push_back({t.name, false, static_cast<Type>(t.type), all.count(t.name) ? all[t.name] : t.shape});
@@ -241,7 +269,8 @@ using namespace fake;
 FAKE_API void* createInferBuilder_INTERNAL(void* logger, int version) noexcept {
   METHOD("createInferBuilder_INTERNAL");
   auto* l = static_cast<ILogger*>(logger);
-  if (!haveDevice())
+  // TensorRT-RTX builds without one
+  if (kMajor > 1 && !haveDevice())
     return logError(l,
                     "createInferBuilder: Error Code 6: API Usage Error (CUDA initialization failure with error: 100. "
                     "Please check your CUDA installation)"),

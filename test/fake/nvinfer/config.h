@@ -132,7 +132,11 @@ struct Config final : apiv::VBuilderConfig, Counted {
   std::vector<IOptimizationProfile const*> profiles;
   BuilderFlags flags = 1u << static_cast<int>(BuilderFlag::kTF32);  // as in the real one
   std::map<int, std::size_t> pools;
+#if FAMILY == 17
+  std::map<int, bool> previews{{ static_cast<int>(PreviewFeature::kRUNTIME_ACTIVATION_RESIZE_10_10), true }};
+#else
   std::map<int, bool> previews;
+#endif
   IProgressMonitor* monitor = nullptr;
   ITimingCache const* cache = nullptr;
   IInt8Calibrator* calibrator = nullptr;
@@ -158,7 +162,13 @@ struct Config final : apiv::VBuilderConfig, Counted {
   REMEMBER_ENUM(ProfilingVerbosity, nvinfer1::ProfilingVerbosity::kLAYER_NAMES_ONLY)
   REMEMBER_COUNT(void, BuilderOptimizationLevel, 3, 0)
   REMEMBER_ENUM(HardwareCompatibilityLevel, nvinfer1::HardwareCompatibilityLevel::kNONE)
+#if FAMILY == 17
+  // TensorRT-RTX builds for the system that it is on, and does not say that it takes no other
+  void setRuntimePlatform(RuntimePlatform) noexcept { METHOD("VBuilderConfig.setRuntimePlatform"); }
+  RuntimePlatform getRuntimePlatform() noexcept { return nvinfer1::RuntimePlatform::kSAME_AS_BUILD; }
+#else
   REMEMBER_ENUM(RuntimePlatform, nvinfer1::RuntimePlatform::kSAME_AS_BUILD)
+#endif
   REMEMBER_COUNT(void, MaxNbTactics, -1, -1)
   REMEMBER_OK(TilingOptimizationLevel, TilingOptimizationLevel, nvinfer1::TilingOptimizationLevel::kNONE)
   REMEMBER_OK(int64_t, L2LimitForTiling, 0)

@@ -13,21 +13,21 @@ struct Words {
   const char* format;  // with the type in it, as 10 has it
   const char* word;    // the type alone
 };
-constexpr Words words[] = {{Type::kFloat, "Row major linear FP32", "Float"},
-                           {Type::kHalf, "Row major linear FP16 format", "Half"},
-                           {Type::kInt8, "Row major Int8 format", "Int8"},
-                           {Type::kInt32, "Row major linear Int32", "Int32"},
-                           {Type::kBool, "Row major linear BOOL", "Bool"},
-                           {Type::kUint8, "Row major linear UInt8 format", "UInt8"},
-                           {Type::kFp8, "Row major linear FP8 format", "FP8"},
-                           {Type::kBf16, "Row major linear BFloat16 format", "BFloat16"},
-                           {Type::kInt64, "Row major linear Int64 format", "Int64"},
-                           {Type::kInt4, "Unknown format", "Int4"}};
+constexpr Words kFormatWords[] = {{Type::kFloat, "Row major linear FP32", "Float"},
+                                  {Type::kHalf, "Row major linear FP16 format", "Half"},
+                                  {Type::kInt8, "Row major Int8 format", "Int8"},
+                                  {Type::kInt32, "Row major linear Int32", "Int32"},
+                                  {Type::kBool, "Row major linear BOOL", "Bool"},
+                                  {Type::kUint8, "Row major linear UInt8 format", "UInt8"},
+                                  {Type::kFp8, "Row major linear FP8 format", "FP8"},
+                                  {Type::kBf16, "Row major linear BFloat16 format", "BFloat16"},
+                                  {Type::kInt64, "Row major linear Int64 format", "Int64"},
+                                  {Type::kInt4, "Unknown format", "Int4"}};
 
 const Words& wordsOf(Type type) {
-  for (const auto& row : words)
+  for (const auto& row : kFormatWords)
     if (row.type == type) return row;
-  return words[0];
+  return kFormatWords[0];
 }
 
 std::string field(const char* name, const std::string& text) { return quoted(name) + ": " + quoted(text); }

@@ -144,13 +144,15 @@ bool readNode(Reader r, OnnxNode* out) {
   });
 }
 
-bool readShape(Reader r, Shape* out) {
+bool readShape(Reader r, Shape* out, std::map<int, std::string>* names) {
   return r.fields([&](int field, int) {
     if (field != 1) return false;
     Reader dim = r.message();
     std::int64_t extent = -1;
-    const bool fine = dim.fields(
-        [&](int f, int) { return f == 1 ? (extent = static_cast<std::int64_t>(dim.varint()), true) : false; });
+    const bool fine = dim.fields([&](int f, int) {
+      if (f == 1) return extent = static_cast<std::int64_t>(dim.varint()), true;
+      return f == 2 && ((*names)[static_cast<int>(out->size())] = dim.text(), true);
+    });
     out->push_back(extent);
     r.ok = r.ok && fine;
     return true;
@@ -168,7 +170,7 @@ bool readPort(Reader r, OnnxPort* out) {
       type.ok = tensor.fields([&](int g, int) {
         if (g == 1) return out->type = static_cast<int>(tensor.varint()), true;
         if (g != 2) return false;
-        tensor.ok = readShape(tensor.message(), &out->shape) && tensor.ok;
+        tensor.ok = readShape(tensor.message(), &out->shape, &out->names) && tensor.ok;
         return true;
       }) && type.ok;
       return true;

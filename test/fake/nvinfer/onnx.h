@@ -32,7 +32,8 @@ struct OnnxNode {
 struct OnnxPort {
   std::string name;
   int type = 0;
-  Shape shape;  // -1 where it is named or unknown
+  Shape shape;                       // -1 where it is named or unknown
+  std::map<int, std::string> names;  // of those that are named
 };
 struct OnnxModel {
   std::vector<OnnxNode> nodes;

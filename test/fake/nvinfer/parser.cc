@@ -49,6 +49,22 @@ const std::map<std::string, std::string> operators = {{"Identity", "identity"},
                                                       {"DequantizeLinear", "cast"},
                                                       {"Constant", "constant"}};
 
+// TensorRT-RTX has no NonZero, where TensorRT has.
+bool hasOperator([[maybe_unused]] const std::string& name) {
+#if FAMILY == 17
+  return name != "NonZero";
+#else
+  return true;
+#endif
+}
+
+// Of tensors and casts; it makes float32 of double precision.
+bool typeInNetwork(int onnx, Type* type) {
+  constexpr int kDouble = 11;
+  if (onnx == kDouble) return *type = Type::kFloat, true;
+  return typeFromOnnx(onnx, type);
+}
+
 struct Parser final : nvonnxparser::IParser, Counted {
   Network* network;
   ILogger* logger;
@@ -66,7 +82,8 @@ struct Parser final : nvonnxparser::IParser, Counted {
     errors.push_back(std::move(error));
   }
   bool import(const void* data, std::size_t size);
-  bool importNode(const OnnxNode& node, int index, Shapes& shapes, std::map<std::string, Type>& types);
+  bool importNode(const OnnxNode& node, int index, bool givesOutput, Shapes& shapes,
+                  std::map<std::string, Type>& types);
 
   bool parse(void const* data, std::size_t size, const char*) noexcept {
     METHOD("IParser.parse");
@@ -82,7 +99,7 @@ struct Parser final : nvonnxparser::IParser, Counted {
   }
   bool supportsOperator(const char* name) noexcept {
     METHOD("IParser.supportsOperator");
-    return operators.count(name) > 0;
+    return operators.count(name) > 0 && hasOperator(name);
   }
   int getNbErrors() noexcept {
     METHOD("IParser.getNbErrors");
@@ -121,14 +138,13 @@ struct Parser final : nvonnxparser::IParser, Counted {
   }
 };
 
-bool Parser::importNode(const OnnxNode& node, int index, Shapes& shapes, std::map<std::string, Type>& types) {
+bool Parser::importNode(const OnnxNode& node, int index, bool givesOutput, Shapes& shapes,
+                        std::map<std::string, Type>& types) {
   const auto known = operators.find(node.type);
-  if (known == operators.end() || (!node.domain.empty() && node.domain != "ai.onnx")) {
+  // by the name alone, whatever the domain: so the real one has it
+  if (known == operators.end() || !hasOperator(node.type)) {
     fail(ErrorCode::kUNSUPPORTED_NODE,
-         "creator && \"Plugin not found, are the plugin name, version, and namespace correct?\" (no importer "
-         "registered for op: " +
-             node.type + ")",
-         index, &node);
+         "creator && \"Plugin not found, are the plugin name, version, and namespace correct?\"", index, &node);
     return false;
   }
   if (known->second == "constant") {
@@ -182,8 +198,12 @@ bool Parser::importNode(const OnnxNode& node, int index, Shapes& shapes, std::ma
     op.inputs.resize(1), inputs.resize(1), values.resize(1);
   } else if (op.type == "cast") {
     const auto* to = attribute("to");
-    if (!to || !typeFromOnnx(static_cast<int>(to->i), &type))
-      return fail(ErrorCode::kUNSUPPORTED_NODE, "cast to an unsupported type", index, &node), false;
+    if (!to || !typeInNetwork(static_cast<int>(to->i), &type))
+      return fail(ErrorCode::kINVALID_NODE, "cast to an unsupported type", index, &node), false;
+    if (type == Type::kUint8 && !givesOutput)
+      return fail(ErrorCode::kUNSUPPORTED_NODE, "TensorRT does not support UINT8 types for intermediate tensors", index,
+                  &node),
+             false;
     op.attributes["to"] = typeName(type);
   }
   if (op.type == "argmax" || op.type == "shape" || op.type == "nonzero") type = Type::kInt64;
@@ -224,18 +244,25 @@ bool Parser::import(const void* data, std::size_t size) {
   for (const auto& port : model.inputs) {
     if (network->program.constants.count(port.name)) continue;  // an initializer with a default
     Type type;
-    if (!typeFromOnnx(port.type, &type)) {
-      fail(ErrorCode::kUNSUPPORTED_GRAPH, "the input " + port.name + " has an unsupported type");
+    if (!typeInNetwork(port.type, &type) || port.shape.size() > 8) {
+      const bool typed = port.shape.size() <= 8;
+      fail(typed ? ErrorCode::kUNSUPPORTED_NODE : ErrorCode::kINVALID_GRAPH,
+           "the input " + port.name + (typed ? " has an unsupported type" : " has too many dimensions"));
       fine = false;
       continue;
     }
     shapes[port.name] = port.shape, types[port.name] = type;
     auto* tensor = network->addTensor(port.name, port.shape, static_cast<DataType>(type));
     implementation<ITensor, Tensor>(tensor)->input = true;
+    implementation<ITensor, Tensor>(tensor)->dimensionNames = port.names;
     network->inputs.push_back(tensor);
   }
+  const auto isOutput = [&](const std::vector<std::string>& names) {
+    return std::any_of(model.outputs.begin(), model.outputs.end(),
+                       [&](const OnnxPort& port) { return !names.empty() && names[0] == port.name; });
+  };
   for (std::size_t i = 0; i < model.nodes.size(); ++i)
-    fine &= importNode(model.nodes[i], static_cast<int>(i), shapes, types);
+    fine &= importNode(model.nodes[i], static_cast<int>(i), isOutput(model.nodes[i].outputs), shapes, types);
   if (!fine) return false;
   for (const auto& port : model.outputs) {
     auto* tensor = network->find(port.name);

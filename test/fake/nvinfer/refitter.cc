@@ -9,7 +9,7 @@
 namespace fake {
 namespace {
 
-std::uint64_t hashOf(const void* data, std::size_t size) {
+std::uint64_t hashOfWeights(const void* data, std::size_t size) {
   std::uint64_t hash = 14695981039346656037ull;
   for (std::size_t i = 0; i < size; ++i) hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 1099511628211ull;
   return hash;
@@ -88,7 +88,7 @@ struct Refitter final : apiv::VRefitter, Counted {
     if (weights.type != static_cast<DataType>(value.type)) return refuse(std::string("the type is wrong for ") + name);
     if (!weights.values) return refuse("null weights");
     const auto bytes = static_cast<std::size_t>(bytesFor(value.type, value.shape));
-    given[name] = {weights, bytes, hashOf(weights.values, bytes)};
+    given[name] = {weights, bytes, hashOfWeights(weights.values, bytes)};
     return true;
   }
   bool unsetNamedWeights(char const* name) noexcept {
@@ -106,7 +106,7 @@ struct Refitter final : apiv::VRefitter, Counted {
     if (!missing().empty()) return refuse(std::string("missing weights: ") + missing().front());
     auto refitted = std::make_shared<Program>(program());
     for (const auto& [name, each] : given) {
-      if (hashOf(each.weights.values, each.bytes) != each.hash) misused("weightsChangedBeforeRefit");
+      if (hashOfWeights(each.weights.values, each.bytes) != each.hash) misused("weightsChangedBeforeRefit");
       const auto* bytes = static_cast<const unsigned char*>(each.weights.values);
       Value& value = refitted->constants[name];
       value.bytes.assign(bytes, bytes + each.bytes);

@@ -5,7 +5,7 @@
 namespace fake {
 namespace {
 
-std::uint64_t hashOf(const std::string& text) {
+std::uint64_t hashOfText(const std::string& text) {
   std::uint64_t hash = 14695981039346656037ull;
   for (const unsigned char c : text) hash = (hash ^ c) * 1099511628211ull;
   return hash;
@@ -127,12 +127,12 @@ void Jit::specialize(const std::string& plan, const Shapes& inputs) {
   if (kernels->freed) return misused("runtimeCacheUsedAfterItsEnd");
   std::string text = plan;
   for (const auto& [tensor, shape] : inputs) text += tensor + shapeText(toDims(shape));
-  kernels->add(hashOf(text));
+  kernels->add(hashOfText(text));
 }
 
 void compileFor(const std::string& plan, Jit* jit) {
   Kernels* const kernels = jit ? jit->kernels.get() : nullptr;
-  if (kernels && kernels->has(hashOf(plan))) return;
+  if (kernels && kernels->has(hashOfText(plan))) return;
   double milliseconds;
   {
     std::lock_guard lock(library().mutex);
@@ -140,7 +140,7 @@ void compileFor(const std::string& plan, Jit* jit) {
   }
   wait(milliseconds);
   ++library().compiles;
-  if (kernels) kernels->add(hashOf(plan));
+  if (kernels) kernels->add(hashOfText(plan));
 }
 
 IRuntimeConfig* Engine::createRuntimeConfig() noexcept {

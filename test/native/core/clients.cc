@@ -15,7 +15,7 @@ class Joined : public SessionRig {
 };
 
 std::vector<Input> row(int seed) { return {input({1, 3}, numbers(1, 3, seed))}; }
-bool right(const Completion& done, int seed) { return scaledRight(done, numbers(1, 3, seed)); }
+bool isAnswer(const Completion& done, int seed) { return scaledRight(done, numbers(1, 3, seed)); }
 
 }  // namespace
 
@@ -29,8 +29,8 @@ TEST("clients: two fill one batch, with the same numbers, and each hears of its 
       CHECK_EQ(guest.submit(row(100 + i)), static_cast<uint64_t>(i + 1));
     }
     for (int i = 0; i < 8; ++i) {
-      CHECK(right(owner.take(static_cast<uint64_t>(i + 1)), i));
-      CHECK(right(guest.take(static_cast<uint64_t>(i + 1)), 100 + i));
+      CHECK(isAnswer(owner.take(static_cast<uint64_t>(i + 1)), i));
+      CHECK(isAnswer(guest.take(static_cast<uint64_t>(i + 1)), 100 + i));
     }
     CHECK_EQ(owner.session->stats().counts.batches, 1u);
     CHECK_EQ(owner.session->stats().counts.requests, 16u);
@@ -49,7 +49,7 @@ TEST("clients: a cancel takes out one's own request, and leaves another's of the
   CHECK(!owner.cancel(mine));
   CHECK_EQ(owner.session->waiting(), 1u);
   guest.client->close();
-  CHECK(right(guest.take(other), 2));
+  CHECK(isAnswer(guest.take(other), 2));
   CHECK_EQ(owner.completed(), 0u);
 }
 
@@ -62,19 +62,19 @@ TEST("clients: one that closes waits for what it asked for, not for more to fill
       const uint64_t mine = owner.submit(row(1)), beside = guest.submit(row(2));
       owner.client->close();
       CHECK_EQ(owner.completed(), 1u);
-      CHECK(right(owner.take(mine), 1));
-      CHECK(right(guest.take(beside), 2));
+      CHECK(isAnswer(owner.take(mine), 1));
+      CHECK(isAnswer(guest.take(beside), 2));
       owner.client->close();
       CHECK_CODE("ERR_TRT_CLOSED", owner.submit(row(1)));
       CHECK_CODE("ERR_TRT_CLOSED", owner.run(row(1)));
-      CHECK(right(guest.run(row(3)), 3));
+      CHECK(isAnswer(guest.run(row(3)), 3));
       Joined third(owner);
       const uint64_t last = guest.submit(row(4));
       CHECK_EQ(guest.session->waiting(), 1u);
       guest.client->close();
-      CHECK(right(guest.take(last), 4));
+      CHECK(isAnswer(guest.take(last), 4));
       CHECK_EQ(fakes::liveObjects().at("contexts"), 1);
-      CHECK(right(third.run(row(5)), 5));
+      CHECK(isAnswer(third.run(row(5)), 5));
     }
     CHECK_EQ(fakes::liveObjects().at("contexts"), 0);
     CHECK_CODE("ERR_TRT_TOKEN", Joined(owner));
@@ -105,7 +105,7 @@ TEST("clients: one that is dropped hears of nothing more, and its leases end; ot
       CHECK_EQ(guest.completed(), 0u);
     }
     for (int i = 3; i < 16; ++i) owner.submit(row(i));
-    for (int i = 0; i < 16; ++i) CHECK(right(owner.take(static_cast<uint64_t>(i + 1)), i));
+    for (int i = 0; i < 16; ++i) CHECK(isAnswer(owner.take(static_cast<uint64_t>(i + 1)), i));
     CHECK_EQ(owner.session->stats().counts.batches, 1u);
     CHECK_EQ(owner.session->stats().counts.cancelled, 4u);
   }
@@ -130,7 +130,7 @@ TEST("clients: one that is dropped while its work runs ends when that has ended"
       CHECK_EQ(guest.completed(), 0u);
     }
     CHECK(lease.expired());
-    CHECK(right(owner.infer(row(2)), 2));
+    CHECK(isAnswer(owner.infer(row(2)), 2));
   }
   fakes::reset();
   CHECK_NOTHING_LIVE();
@@ -216,7 +216,7 @@ TEST("clients: all of them close at once, with work under way") {
     owner.client->close();
     for (std::thread& thread : threads) thread.join();
     for (const auto& guest : guests) {
-      for (int i = 0; i < 3; ++i) CHECK(right(guest->take(static_cast<uint64_t>(i + 1)), i));
+      for (int i = 0; i < 3; ++i) CHECK(isAnswer(guest->take(static_cast<uint64_t>(i + 1)), i));
     }
     CHECK_EQ(fakes::liveObjects().at("contexts"), 0);
   }

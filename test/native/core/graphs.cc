@@ -18,7 +18,7 @@ struct Seen {
   long long enqueues() const { return driver.at("enqueues"); }
 };
 
-bool right(Rig& rig, int64_t rows, int seed, int64_t columns = 3) {
+bool replaysRight(Rig& rig, int64_t rows, int seed, int64_t columns = 3) {
   const std::vector<float> x = numbers(rows, columns, seed);
   const Completion done = rig.infer({input({rows, columns}, x)});
   return !done.failure && values<float>(done.outputs[0]) == scaled(x);
@@ -36,20 +36,20 @@ TEST("graphs: captured at the third use of a shape, replayed from then on, with 
   fakes::reset();
   {
     Rig rig(plans::scale, oneSlot());
-    for (int i = 0; i < 2; ++i) CHECK(right(rig, 4, i));
+    for (int i = 0; i < 2; ++i) CHECK(replaysRight(rig, 4, i));
     CHECK_EQ(Seen().captures(), 0);
-    CHECK(right(rig, 4, 2));
-    CHECK(right(rig, 4, 3));
+    CHECK(replaysRight(rig, 4, 2));
+    CHECK(replaysRight(rig, 4, 3));
     const Seen captured;
     CHECK_EQ(captured.captures(), 1);
     CHECK_EQ(captured.launches(), 1);
     CHECK_EQ(captured.enqueues(), 4);  // three that ran, one that was captured
-    for (int i = 4; i < 20; ++i) CHECK(right(rig, 4, i));
+    for (int i = 4; i < 20; ++i) CHECK(replaysRight(rig, 4, i));
     CHECK_EQ(Seen().launches(), 17);
     CHECK_EQ(Seen().captures(), 1);
     CHECK_EQ(fakes::driverCounts().at("executions"), 20);
     // another shape does not disturb it
-    for (int i = 0; i < 12; ++i) CHECK(right(rig, i % 2 == 0 ? 4 : 2, i));
+    for (int i = 0; i < 12; ++i) CHECK(replaysRight(rig, i % 2 == 0 ? 4 : 2, i));
     CHECK_EQ(Seen().captures(), 2);
     CHECK_EQ(values<float>(rig.run({input({4, 3}, numbers(4, 3, 8))}).outputs[0]), scaled(numbers(4, 3, 8)));
   }
@@ -62,7 +62,7 @@ TEST("graphs: off means off") {
     SessionOptions options = oneSlot();
     options.lane.captureGraphs = false;
     Rig rig(plans::scale, options);
-    for (int i = 0; i < 10; ++i) CHECK(right(rig, 4, i));
+    for (int i = 0; i < 10; ++i) CHECK(replaysRight(rig, 4, i));
     CHECK_EQ(Seen().captures(), 0);
   }
   CHECK_NOTHING_LIVE();
@@ -75,15 +75,15 @@ TEST("graphs: at most 16 in a lane, the least recently used goes") {
         "name many\ninput x float32 -1,3 device 0 -1 1\noutput y float32 -1,3 device 0 -1 1\n"
         "dims 0 x 1,3 4,3 64,3\nop scale a x scale=2 offset=1\nop relu y a\n",
         oneSlot());
-    CHECK(right(rig, 64, 1));  // buffers for all
+    CHECK(replaysRight(rig, 64, 1));  // buffers for all
     for (int use = 0; use < 4; ++use) {
-      for (int64_t rows = 1; rows <= 20; ++rows) CHECK(right(rig, rows, use));
+      for (int64_t rows = 1; rows <= 20; ++rows) CHECK(replaysRight(rig, rows, use));
     }
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 16);
     CHECK_EQ(fakes::driverCounts().at("graphs"), 0);
     const long long before = Seen().captures();
     for (int use = 0; use < 2; ++use) {
-      for (int64_t rows = 1; rows <= 20; ++rows) CHECK(right(rig, rows, use));
+      for (int64_t rows = 1; rows <= 20; ++rows) CHECK(replaysRight(rig, rows, use));
     }
     // whoever was thrown out earns the next capture anew: two rounds do not capture twenty times each
     CHECK(Seen().captures() - before <= 20);
@@ -96,13 +96,13 @@ TEST("graphs: forgotten when the buffers that they write to move") {
   fakes::reset();
   {
     Rig rig(plans::large, oneSlot());
-    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
+    for (int i = 0; i < 5; ++i) CHECK(replaysRight(rig, 1, i, 12288));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
-    CHECK(right(rig, 4, 5, 12288));
+    CHECK(replaysRight(rig, 4, 5, 12288));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 0);
-    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
+    for (int i = 0; i < 5; ++i) CHECK(replaysRight(rig, 1, i, 12288));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
-    CHECK(right(rig, 3, 5, 12288));  // smaller than the largest: nothing moves
+    CHECK(replaysRight(rig, 3, 5, 12288));  // smaller than the largest: nothing moves
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
   }
   CHECK_NOTHING_LIVE();
@@ -116,7 +116,7 @@ TEST("graphs: a capture that is refused costs nothing but the graph") {
     fakes::driver("fail", rule);
     {
       Rig rig(plans::scale, oneSlot());
-      for (int i = 0; i < 10; ++i) CHECK(right(rig, 4, i));
+      for (int i = 0; i < 10; ++i) CHECK(replaysRight(rig, 4, i));
       CHECK_EQ(Seen().launches(), 0);
       CHECK(Seen().captures() <= 1);
     }
@@ -126,7 +126,7 @@ TEST("graphs: a capture that is refused costs nothing but the graph") {
   fakes::tensorrt("fail", "enqueueV3:4");  // the fourth is the one that is captured
   {
     Rig rig(plans::scale, oneSlot());
-    for (int i = 0; i < 10; ++i) CHECK(right(rig, 4, i));
+    for (int i = 0; i < 10; ++i) CHECK(replaysRight(rig, 4, i));
     CHECK_EQ(Seen().launches(), 0);
   }
   CHECK_NOTHING_LIVE();
@@ -138,7 +138,7 @@ TEST("graphs: with merging and padding one graph serves all sizes") {
     SessionOptions options = oneSlot(merging(8));
     options.batching.pad = {8};
     Rig rig(plans::scale, options);
-    for (int i = 0; i < 16; ++i) CHECK(right(rig, i % 8 + 1, i));
+    for (int i = 0; i < 16; ++i) CHECK(replaysRight(rig, i % 8 + 1, i));
     CHECK_EQ(Seen().captures(), 1);
     CHECK_EQ(Seen().launches(), 13);
   }
@@ -151,11 +151,11 @@ TEST("graphs: one that cannot be launched is dropped, and the work goes on witho
     fakes::driver("fail", rule);
     {
       Rig rig(plans::scale, oneSlot());
-      for (int i = 0; i < 12; ++i) CHECK(right(rig, 4, i));
+      for (int i = 0; i < 12; ++i) CHECK(replaysRight(rig, 4, i));
       CHECK_EQ(fakes::driverCounts().at("graphExecs"), 0);
       CHECK_EQ(fakes::driverCounts().at("executions"), 12);
       CHECK_EQ(Seen().captures(), 1);  // it is not tried again
-      for (int i = 0; i < 6; ++i) CHECK(right(rig, 2, i));
+      for (int i = 0; i < 6; ++i) CHECK(replaysRight(rig, 2, i));
       CHECK_EQ(Seen().captures(), 2);
       const bool sticky = std::string(rule).find("sticky") != std::string::npos;
       CHECK_EQ(fakes::driverCounts().at("graphExecs"), sticky ? 0 : 1);
@@ -168,14 +168,14 @@ TEST("graphs: none writes to memory that was freed when a batch failed on its wa
   fakes::reset();
   {
     Rig rig(plans::large, oneSlot());
-    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
+    for (int i = 0; i < 5; ++i) CHECK(replaysRight(rig, 1, i, 12288));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
     fakes::driver("fail", "cuMemcpyHtoDAsync_v2:1:1");  // the buffers have moved by then
     const std::vector<float> x = numbers(8, 12288, 1);
     CHECK_EQ(codeOf(rig.infer({input({8, 12288}, x)}).failure), "ERR_TRT_CUDA");
     fakes::reset();  // rules are over
-    for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
-    CHECK(right(rig, 8, 3, 12288));
+    for (int i = 0; i < 5; ++i) CHECK(replaysRight(rig, 1, i, 12288));
+    CHECK(replaysRight(rig, 8, 3, 12288));
   }
   CHECK_NOTHING_LIVE();
 }
@@ -187,12 +187,12 @@ TEST("graphs: device memory runs out at any step of a growth, and smaller shapes
       test::watchdog(20, "allocation " + std::to_string(n) + mode);
       {
         Rig rig(plans::large, oneSlot());
-        for (int i = 0; i < 5; ++i) CHECK(right(rig, 1, i, 12288));
+        for (int i = 0; i < 5; ++i) CHECK(replaysRight(rig, 1, i, 12288));
         fakes::driver("fail", "cuMemAlloc_v2:" + std::to_string(n) + ":2" + mode);
         const std::string code = codeOf(rig.infer({input({8, 12288}, numbers(8, 12288, 1))}).failure);
         CHECK(code.empty() || code == "ERR_TRT_OUT_OF_MEMORY");
         fakes::reset();  // rules are over
-        for (const int64_t rows : {1, 2, 1, 1, 1, 1, 8, 1, 8}) CHECK(right(rig, rows, n, 12288));
+        for (const int64_t rows : {1, 2, 1, 1, 1, 1, 8, 1, 8}) CHECK(replaysRight(rig, rows, n, 12288));
       }
       CHECK_NOTHING_LIVE();
     }
@@ -211,12 +211,12 @@ TEST("graphs: contexts of a lane share scratch memory of the largest profile tha
     const std::size_t one = engine->account()->used();
     CHECK(one >= 4096 && one < 262144);
     CHECK_EQ(live(), 1);
-    for (int i = 0; i < 8; ++i) CHECK(right(rig, 16, i));  // buffers for all
+    for (int i = 0; i < 8; ++i) CHECK(replaysRight(rig, 16, i));  // buffers for all
     CHECK_EQ(live(), 2);
     const std::size_t two = engine->account()->used();
     CHECK(two >= 262144 && two < 2 * 262144);
-    for (int i = 0; i < 4; ++i) CHECK(right(rig, 4, i));
-    CHECK(right(rig, 16, 1));
+    for (int i = 0; i < 4; ++i) CHECK(replaysRight(rig, 4, i));
+    CHECK(replaysRight(rig, 16, 1));
     CHECK_EQ(live(), 3);
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 2);
     CHECK_EQ(engine->account()->used(), two);
@@ -225,11 +225,11 @@ TEST("graphs: contexts of a lane share scratch memory of the largest profile tha
   {
     // the other way round: what was captured with the smaller one goes
     Rig rig(plan, oneSlot());
-    for (int i = 0; i < 4; ++i) CHECK(right(rig, 4, i));
+    for (int i = 0; i < 4; ++i) CHECK(replaysRight(rig, 4, i));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 1);
-    CHECK(right(rig, 8, 1));
+    CHECK(replaysRight(rig, 8, 1));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 0);
-    for (int i = 0; i < 12; ++i) CHECK(right(rig, i % 2 == 0 ? 4 : 8, i));
+    for (int i = 0; i < 12; ++i) CHECK(replaysRight(rig, i % 2 == 0 ? 4 : 8, i));
     CHECK_EQ(fakes::driverCounts().at("graphExecs"), 2);
   }
   CHECK_NOTHING_LIVE();
@@ -243,10 +243,10 @@ TEST("graphs: scratch memory that cannot be had fails its request, and the other
   {
     Rig rig(load(plan, 0, 100000), oneSlot());
     for (int round = 0; round < 3; ++round) {
-      for (int i = 0; i < 4; ++i) CHECK(right(rig, 4, i));
+      for (int i = 0; i < 4; ++i) CHECK(replaysRight(rig, 4, i));
       CHECK_EQ(codeOf(rig.infer({input({8, 3}, numbers(8, 3, 1))}).failure), "ERR_TRT_OUT_OF_MEMORY");
     }
-    CHECK(right(rig, 4, 3));
+    CHECK(replaysRight(rig, 4, 3));
   }
   SessionOptions options;
   options.lane.profile = 1;
@@ -289,7 +289,7 @@ TEST("graphs: a refused capture is told once, with the shapes and the reason") {
     });
     {
       Rig rig(plans::scale, oneSlot());
-      for (int i = 0; i < 8; ++i) CHECK(right(rig, 4, i));
+      for (int i = 0; i < 8; ++i) CHECK(replaysRight(rig, 4, i));
     }
     nt::tensorrt::unsubscribeLog(subscription);
     CHECK_EQ(lines.size(), 1u);

@@ -24,7 +24,7 @@ SessionOptions lanes(int count, bool graphs = true) {
   return options;
 }
 
-bool right(Rig& rig, int64_t rows, int seed) {
+bool compilesRight(Rig& rig, int64_t rows, int seed) {
   const std::vector<float> x = numbers(rows, 3, seed);
   return scaledRight(rig.infer({input({rows, 3}, x)}), x);
 }
@@ -54,7 +54,7 @@ class Lines {
 Bytes compiledFor(int64_t rows, Bytes kept = {}) {
   const auto engine = load(plans::scale, 0, 0, std::move(kept));
   Rig rig(engine, lanes(1));
-  CHECK(right(rig, rows, 1));
+  CHECK(compilesRight(rig, rows, 1));
   return engine->changedRuntimeCache().value_or(Bytes());
 }
 
@@ -66,11 +66,11 @@ TEST("rtx: two lanes, another session and an audit wait for one compilation") {
   {
     const auto engine = load(plans::scale);
     Rig rig(engine, lanes(2));
-    for (int i = 0; i < 20; ++i) CHECK(right(rig, 1 + i % 4, i));
+    for (int i = 0; i < 20; ++i) CHECK(compilesRight(rig, 1 + i % 4, i));
     Rig other(engine, lanes(3, false));
-    CHECK(right(other, 4, 1));
+    CHECK(compilesRight(other, 4, 1));
     rig.session->close();
-    CHECK(right(other, 2, 1));
+    CHECK(compilesRight(other, 2, 1));
     const std::atomic<bool> cancelled{false};
     CHECK_EQ(nt::gpu::audit(engine, {}, cancelled).layers, 2);
     CHECK_EQ(compiles(), 1);
@@ -85,7 +85,7 @@ TEST("rtx: its own graphs and none of ours, unless they are turned off") {
     fakes::reset();
     {
       Rig rig(plans::scale, lanes(2, graphs));
-      for (int i = 0; i < 20; ++i) CHECK(right(rig, 4, i));
+      for (int i = 0; i < 20; ++i) CHECK(compilesRight(rig, 4, i));
       CHECK_EQ(withGraphs(), graphs ? 2 : 0);
       CHECK_EQ(callsOf("VRuntimeConfig.setCudaGraphStrategy"), 1);
       CHECK_EQ(fakes::driverCounts().at("graphLaunches"), 0);
@@ -105,9 +105,9 @@ TEST("rtx: what was compiled once is not compiled by the next engine that is giv
     Rig rig(engine, lanes(2));
     CHECK_EQ(compiles(), 1);
     CHECK(!engine->changedRuntimeCache());
-    CHECK(right(rig, 1, 1));
+    CHECK(compilesRight(rig, 1, 1));
     CHECK(!engine->changedRuntimeCache());
-    CHECK(right(rig, 3, 1));  // shapes for which something is compiled in the background
+    CHECK(compilesRight(rig, 3, 1));  // shapes for which something is compiled in the background
     const auto more = engine->changedRuntimeCache();
     CHECK(more && more->size() > kept.size());
     CHECK(!engine->changedRuntimeCache());
@@ -163,7 +163,7 @@ TEST("rtx: what fails of it costs nothing but itself, and the log says so") {
     {
       const auto engine = load(plans::scale);
       Rig rig(engine, lanes(2));
-      for (int i = 0; i < 6; ++i) CHECK(right(rig, 4, i));
+      for (int i = 0; i < 6; ++i) CHECK(compilesRight(rig, 4, i));
       CHECK_EQ(compiles(), row.compiles);
       CHECK_EQ(withGraphs(), row.graphs);
       engine->changedRuntimeCache();

@@ -11,14 +11,14 @@ using onnx::Graph;
 namespace {
 
 using Floats = std::vector<float>;
-constexpr DType kFloat = DType::float32;
+constexpr DType kElement = DType::float32;
 
 // A vector → itself twice; the output is declared as is said.
 std::string twice(const onnx::Dims& declared) {
   return Graph()
-      .input("x", kFloat, std::vector<Dim>{"N"})
+      .input("x", kElement, std::vector<Dim>{"N"})
       .node("Concat", {"x", "x"}, {"y"}, {onnx::integer("axis", 0)})
-      .output("y", kFloat, declared)
+      .output("y", kElement, declared)
       .model();
 }
 
@@ -100,16 +100,16 @@ TEST("shapes: of an output without a shape, or with dimensions that nothing is s
 
 TEST("shapes: an output that is an input, or nothing but one, has memory of its own") {
   const onnx::Dims named = std::vector<Dim>{"N"}, unnamed = std::vector<Dim>{""};
-  const auto vector = [] { return Graph().input("x", kFloat, std::vector<Dim>{"N"}); };
+  const auto vector = [] { return Graph().input("x", kElement, std::vector<Dim>{"N"}); };
   for (const onnx::Dims& declared : {named, unnamed}) {
     for (const int64_t count : {4, 40, 5000}) {
-      checkHeld("Identity", vector().node("Identity", {"x"}, {"y"}).output("y", kFloat, declared), count);
-      checkHeld("the input", vector().output("x", kFloat, declared), count);
+      checkHeld("Identity", vector().node("Identity", {"x"}, {"y"}).output("y", kElement, declared), count);
+      checkHeld("the input", vector().output("x", kElement, declared), count);
       checkHeld("Reshape",
                 vector()
                     .constant<int64_t>("shape", DType::int64, {1}, {-1})
                     .node("Reshape", {"x", "shape"}, {"y"})
-                    .output("y", kFloat, declared),
+                    .output("y", kElement, declared),
                 count);
     }
   }
@@ -121,11 +121,11 @@ TEST("shapes: an output that is a constant") {
   {
     // its shape is that of x by its names, and by its number of elements, and still another
     Rig rig(Graph()
-                .input("x", kFloat, std::vector<Dim>{"A", "B"})
-                .constant<float>("y", kFloat, {2, 3}, {1, 2, 3, 4, 5, 6})
+                .input("x", kElement, std::vector<Dim>{"A", "B"})
+                .constant<float>("y", kElement, {2, 3}, {1, 2, 3, 4, 5, 6})
                 .node("Identity", {"x"}, {"z"})
-                .output("y", kFloat, std::vector<Dim>{"A", "B"})
-                .output("z", kFloat, std::vector<Dim>{"A", "B"})
+                .output("y", kElement, std::vector<Dim>{"A", "B"})
+                .output("z", kElement, std::vector<Dim>{"A", "B"})
                 .model());
     for (const Shape& shape : {Shape{2, 3}, Shape{3, 2}, Shape{1, 1}, Shape{6, 1}})
       held.push_back(rig.infer({input(shape, Floats(static_cast<std::size_t>(shape[0] * shape[1])))}));
@@ -142,11 +142,11 @@ TEST("shapes: an output that is a constant") {
 TEST("shapes: many outputs, small and large, of which some need more than the lane has for small ones") {
   {
     Graph graph;
-    graph.input("x", kFloat, std::vector<Dim>{"N"});
+    graph.input("x", kElement, std::vector<Dim>{"N"});
     for (int i = 0; i < 40; ++i) {
-      graph.constant<float>("c" + std::to_string(i), kFloat, {}, {static_cast<float>(i)})
+      graph.constant<float>("c" + std::to_string(i), kElement, {}, {static_cast<float>(i)})
           .node("Add", {"x", "c" + std::to_string(i)}, {"y" + std::to_string(i)})
-          .output("y" + std::to_string(i), kFloat, std::vector<Dim>{"N"});
+          .output("y" + std::to_string(i), kElement, std::vector<Dim>{"N"});
     }
     Rig rig(graph.model());
     for (const int64_t count : {1, 32, 33, 2000}) {

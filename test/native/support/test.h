@@ -50,10 +50,12 @@ std::string text(const T& value) {
 
 #define TEST_JOIN2(a, b) a##b
 #define TEST_JOIN(a, b) TEST_JOIN2(a, b)
-#define TEST(name)                                                                              \
-  static void TEST_JOIN(case_, __LINE__)();                                                     \
-  static const test::Register TEST_JOIN(register_, __LINE__)(name, TEST_JOIN(case_, __LINE__)); \
-  static void TEST_JOIN(case_, __LINE__)()
+// Many files are compiled as one, so that a line's number would not do.
+#define TEST(name) TEST_NUMBERED(name, __COUNTER__)
+#define TEST_NUMBERED(name, number)                                                         \
+  static void TEST_JOIN(case_, number)();                                                   \
+  static const test::Register TEST_JOIN(register_, number)(name, TEST_JOIN(case_, number)); \
+  static void TEST_JOIN(case_, number)()
 
 #define CHECK(condition) test::note(static_cast<bool>(condition), __FILE__, __LINE__, #condition)
 #define CHECK_EQ(got, wanted)                                                                                     \

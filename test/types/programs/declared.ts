@@ -46,3 +46,9 @@ async function main(): Promise<void> {
 }
 
 void main()
+
+// It prints:
+// 3
+// 3 1n BigInt64Array(1) [ 1n ] BigInt64Array(1) [ 1n ] int64 [ 'scores', 'best' ]
+// 3 [ 'images' ]
+// The inputs were declared as { "images": uint8 } but the model has { "images": float32 }

@@ -57,3 +57,6 @@ async function main(): Promise<void> {
 }
 
 void main()
+
+// It prints:
+// false ERR_TRT_UNSUPPORTED

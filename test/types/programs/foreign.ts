@@ -8,3 +8,6 @@ const lost: unknown = structuredClone({ ...ours })
 const found: Tensor = Tensor.from(lost as TensorLike)
 const back = new ort.Tensor('float32', found.as('float32').data, found.shape)
 console.log(numbers.length, found.dtype, back.dims)
+
+// It prints:
+// 2 float32 [ 1, 2 ]

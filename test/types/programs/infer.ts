@@ -43,3 +43,11 @@ async function main(): Promise<void> {
 }
 
 void main()
+
+// It prints:
+// [ 'minus', 'abs' ]
+// [ 'minus', 'abs' ]
+// Float32Array(2) [ -1, 2 ]
+// Float32Array(2) [ -1, 2 ]
+// [ 'minus', 'abs' ] float32 [ 1, 2 ] [ 'x' ] batch Float32Array(2) [ 1, 2 ] cpu undefined
+// false

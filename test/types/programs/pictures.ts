@@ -21,3 +21,6 @@ async function main(): Promise<void> {
 }
 
 void main()
+
+// It prints:
+// 3 x true 1

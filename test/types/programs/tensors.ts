@@ -50,3 +50,8 @@ const halves: readonly [Tensor<'float16'>, Uint16Array] = [half, half.data]
 console.log(sum(floats), sum(longs), sum(Tensor.from(Uint8Array.of(1, 2))), long, as.length, zeros.size, reshaped.shape, [...back])
 console.log(sum(doubles), sum(hashes), counts.shape, hash, exact[0], onGpus)
 console.log(describe(floats), describe(5), list.length, bytes.byteLength, clamped.data.constructor.name, halves.length)
+
+// It prints:
+// 10 5 3 5n 4 6 [ 4 ] [ 1, 2, 3 ]
+// 0.10000000149011612 18446744073709552000 [ 2, 2 ] 18446744073709551615n 0.1 float32
+// float32 [2, 2] no tensor 11 2 Uint8Array 2

@@ -1,3 +1,4 @@
+// Node in processes of its own.
 import { execFile } from 'node:child_process'
 
 /** How a child ended, and what it printed. */
@@ -8,9 +9,14 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** Runs Node without tap's hooks, and without coverage, which would write its report while the child ends. Who hangs is ended, with SIGTERM. */
+/** The environment of a child without tap's hooks, and without coverage, which would write its report while the child ends. */
+export function childEnvironment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  return { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', ...more }
+}
+
+/** Runs Node to its end, in such an environment. Who hangs is ended, with SIGTERM. */
 export function runNode(args: readonly string[], cwd = process.cwd(), timeout = 120_000, more: NodeJS.ProcessEnv = {}): Promise<Ended> {
-  const env = { ...process.env, NODE_V8_COVERAGE: '', ...more }
+  const env = childEnvironment(more)
   // tap's hooks put NODE_OPTIONS back into whatever is spawned
   const command = ['-u', 'NODE_OPTIONS', process.execPath, ...args]
   return new Promise((resolve) => {

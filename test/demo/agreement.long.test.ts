@@ -5,8 +5,9 @@ import { Engine } from '../../lib/engine.js'
 import { intersectionOverUnion, readImage } from '../../lib/vision/index.js'
 import { loadReference } from './reference.js'
 import { chosenVariants, photographs, randomVariant } from './variants.js'
+import { size } from '../support/tiers.js'
 
-const randomCount = process.env['TRT_TEST_LONG'] === '1' ? 300 : 24
+const randomCount = size(24, 300)
 
 const engine = await Engine.load(await faceDetectorModel(), { backend: 'cpu' })
 const detector = new FaceDetector(engine)

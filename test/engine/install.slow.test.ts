@@ -1,0 +1,22 @@
+// The package where onnxruntime-node is not installed, or does what the real one does on bad days only. install.test.ts has the first of those days.
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { checkStandIn, cjs, esm, infer, load, prints, report, standIns } from './stand-ins.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+t.test('import and require work with neither onnxruntime-node nor the addon', async (t) => {
+  const wanted = 'ERR_TRT_NO_ONNXRUNTIME The CPU backend needs onnxruntime-node. What to do: npm install onnxruntime-node\n'
+  t.equal(await prints('import.mjs', esm + load + report), wanted)
+  t.equal(await prints('require.cjs', cjs + load + report), wanted)
+  const auto = load.replace(", { backend: 'cpu' }", '')
+  const both =
+    /^ERR_TRT_NO_ONNXRUNTIME .*npm install onnxruntime-node \(on the CPU backend, which 'auto' took since .*The native addon .*cannot be loaded/
+  t.match(await prints('auto.mjs', `delete process.env.TENSORRT_PATH\n${esm}${auto}${report}`), both, 'and why it would be the CPU')
+})
+
+t.test('a linked package finds onnxruntime-node from where the program runs', async (t) => {
+  t.equal(await prints('linked.mjs', esm + infer + report, root), 'Tensor\n')
+})
+
+for (const standIn of standIns.slice(1)) t.test(`an onnxruntime-node that ${standIn[0]}`, (t) => checkStandIn(t, standIn))

@@ -1,0 +1,31 @@
+// What is page-locked while many large requests run: for each family of the fakes in a process of its own, since results of an engine before may still hold its memory.
+import t from 'tap'
+import { passesWith } from '../support/again.js'
+import { collect, driver, families, type FakeRuntime, leftovers, load, rows, rowsPlan, suiteFamilies, wanted } from './rig.js'
+
+/** Which family this process is for. */
+const variable = 'TRT_TEST_FAMILY'
+const family: FakeRuntime = families.find(({ name }) => name === process.env[variable]) ?? families[0]
+
+await t.test(`${family.name}: many large requests at once take a fixed amount of pinned memory`, async (t) => {
+  const columns = 150_528 // 602,112 bytes
+  await collect()
+  t.ok(driver.stats().pinnedBytes <= 32 * 2 ** 20, 'no more than what the pool keeps')
+  driver.reset()
+  await using engine = await load(family, rowsPlan(columns, 4))
+  const asked = driver.stats().calls['cuMemHostAlloc'] ?? 0
+  const x = rows(1, 1, columns)
+  const calls = Array.from({ length: 128 }, () => engine.infer(x))
+  const results = await Promise.all(calls)
+  const right = Buffer.from(wanted(x.data).buffer)
+  t.ok(results.every(({ data }) => Buffer.from(data.buffer, data.byteOffset, data.byteLength).equals(right)))
+  const { peakPinnedBytes, pageableCopies, calls: after } = driver.stats()
+  t.ok(peakPinnedBytes <= 64 * 2 ** 20, `${peakPinnedBytes} bytes at most`)
+  t.equal(pageableCopies, 0)
+  t.ok((after['cuMemHostAlloc'] ?? 0) - asked <= 16, `page-locked ${(after['cuMemHostAlloc'] ?? 0) - asked} times`)
+  t.ok(engine.stats.bytesCopied <= 2 * 128 * x.byteLength)
+})
+t.same(leftovers(), {})
+
+for (const { name } of process.env[variable] === undefined ? suiteFamilies.slice(1) : [])
+  await t.test(`${name}, in a process of its own`, (t) => passesWith(t, new URL(import.meta.url), { [variable]: name }))
