@@ -137,7 +137,7 @@ async function runThere(folder, defects) {
 
 /** ROOM/FILE of each test file that is told to have failed, and the programs of C++ cases that a sanitizer ended. */
 function failedIn(/** @type {string} */ output) {
-  const files = output.matchAll(/^(?:FAILED|not ok) +(\S+)/gm)
+  const files = output.matchAll(/^FAILED +(\S+\/\S+)/gm)
   const programs = output.matchAll(/^(the core on \S+) failed with the \w+ sanitizer/gm)
   const named = [...files].map(([, path = '']) => path.replace(/^(dist\/)?test\//, '').replace(/(\.test)?\.[jt]s$/, ''))
   return [...new Set([...named, ...[...programs].map(([, name = '']) => name)])]
