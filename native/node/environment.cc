@@ -185,7 +185,7 @@ void Environment::wake(Napi::Env env, Napi::Function, Environment* self, void*) 
   };
   if (!self->delivered_.empty()) attempt([&] { self->deliver(env); });
   for (const Call& call : calls) attempt([&] { call(env); });
-  if (failure) std::rethrow_exception(failure);
+  if (failure) throwInJavaScript(env, failure);
 }
 
 int Environment::hold(const Napi::Object& value) {

@@ -49,13 +49,19 @@ Napi::Value toJavaScript(Napi::Env env, std::exception_ptr failure) {
   }
 }
 
+void throwInJavaScript(Napi::Env env, std::exception_ptr failure) noexcept {
+  try {
+    napi_throw(env, toJavaScript(env, std::move(failure)));
+  } catch (...) {
+  }
+}
+
 Napi::Value guarded(Napi::Env env, const std::function<Napi::Value()>& body) {
   try {
     return body();
-  } catch (const Napi::Error&) {
-    throw;
   } catch (...) {
-    throw Napi::Error(env, toJavaScript(env, std::current_exception()));
+    throwInJavaScript(env, std::current_exception());
+    return {};
   }
 }
 

@@ -83,7 +83,7 @@ napi_value call(napi_env env, napi_callback_info info, Body body) {
     Arguments arguments(env, info);
     return body(arguments);
   } catch (...) {
-    napi_throw(env, toJavaScript(env, std::current_exception()));
+    throwInJavaScript(env, std::current_exception());
     return nullptr;
   }
 }
