@@ -1,8 +1,8 @@
 // @ts-check
 // Other versions of Node for test:long: the oldest that package.json allows of each line, and newer ones. From their npm packages, once, into the user's cache.
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { collect, Failure, root, withLock } from './support.mjs'
+import { cacheFolder, collect, Failure, withLock } from './support.mjs'
 
 /** @type {Record<string, Record<string, string>>} versions, with the packages' digests by architecture */
 export const nodes = {
@@ -16,18 +16,23 @@ export const nodes = {
 export const ensureNode = async (/** @type {string} */ version) => {
   const digest = nodes[version]?.[process.arch]
   if (!digest) throw new Failure(`no Node ${version} is known for ${process.platform} ${process.arch}`)
-  const folder = join(root, '.cache', 'nodes', version)
+  const cache = cacheFolder()
+  const folder = join(cache, `node-${version}`)
   const name = `node-${process.platform}-${process.arch}`
   const path = join(folder, 'node_modules', name, 'bin', 'node')
-  await withLock(`node-${version}`, async () => {
+  const fetch = async () => {
     if (existsSync(path)) return
-    mkdirSync(folder, { recursive: true })
-    const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`]
-    const { code, output } = await collect('npm', args, { cwd: folder })
+    // complete, or not there
+    const temporary = mkdtempSync(join(cache, `node-${version}.`))
+    const args = ['install', '--prefix', temporary, '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`]
+    const { code, output } = await collect('npm', args, { cwd: temporary })
     if (code !== 0) throw new Failure(`Node ${version} could not be fetched:\n${output}`)
-    const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
+    const lock = JSON.parse(readFileSync(join(temporary, 'package-lock.json'), 'utf8'))
     const got = lock.packages[`node_modules/${name}`]?.integrity
     if (got !== digest) throw new Failure(`Node ${version} is not the one that is known: expected ${digest} but received ${got}`)
-  })
+    rmSync(folder, { recursive: true, force: true })
+    renameSync(temporary, folder)
+  }
+  await withLock(`node-${version}`, fetch, cache)
   return path
 }
