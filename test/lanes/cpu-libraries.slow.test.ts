@@ -18,7 +18,8 @@ const slow = join(folder, 'slow.onnx')
 writeFileSync(slow, onnxModel(rowsPlan(3, 64, { computeMs: 600_000 })))
 
 const wheel = (pythonPath ?? '').split(':')[0] as string
-const version = wheel.slice(wheel.lastIndexOf('/') + 1)
+/** The folder is called so: NAME-VERSION-DIGEST. */
+const version = /\/onnxruntime-([\d.]+)-[^/]*$/.exec(wheel)?.[1] ?? 'of no known version'
 const capi = join(wheel, 'onnxruntime', 'capi')
 const library = join(capi, `libonnxruntime.so.${version}`)
 
