@@ -61,7 +61,9 @@ await main(async () => {
   process.exitCode = failed > 0 || totals.passed === 0 ? 1 : 0
 })
 
-const isOf = (/** @type {string} */ path, /** @type {string} */ part) => new RegExp(`^dist/test/${part}[/.]`).test(path)
+function isOf(/** @type {string} */ path, /** @type {string} */ part) {
+  return new RegExp(`^dist/test/${part}[/.]`).test(path)
+}
 
 function environment() {
   const log = `log_path=${join(reports, 'report')}`
