@@ -1,4 +1,4 @@
-# For node-gyp, and so for prebuildify. What is compiled, and how, stands in native/build.json, which CMakeLists.txt reads too.
+# For node-gyp, and so for prebuildify. What is compiled, and how, stands in native/build.json and scripts/units.mjs, which CMakeLists.txt reads too.
 {
   'variables': {
     # The words of one list of native/build.json. 'require' finds it from the folder of this file, where gyp runs the command.

@@ -13,7 +13,7 @@ import { testCore } from './test-core.mjs'
 
 /** What crosses into native memory, and one file of each kind of end: `.ci/run` has these. */
 const crossing = [
-  ...['infer', 'batching', 'device-tensors', 'misuse', 'misuse-native', 'host-memory', 'pinned-memory-10', 'sharing', 'plan-files'].map(
+  ...['infer', 'batching', 'device-tensors', 'misuse', 'misuse-native', 'host-memory', 'pinned-memory', 'sharing', 'plan-files'].map(
     (name) => `lanes/${name}`,
   ),
   ...['into', 'tensor', 'masks', 'native-masks', 'candidates', 'blur', 'draw', 'misuse', 'hostile'].map((name) => `vision/${name}`),

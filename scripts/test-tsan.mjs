@@ -12,7 +12,7 @@ import { glibcRaces, testCore } from './test-core.mjs'
 /** Those that start no processes: under this sanitizer Node can't. `.ci/run` has the first. */
 const few = ['native/plan', 'vision/threads', 'lanes/infer', 'lanes/batching', 'lanes/sharing', 'lanes/sharing-queue']
 const more = [
-  ...['cpu', 'device', 'device-tensors', 'host-memory', 'misuse', 'misuse-native', 'pinned-memory-10', 'profiles', 'telling'].map(
+  ...['cpu', 'device', 'device-tensors', 'host-memory', 'misuse', 'misuse-native', 'pinned-memory', 'profiles', 'telling'].map(
     (name) => `lanes/${name}`,
   ),
   ...['audit/engine', 'benchmark/engine', 'cancellation/calls', 'cancellation/stream', 'engine/life', 'refit/engine', 'refit/refit'],
