@@ -5,5 +5,5 @@ import { prepareTests } from './test-needs.mjs'
 import { main } from './support.mjs'
 
 await main(async () => {
-  await Promise.all([buildAll(), prepareTests()])
+  await buildAll(prepareTests())
 })

@@ -34,7 +34,9 @@ await main(async () => {
       'npm run test:gpu: this machine has no NVIDIA GPU (no /dev/nvidia0, /dev/dxg or /dev/nvhost-gpu), so nothing was tested',
     )
   // On a GPU the tests choose their TensorRT themselves: the one that is installed there, or that TENSORRT_PATH names.
-  const [needed] = await Promise.all([tier === 'gpu' ? prepareFakes() : prepareTests(), buildAll()])
+  const preparing = tier === 'gpu' ? prepareFakes() : prepareTests()
+  await buildAll(preparing)
+  const needed = await preparing
   const totals = await runFiles(testFiles(), {
     // Of each file, on a machine that may be busy with others.
     timeoutSeconds: long || tier === 'gpu' ? 1800 : 600,

@@ -1,4 +1,4 @@
-// Host memory: how many bytes may wait. What is page-locked: pinned-memory-10.test.ts and pinned-memory-11.test.ts.
+// Host memory: how many bytes may wait. What is page-locked: pinned-memory.test.ts.
 import t from 'tap'
 import { failureOf } from '../support/errors.js'
 import { until } from '../support/waiting.js'
