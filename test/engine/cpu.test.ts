@@ -7,6 +7,7 @@ import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
 import { expand, identity, twoInTwoOut } from '../support/models.js'
 import { realModels } from '../support/real-models.js'
+import { long } from '../support/tiers.js'
 import { pattern } from '../support/values.js'
 import { onEachWay } from './ways.js'
 
@@ -22,9 +23,10 @@ async function direct(model: string, shape: readonly number[]): Promise<{ dims: 
   return result
 }
 
-onEachWay('real models give what onnxruntime gives, bit for bit', async (t) => {
+onEachWay('real models give what onnxruntime gives, bit for bit', async (t, way) => {
   const shapes = { detector: [1, 3, 96, 160], reader: [2, 3, 48, 120], classifier: [3, 3, 48, 192] }
-  for (const name of ['detector', 'reader', 'classifier'] as const) {
+  // the portable way is onnxruntime-node itself
+  for (const name of long || way === 'addon' ? (['detector', 'reader', 'classifier'] as const) : (['classifier'] as const)) {
     await using engine = await Engine.load(realModels[name], cpu)
     const output = await engine.infer(pattern('float32', shapes[name]))
     const wanted = await direct(realModels[name], shapes[name])

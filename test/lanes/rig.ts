@@ -15,7 +15,7 @@ const fakes = await useFakes()
 export const { driver } = fakes
 
 /** How long an inference is to take: on the device, or in the enqueue, which holds up its lane. */
-export type Delay = { readonly computeMs: number } | { readonly blockMs: number }
+export type Delay = { readonly computeMs: number; readonly clock?: 'manual' } | { readonly blockMs: number }
 
 /** What runs models: the same code demands the same of each. */
 export interface Runtime {
