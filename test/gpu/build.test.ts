@@ -139,9 +139,8 @@ async function checkTimingCache(t: Test, model: Model, first: Built, folder: str
   const again = await build(model, first.options)
   const bytes = again.plan.info.timingCache?.bytesBefore ?? NaN
   t.ok(bytes > 0, 'the second build had what the first one measured')
-  const what = `${rounded(first.ms)} without, ${rounded(again.ms)} with a timing cache of ${bytes} bytes`
-  t.comment(what)
-  t.ok(first.ms >= 3 * again.ms, what)
+  // told for a reader: no test asserts a duration
+  t.comment(`${rounded(first.ms)} without, ${rounded(again.ms)} with a timing cache of ${bytes} bytes`)
 }
 
 /** All of one model; gives the build with the longest search, which the engine cache is then measured with. */

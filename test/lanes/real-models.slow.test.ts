@@ -8,7 +8,7 @@ import { type Frame, type Image, letterbox, readImage, stretch, toTensorSync } f
 import { packageDir } from '../demo/reference.js'
 import { failureOf } from '../support/errors.js'
 import { realModels } from '../support/real-models.js'
-import { bytesOf } from '../support/values.js'
+import { bytesOf, relativeDifference } from '../support/values.js'
 import { leftovers, onnxruntime, rowsPlan } from './rig.js'
 
 const options: EngineOptions = onnxruntime.options(rowsPlan(3, 64, { profiles: [] }))
@@ -50,18 +50,6 @@ async function direct(source: ModelSource, inputs: readonly Tensor<'float32'>[])
   }
   await session.release()
   return results
-}
-
-/** The largest difference between two results, by the largest number in them. */
-function difference(a: Tensor, b: Tensor): number {
-  const [x, y] = [a.data as Float32Array, b.data as Float32Array]
-  let [most, scale] = [x.length === y.length ? 0 : Infinity, 0]
-  for (let i = 0; i < x.length; i++) {
-    const apart = Math.abs((x[i] as number) - (y[i] as number))
-    if (!(apart <= most)) most = apart // NaN is no small difference
-    scale = Math.max(scale, Math.abs(y[i] as number))
-  }
-  return most / scale
 }
 
 for (const model of models) {
@@ -122,7 +110,8 @@ for (const model of models) {
       t.equal(engine.stats.batches, 1, 'they merged')
       for (const [i, y] of results.entries()) {
         t.same(y.shape, wanted[i]?.dims)
-        const apart = difference(y, await alone.infer(singles[i] as Tensor))
+        const single = await alone.infer(singles[i] as Tensor)
+        const apart = relativeDifference(y.data as Float32Array, single.data as Float32Array)
         t.ok(apart <= 1e-5, `picture ${i}: ${apart}`)
       }
       const [whole] = await direct(source, [tensorOf(model, pictures, size)])
@@ -155,7 +144,8 @@ t.test('two models at once, two threads each', async (t) => {
     const inputs = pictures.map((picture) => tensorOf(model, [picture], model.sizes[0] as { width: number; height: number }))
     await using single = await Engine.load(model.source, options)
     for (const [i, y] of (await Promise.all(inputs.map((x) => engine.infer(x)))).entries()) {
-      const apart = difference(y, await single.infer(inputs[i] as Tensor))
+      const wanted = await single.infer(inputs[i] as Tensor)
+      const apart = relativeDifference(y.data as Float32Array, wanted.data as Float32Array)
       t.ok(apart <= 1e-5, `${model.name}, picture ${i}: ${apart}`)
     }
   }

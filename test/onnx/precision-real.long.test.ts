@@ -10,6 +10,7 @@ import { type Frame, type Image, letterbox, readImage, stretch, toTensorSync } f
 import { packageDir } from '../demo/reference.js'
 import { realModels } from '../support/real-models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
+import { relativeDifference } from '../support/values.js'
 import { runEach } from './helpers.js'
 
 const pictures: Image[] = []
@@ -33,17 +34,6 @@ async function outputsOf(model: Uint8Array, inputs: readonly Tensor<'float32'>[]
   const [input] = modelInfo(await readModel(model)).inputs
   const feeds = inputs.map(({ data, shape }) => ({ [input?.name ?? '']: { data, shape } }))
   return (await runEach(model, feeds)).map((results) => Object.values(results)[0]?.data as Float32Array)
-}
-
-/** The largest difference, by the largest number. */
-function difference(a: Float32Array, b: Float32Array): number {
-  let [most, scale] = [a.length === b.length ? 0 : Infinity, 0]
-  for (let i = 0; i < b.length; i++) {
-    const apart = Math.abs((a[i] as number) - (b[i] as number))
-    if (!(apart <= most)) most = apart // NaN is no small difference
-    scale = Math.max(scale, Math.abs(b[i] as number))
-  }
-  return most / scale
 }
 
 /** Of all pictures together: one of the six makes nothing that a reader of text could be sure of, and there alone the reader's cosine is 0.9985. */
@@ -101,7 +91,7 @@ for (const { name, source, size, frame } of models) {
     // some kernels of newer opsets add up in another order
     const raised = await outputsOf(writeModel(editor.finish()), inputs.slice(0, 2))
     for (const [i, output] of raised.entries()) {
-      const apart = difference(output, wanted[i] as Float32Array)
+      const apart = relativeDifference(output, wanted[i] as Float32Array)
       t.ok(apart <= 1e-5, `a raised opset computes the same: ${apart} apart`)
     }
   })

@@ -451,7 +451,11 @@ t.test('what cannot be quantized', async (t) => {
   t.match(await failureOf(() => quantize(model, new Calibrator(zeros))), { code: 'ERR_TRT_PRECISION', message: /always zero/ })
   t.match(await failureOf(() => quantize(Buffer.from('no model'), new Calibrator(data))), { code: 'ERR_TRT_ONNX_PARSE' })
   const fromTensorRT = Calibration.fromTensorRT('TRT-100600-EntropyCalibration2\nx: 3c010204\n')
-  t.match((await quantize(model, fromTensorRT)).report.tensors, [{ name: 'x', scale: Math.fround(1 / 127) }], "TensorRT's own ranges")
+  const { model: ranged, report } = await quantize(model, fromTensorRT)
+  const step = Math.fround(1 / 127)
+  t.match(report.tensors, [{ name: 'x', scale: step }], "TensorRT's own ranges")
+  const scale = ranged.graph?.initializer.find(({ name }) => name === 'x_scale')?.rawData
+  t.same(new Float32Array(Uint8Array.from(scale as Uint8Array).buffer), Float32Array.of(step), 'and the model has them')
 })
 
 t.test('a picture of the ranges', async (t) => {

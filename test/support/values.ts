@@ -74,6 +74,17 @@ export function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
   return a.length === b.length ? ab / Math.sqrt(aa * bb) : NaN
 }
 
+/** The largest difference between two results, by the largest number in the second. */
+export function relativeDifference(a: Float32Array, b: Float32Array): number {
+  let [most, scale] = [a.length === b.length ? 0 : Infinity, 0]
+  for (let i = 0; i < b.length; i++) {
+    const apart = Math.abs((a[i] as number) - (b[i] as number))
+    if (!(apart <= most)) most = apart // NaN is no small difference
+    scale = Math.max(scale, Math.abs(b[i] as number))
+  }
+  return most / scale
+}
+
 /** Takes a tensor's memory away, as a transfer to a worker does. */
 export const detach = ({ data }: Tensor): void => void structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })
 

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Builder, type BuildProgress, Engine, Plan, Refitter, type Shapes } from '../../../lib/index.js'
 import { dense, relu, reshaping, twoInputs } from '../models.js'
-import { build, named, type Place, type Scenario } from './scenario.js'
+import { build, named, type Named, type Place, type Scenario } from './scenario.js'
 
 const range = (min: number[], opt: number[], max: number[]): Shapes[string] => ({ min, opt, max })
 
@@ -62,6 +62,14 @@ const shapeValues: readonly (Shapes | undefined)[] = [
   { shape: range([-1, 1], [4, 6], [24, 24]) },
 ]
 
+/** A build with each, and what the plan has then. */
+async function buildWithEach(place: Place, model: Named, all: readonly (Shapes | readonly Shapes[] | undefined)[]): Promise<void> {
+  for (const shapes of all) {
+    const options = shapes === undefined ? {} : { shapes }
+    await build(place, model, {}, options, ({ profiles, inputs, outputs }) => ({ profiles, inputs, outputs }))
+  }
+}
+
 export const building: readonly Scenario[] = [
   {
     name: 'a whole build',
@@ -71,20 +79,7 @@ export const building: readonly Scenario[] = [
   },
   {
     name: 'profiles',
-    play: async (place) => {
-      for (const shapes of profiled)
-        await build(
-          place,
-          named('two inputs', twoInputs()),
-          {},
-          shapes === undefined ? {} : { shapes },
-          ({ profiles, inputs, outputs }) => ({
-            profiles,
-            inputs,
-            outputs,
-          }),
-        )
-    },
+    play: (place) => buildWithEach(place, named('two inputs', twoInputs()), profiled),
   },
   {
     name: 'profiles of a model without dynamic inputs',
@@ -95,20 +90,7 @@ export const building: readonly Scenario[] = [
   },
   {
     name: 'values of shape tensors',
-    play: async (place) => {
-      for (const shapes of shapeValues)
-        await build(
-          place,
-          named('reshaping', reshaping()),
-          {},
-          shapes === undefined ? {} : { shapes },
-          ({ profiles, inputs, outputs }) => ({
-            profiles,
-            inputs,
-            outputs,
-          }),
-        )
-    },
+    play: (place) => buildWithEach(place, named('reshaping', reshaping()), shapeValues),
   },
   {
     name: 'progress',
