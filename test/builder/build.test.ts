@@ -8,12 +8,12 @@ import { failureOf } from '../support/errors.js'
 import { watchEventLoop } from '../support/event-loop.js'
 import { temporaryFolder } from '../support/folders.js'
 import { oneNode } from '../support/models.js'
-import { modelsToBuild } from '../support/real-models.js'
+import { modelsToBuild, modelsToBuildFirst } from '../support/real-models.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
-import { long, size } from '../support/tiers.js'
+import { size } from '../support/tiers.js'
 
 t.test('real models become plans', { skip: skipWithoutRtx }, async (t) => {
-  for (const { name, source, shapes } of modelsToBuild.filter((_, i) => long || i === 0 || i === 3)) {
+  for (const { name, source, shapes } of modelsToBuildFirst) {
     await t.test(name, async (t) => {
       const model = await source()
       const steps: BuildProgress[] = []

