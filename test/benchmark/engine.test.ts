@@ -9,9 +9,10 @@ import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { size } from '../support/tiers.js'
 import { range } from '../support/values.js'
+import { same } from '../support/same.js'
 import { until } from '../support/waiting.js'
 
-type Tap = Pick<typeof t, 'equal' | 'match' | 'notOk' | 'ok' | 'rejects' | 'same' | 'notMatch'>
+type Tap = Pick<typeof t, 'equal' | 'match' | 'notOk' | 'ok' | 'rejects' | 'same' | 'notMatch' | 'pass'>
 
 /** As short as can be: three queries, and nothing besides. */
 const short: BenchmarkOptions = { warmUpMs: 0, durationMs: 0, iterations: 3, endToEnd: false }
@@ -85,7 +86,7 @@ for (const runtime of runtimes) {
       t.ok(Object.isFrozen(all) && Object.isFrozen(all.trace) && Object.isFrozen(all.settings.shapes))
       const { outputs, ...plain } = all
       t.ok(outputs)
-      t.same(JSON.parse(JSON.stringify(plain)), plain, 'JSON keeps it')
+      same(t, JSON.parse(JSON.stringify(plain)), plain, 'JSON keeps it')
 
       const least = await engine.benchmark({ ...short, warmUpMs: 0 })
       t.ok(least.queries >= 3)

@@ -10,6 +10,7 @@ import { Engine, type EngineOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { identity } from '../support/models.js'
 import { realModels } from '../support/real-models.js'
+import { same } from '../support/same.js'
 import { pattern } from '../support/values.js'
 import { onEachWay } from './ways.js'
 
@@ -85,7 +86,7 @@ onEachWay('optimization gives what onnxruntime gives at that level, bit for bit'
     const { [session.outputNames[0] as string]: wanted } = await session.run({
       [session.inputNames[0] as string]: new ort.Tensor('float32', x.data, x.shape),
     })
-    t.same(data, wanted?.data, optimization)
+    same(t, data, wanted?.data, optimization)
     await session.release()
     results.set(optimization, data)
   }

@@ -7,6 +7,7 @@ import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
 import { expand, identity, twoInTwoOut } from '../support/models.js'
 import { realModels } from '../support/real-models.js'
+import { same } from '../support/same.js'
 import { long } from '../support/tiers.js'
 import { pattern } from '../support/values.js'
 import { onEachWay } from './ways.js'
@@ -31,7 +32,7 @@ onEachWay('real models give what onnxruntime gives, bit for bit', async (t, way)
     const output = await engine.infer(pattern('float32', shapes[name]))
     const wanted = await direct(realModels[name], shapes[name])
     t.same(output.shape, wanted.dims, `${name}: shape`)
-    t.same(output.data, wanted.data, `${name}: data`)
+    same(t, output.data, wanted.data, `${name}: data`)
     t.match(Object.values(engine.inputs), [{ dtype: 'float32', profiles: [], format: 'linear' }])
     t.equal(Object.values(engine.inputs)[0]?.shape[0], -1, 'a symbolic dimension is -1')
   }
@@ -88,7 +89,7 @@ onEachWay('every data type, scalars and empty tensors', async (t, way) => {
     const result = results[`${name} again`]
     t.equal(result?.dtype, given.dtype)
     t.same(result?.shape, given.shape, name)
-    t.same(result?.data, given.data)
+    same(t, result?.data, given.data)
     t.not(result?.data.buffer, given.data.buffer, 'memory of its own')
   }
   for (const dtype of ['bfloat16', 'fp8'] as const) {
@@ -118,7 +119,7 @@ onEachWay('before it is ready infer waits, and has copied', async (t) => {
   const wanted = a.data.map((x) => 2 * x)
   const answer = engine.infer({ a, b: a })
   a.data.fill(0)
-  t.same((await answer).sum?.data, wanted)
+  same(t, (await answer).sum?.data, wanted)
 })
 
 onEachWay('bare in and bare out, record in and record out', async (t) => {

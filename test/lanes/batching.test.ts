@@ -37,7 +37,7 @@ for (const runtime of runtimes) {
     })
 
     await t.test('other dimensions decide who may merge', async (t) => {
-      await using engine = await load(runtime, lengths, batching({ maxDelayMs: 300 }))
+      await using engine = await load(runtime, lengths, batching({ maxDelayMs: 60_000, preferred: [8] }))
       const inputs = Array.from({ length: 24 }, (_, i) => rows(i, 1, 1 + (i % 3)))
       const results = await Promise.all(inputs.map((x) => engine.infer(x)))
       results.forEach((y, i) => t.same([y.shape, y.data], [inputs[i]?.shape, inputs[i]?.data.map((value) => -value)]))
@@ -45,7 +45,7 @@ for (const runtime of runtimes) {
     })
 
     await t.test('a bad request fails alone', async (t) => {
-      await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 300 }))
+      await using engine = await load(runtime, rowsPlan(), batching({ maxDelayMs: 60_000, preferred: [7] }))
       const pinned = engine.allocate('y', [4, 3])
       const calls = [
         engine.infer(rows(0)),
@@ -154,7 +154,7 @@ for (const runtime of runtimes) {
         ],
         profiles: [{ dims: { a: range([1, 2], [4, 2], [16, 2]), b: range([1], [4], [16]) } }],
       }
-      await using engine = await load(runtime, spec, batching({ maxDelayMs: 300 }))
+      await using engine = await load(runtime, spec, batching({ maxDelayMs: 60_000, preferred: [7] }))
       const calls = Array.from({ length: 5 }, (_, i) => ({
         a: rows(i, 1 + (i % 2), 2),
         b: Tensor.from(Int32Array.from({ length: 1 + (i % 2) }, () => i)),

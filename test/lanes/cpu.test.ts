@@ -5,6 +5,7 @@ import t from 'tap'
 import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { doubled, lookUp, nonZero, passedThrough, stringInput, strings } from '../support/models.js'
+import { same } from '../support/same.js'
 import { floats, ints, range } from '../support/values.js'
 import { collect, until } from '../support/waiting.js'
 import { cpuLive, leftovers, load, onnxruntime, rows, rowsPlan, wanted } from './rig.js'
@@ -108,8 +109,8 @@ t.test('outputs whose size depends on data', async (t) => {
   const where = (x: Tensor<'float32'>): bigint[] => Array.from(x.data.keys()).flatMap((i) => (x.data[i] === 0 ? [] : [BigInt(i)]))
   for (const x of inputs) {
     for (const { y, z } of [await engine.infer({ x }), engine.inferSync({ x })]) {
-      t.same([y?.shape, y?.data], [[1, where(x).length], BigInt64Array.from(where(x))])
-      t.same([z?.shape, z?.data], [x.shape, x.data.map((value) => -value)])
+      same(t, [y?.shape, y?.data], [[1, where(x).length], BigInt64Array.from(where(x))])
+      same(t, [z?.shape, z?.data], [x.shape, x.data.map((value) => -value)])
     }
     t.same(Object.keys(await engine.infer({ x }, { outputs: ['z'] })), ['z'])
   }
@@ -138,14 +139,14 @@ t.test('an output that is an input', async (t) => {
       await engine.infer({ x: leased }),
       engine.inferSync({ x: leased }),
     ]) {
-      t.same([results.x?.shape, results.x?.data], [x.shape, x.data])
-      t.same(results.y?.data, negative(x))
+      same(t, [results.x?.shape, results.x?.data], [x.shape, x.data])
+      same(t, results.y?.data, negative(x))
       t.not(results.x?.data.buffer, leased.data.buffer, 'memory of its own')
     }
-    t.same((await engine.infer({ x }, { outputs: ['x'] })).x?.data, x.data, 'alone')
+    same(t, (await engine.infer({ x }, { outputs: ['x'] })).x?.data, x.data, 'alone')
     const into = { x: Tensor.zeros('float32', x.shape) }
     t.equal((await engine.infer({ x: leased }, { into })).x, into.x)
-    t.same(into.x.data, x.data)
+    same(t, into.x.data, x.data)
   }
   t.match(await failureOf(() => engine.infer({ x: rows(1) }, { into: { x: Tensor.zeros('float32', [2, 3]) } })), { code: 'ERR_TRT_SHAPE' })
   const batching = { maxBatch: 8, maxDelayMs: 1000, preferred: [8], pad: true }
@@ -153,8 +154,8 @@ t.test('an output that is an input', async (t) => {
   const inputs = [rows(1), rows(2, 3), rows(3, 2)]
   const into = { x: Tensor.zeros('float32', [2, 3]) }
   const results = await Promise.all(inputs.map((x, i) => merging.infer({ x }, i === 2 ? { into } : {})))
-  t.same(results.map(({ x }) => x?.data), inputs.map(({ data }) => data)) // prettier-ignore
-  t.same(results.map(({ y }) => y?.data), inputs.map(negative)) // prettier-ignore
+  same(t, results.map(({ x }) => x?.data), inputs.map(({ data }) => data)) // prettier-ignore
+  same(t, results.map(({ y }) => y?.data), inputs.map(negative)) // prettier-ignore
   t.match(merging.stats, { batches: 1 })
 })
 

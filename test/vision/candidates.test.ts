@@ -3,6 +3,7 @@ import t from 'tap'
 import { findCandidates, findPortably, type CandidateRule, type Scores } from '../../lib/vision/decoders/candidates.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
+import { same } from '../support/same.js'
 import { bothWays } from './helpers.js'
 
 interface Entry {
@@ -66,12 +67,14 @@ bothWays((t) => {
     }
     const found = findCandidates(parts, rule)
     const wanted = plainly(parts, rule)
-    t.same(
+    same(
+      t,
       [...found.indices],
       wanted.map(({ number }) => number),
       `boxes of ${seed}`,
     )
-    t.same(
+    same(
+      t,
       [...found.classes],
       wanted.map(({ classIndex }) => classIndex),
       `classes of ${seed}`,
@@ -113,7 +116,7 @@ bothWays((t) => {
 t.test('The addon refuses what would be read beyond its end', async (t) => {
   const part = { values: new Float32Array(10), count: 5, classes: 2, step: 2, classStep: 1, first: 0, firstStep: 1 }
   const rule = { sigmoid: false, threshold: 0, everyClass: false, most: 10 }
-  t.same(findCandidates([part], rule), findPortably([part], rule))
+  same(t, findCandidates([part], rule), findPortably([part], rule))
   const wrong: [Partial<Record<keyof Scores, unknown>>, RegExp][] = [
     [{ count: 6 }, /12 elements in values/],
     [{ classStep: 2 ** 31 }, /a count for classStep/],

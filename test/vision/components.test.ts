@@ -2,6 +2,7 @@ import t from 'tap'
 import { type Components, connectedComponents, connectedComponentsSync, type Mask } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
+import { same } from '../support/same.js'
 import { maskCases, type Part, portably, recordedMask } from './mask-cases.js'
 
 const connectivities = [8, 4] as const
@@ -36,9 +37,9 @@ t.test("parts are OpenCV's, by any way", async (t) => {
       const wanted = one.parts?.[connectivity].map((row) => row.map((value) => Math.round(value * 1e6) / 1e6) as unknown as Part) ?? []
       t.same(partsOf(found), wanted.toSorted(byNumbers), `${one.seed}: ${wanted.length} parts`)
       t.ok(fits(found, mask))
-      t.same(connectedComponentsSync(mask, { connectivity }), found, 'at once')
-      t.same(await portably(() => connectedComponents(mask, { connectivity })), found, 'in JavaScript')
-      t.same(await portably(() => connectedComponentsSync(mask, { connectivity })), found)
+      same(t, connectedComponentsSync(mask, { connectivity }), found, 'at once')
+      same(t, await portably(() => connectedComponents(mask, { connectivity })), found, 'in JavaScript')
+      same(t, await portably(() => connectedComponentsSync(mask, { connectivity })), found)
       compared += wanted.length
     }
   }
@@ -69,7 +70,7 @@ t.test('large masks of noise: both ways agree', async (t) => {
     for (const connectivity of connectivities) {
       const found = await connectedComponents(mask, { connectivity })
       t.ok(fits(found, mask), `${found.parts.length} parts`)
-      t.same(await portably(() => connectedComponents(mask, { connectivity })), found)
+      same(t, await portably(() => connectedComponents(mask, { connectivity })), found)
     }
   }
 })

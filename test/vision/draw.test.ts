@@ -3,6 +3,7 @@ import sharp from 'sharp'
 import { type Box, type Color, drawBoxes, drawPolygons, type Image, type LabelledBox, type Point } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
+import { same } from '../support/same.js'
 import { bothWays, inEachWay, noise, pixel, plain } from './helpers.js'
 
 const invalid = (message: RegExp) => failure('ERR_TRT_INVALID_ARGUMENT', message)
@@ -31,7 +32,7 @@ bothWays(async (t) => {
     t.same(pixel(drawn, 115, 85), [0, 0, 0], JSON.stringify(label))
   }
   t.match(await drawBoxes(image, [{ box: [-50, -50, 500, 20], label: 'x' }, { box: [300, 300, 5, 5] }]), { width: 120, height: 90 })
-  t.same(await drawBoxes(image, []), image)
+  same(t, await drawBoxes(image, []), image)
 }, 'labels are text, not markup, and boxes may reach outside')
 
 bothWays(async (t) => {
@@ -147,8 +148,8 @@ bothWays(async (t) => {
       [80, 50],
     ],
   ]
-  t.same(await drawPolygons(black, [{ outer, holes: [hole] }]), await drawPolygons(black, [outer, hole]), 'an outline with a hole')
-  t.same(await drawPolygons(black, [[]]), black, 'no points')
+  same(t, await drawPolygons(black, [{ outer, holes: [hole] }]), await drawPolygons(black, [outer, hole]), 'an outline with a hole')
+  same(t, await drawPolygons(black, [[]]), black, 'no points')
   near(covered(await drawPolygons(black, [[[40, 40]]], { color: white, lineWidth: 10 })), Math.PI * 25, 'one point')
 }, 'as much is covered as was meant')
 
@@ -212,9 +213,10 @@ bothWays(async (t) => {
     { box: [300, 300, 5, 5], label: 'x' },
     { box: [-9, -9, 5, 5], label: 'x' },
   ]
-  t.same(await drawBoxes(black, huge, { lineWidth: 1 }), black, 'lines that are far away')
-  t.same(await drawBoxes(black, [{ box: [0, 0, 9, 9] }], { lineWidth: 1e300, color: white }), plain(200, 150, [255, 255, 255]))
-  t.same(
+  same(t, await drawBoxes(black, huge, { lineWidth: 1 }), black, 'lines that are far away')
+  same(t, await drawBoxes(black, [{ box: [0, 0, 9, 9] }], { lineWidth: 1e300, color: white }), plain(200, 150, [255, 255, 255]))
+  same(
+    t,
     await drawPolygons(
       black,
       [
@@ -243,7 +245,7 @@ bothWays(async (t) => {
     },
     { box: [15, 5, 50, 50] },
   ])
-  t.same(data, before, 'what lies around the picture is left alone')
+  same(t, data, before, 'what lies around the picture is left alone')
 }, 'of any size and place')
 
 bothWays(async (t) => {

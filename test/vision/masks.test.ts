@@ -3,6 +3,7 @@ import { Tensor } from '../../lib/index.js'
 import { Frame, type Mask, maskIoU, rotatedCrop, stretch, toMask, toMaskSync } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
+import { same } from '../support/same.js'
 import { asPixels, givenOf, maskCases, portably, recordedMask } from './mask-cases.js'
 
 /** Of each class that either has, the worst IoU. */
@@ -19,10 +20,10 @@ t.test("masks are torch's, by any way and in any layout", async (t) => {
     const mask = await toMask(output, frame, options)
     t.same([mask.width, mask.height], one.size)
     t.ok(worstIoU(mask, wanted) >= 0.999, `${one.seed}: [${output.shape.join(', ')}] to ${one.size.join(' x ')}`)
-    t.same(toMaskSync(output, frame, options), mask, 'at once')
-    t.same(toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' }), mask, 'NHWC')
-    t.same(await portably(() => toMask(output, frame, options)), mask, 'in JavaScript')
-    t.same(await portably(() => toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' })), mask, 'in JavaScript, NHWC')
+    same(t, toMaskSync(output, frame, options), mask, 'at once')
+    same(t, toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' }), mask, 'NHWC')
+    same(t, await portably(() => toMask(output, frame, options)), mask, 'in JavaScript')
+    same(t, await portably(() => toMaskSync(asPixels(output), frame, { ...options, layout: 'NHWC' })), mask, 'in JavaScript, NHWC')
   }
   t.equal(maskCases.length, 240)
 })
@@ -48,8 +49,8 @@ t.test('several pictures, of several sizes', async (t) => {
   const each = frames.map((frame, i) => {
     return toMaskSync(new Tensor('float32', output.data.slice(i * length, (i + 1) * length), [1, ...shape]), frame)
   })
-  t.same(await toMask(output, frames), each)
-  t.same(toMaskSync(output, frames), each)
+  same(t, await toMask(output, frames), each)
+  same(t, toMaskSync(output, frames), each)
   t.same(await toMask(Tensor.zeros('float32', [0, 1, 2, 2]), []), [])
 })
 
@@ -78,7 +79,7 @@ t.test('values that are no numbers, and infinite ones', async (t) => {
     const frames = Array.from({ length: shape[0] as number }, () => frame)
     const masks = await toMask(output, frames)
     t.ok(masks.every(({ data }) => data.every((value) => value <= 1)))
-    t.same(await portably(() => toMask(output, frames)), masks)
+    same(t, await portably(() => toMask(output, frames)), masks)
   }
 })
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { type Mask, maskIoU, type Polygon, polygons, polygonsSync, type Ring } from '../../lib/vision/index.js'
 import { failure } from '../support/errors.js'
 import { Random } from '../support/random.js'
+import { same } from '../support/same.js'
 import { maskCases, portably, recordedMask } from './mask-cases.js'
 
 /** Twice the area, positive for a ring that goes clockwise as one sees it. */
@@ -40,13 +41,13 @@ t.test('filling the outlines gives the mask again, exactly', async (t) => {
     const mask = recordedMask(one)
     for (const connectivity of [8, 4] as const) {
       const outlines = await polygons(mask, { connectivity })
-      t.same(filled(outlines, mask), binary(mask), `${one.seed}: ${outlines.length} outlines`)
+      same(t, filled(outlines, mask), binary(mask), `${one.seed}: ${outlines.length} outlines`)
       const areas = outlines.map(({ outer, holes }) => area(outer) + holes.reduce((sum, hole) => sum + area(hole), 0))
       const wanted = one.parts?.[connectivity].map(([area]) => area) ?? []
       t.same(areas.toSorted((a, b) => a - b), wanted, "as many pixels as OpenCV's parts") // prettier-ignore
       t.ok(outlines.every(({ outer, holes }) => area(outer) > 0 && holes.every((hole) => area(hole) < 0)))
-      t.same(polygonsSync(mask, { connectivity }), outlines)
-      t.same(await portably(() => polygons(mask, { connectivity })), outlines)
+      same(t, polygonsSync(mask, { connectivity }), outlines)
+      same(t, await portably(() => polygons(mask, { connectivity })), outlines)
       holes += outlines.reduce((sum, { holes }) => sum + holes.length, 0)
     }
   }

@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap'
 import { padToSquare, stretch, toTensor, toTensorSync } from '../../lib/vision/index.js'
 import { Random } from '../support/random.js'
+import { same } from '../support/same.js'
 import { bothWays, noise } from './helpers.js'
 
 const image = noise(9, 7)
@@ -17,8 +18,8 @@ t.test('many at once are as one after the other', async (t) => {
   ] as const) {
     const together = await toTensor(images, (size) => padToSquare(size, 32), options)
     const each = await Promise.all(images.map((each) => toTensor(each, padToSquare(each, 32), options)))
-    each.forEach(({ data }, i) => t.same(together.data.subarray(i * 3072, (i + 1) * 3072), data))
-    t.same(each[7]!.data, toTensorSync(images[7]!, padToSquare(images[7]!, 32), options).data)
+    each.forEach(({ data }, i) => same(t, together.data.subarray(i * 3072, (i + 1) * 3072), data))
+    same(t, each[7]!.data, toTensorSync(images[7]!, padToSquare(images[7]!, 32), options).data)
   }
 })
 
@@ -38,6 +39,6 @@ async function checkAborted(t: Test): Promise<void> {
   controller.abort(reason)
   t.equal(await running, reason)
   const { data } = await toTensor(image, frame)
-  t.same(data, toTensorSync(image, frame).data, 'and others go on')
+  same(t, data, toTensorSync(image, frame).data, 'and others go on')
 }
 bothWays(checkAborted, 'aborted')

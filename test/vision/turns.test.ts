@@ -3,6 +3,7 @@ import t from 'tap'
 import { Cut } from '../../lib/base/cancellation.js'
 import { encodeImage, readImage } from '../../lib/vision/index.js'
 import { Turns } from '../../lib/vision/turns.js'
+import { same } from '../support/same.js'
 import { noise } from './helpers.js'
 
 t.test('in their order, three at once; what fails, or is cut while it waits, gives its turn away', async (t) => {
@@ -42,8 +43,8 @@ t.test('a hundred pictures at once, half of them given up', async (t) => {
   const settled = Promise.allSettled(reading)
   controller.abort(reason)
   for (const [i, outcome] of (await settled).entries()) {
-    if (i % 2 === 0) t.same(outcome.status === 'fulfilled' && outcome.value.data, image.data)
+    if (i % 2 === 0) same(t, outcome.status === 'fulfilled' && outcome.value.data, image.data)
     else t.equal(outcome.status === 'rejected' && outcome.reason, reason)
   }
-  t.same((await readImage(bytes)).data, image.data)
+  same(t, (await readImage(bytes)).data, image.data)
 })
