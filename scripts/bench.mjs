@@ -7,6 +7,7 @@ import { argv, execPath } from 'node:process'
 import { buildAll } from './build.mjs'
 import { ensureCenterFace } from './centerface.mjs'
 import { ensurePythonQuantization } from './onnxruntime.mjs'
+import { buildWithGyp } from './prebuilds.mjs'
 import { Failure, main, modified, root, runHere, runQuietly, say, withLock } from './support.mjs'
 import { ensureBindings, ensureTensorRT } from './tensorrt.mjs'
 import { ensureVisionPython } from './vision-python.mjs'
@@ -43,6 +44,19 @@ const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} 
   core: async () => {
     for (const name of ['roundtrip', 'driver_loop']) await buildBare(name)
     return {}
+  },
+  builds: async () => {
+    const names = argv
+      .slice(3)
+      .map((word) => word.split(':')[0] ?? '')
+      .filter((name) => ['core', 'cpu', 'vision'].includes(name))
+    const vision = names.length === 0 || names.includes('vision') ? await needs['vision']?.() : {}
+    await needs['core']?.()
+    return {
+      TRT_BENCH_SHIPPED: await buildWithGyp('shipped'),
+      TRT_BENCH_SEPARATE: await buildWithGyp('separate', { NODE_TENSORRT_SEPARATE: '1' }),
+      ...vision,
+    }
   },
 })
 

@@ -9,7 +9,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeF
 import { dirname, extname, join, relative } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { atOnce, bin, collect, Failure, filesUnder, main, modified, root, runQuietly, say, together, withLock } from './support.mjs'
+import { atOnce, bin, collect, Failure, filesUnder, main, modified, root, runQuietly, say, together, tsc, withLock } from './support.mjs'
 
 const sourceFolders = ['lib', 'test', 'examples', 'bench']
 /** How native code is compiled, beside its own sources. */
@@ -98,7 +98,7 @@ export const buildLib = () =>
     if (existsSync(libStamp) && readFileSync(libStamp, 'utf8') === listing && existsSync(join(root, 'dist', 'lib', 'index.js'))) return
     mkdirSync(dirname(libStamp), { recursive: true })
     removeOrphans()
-    await runQuietly(process.execPath, [bin('tsc'), '-p', root], { what: 'compiling the TypeScript' })
+    await runQuietly(process.execPath, [tsc, '-p', root], { what: 'compiling the TypeScript' })
     copyAssets()
     writeFileSync(libStamp, listing)
   })

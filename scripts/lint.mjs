@@ -2,7 +2,7 @@
 // npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, eslint. All of them are run, then it fails if one did.
 import { join, relative } from 'node:path'
 import { argv, execPath } from 'node:process'
-import { atOnce, bin, collect, Failure, filesUnder, main, root, say } from './support.mjs'
+import { atOnce, bin, collect, Failure, filesUnder, main, root, say, tsc } from './support.mjs'
 
 const fix = argv.includes('--fix')
 const prettierFiles = ['{lib,test,examples,bench,scripts}/**/*.{ts,mjs,js,json}', '*.{json,mjs}', '.prettierrc.json']
@@ -16,7 +16,7 @@ const cppFiles = () =>
 /** @type {[string, string, string[]][]} */
 const checks = [
   ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern', ...prettierFiles]],
-  ['tsc', execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'scripts')]],
+  ['tsc', execPath, [tsc, '-p', join(root, 'scripts')]],
   ['cycles', execPath, [join(root, 'scripts', 'cycles.mjs')]],
   ['eslint', bin('eslint'), [...(fix ? ['--fix'] : []), '--max-warnings=0', '.']],
 ]

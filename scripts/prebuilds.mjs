@@ -34,6 +34,26 @@ export const stage = (/** @type {string} */ folder) => {
   for (const name of ['native', 'node_modules', 'scripts']) symlinkSync(join(root, name), join(folder, name))
 }
 
+/**
+ * The addon as node-gyp makes it, in a folder of its own below build/bench, which NODE_TENSORRT_PREBUILD can name.
+ *
+ * @param {string} name
+ * @param {Record<string, string>} [more] environment variables
+ */
+export const buildWithGyp = (name, more = {}) =>
+  withLock(`gyp-${name}`, async () => {
+    const folder = join(root, 'build', 'bench', name)
+    const stamp = join(folder, 'fingerprint')
+    const current = fingerprint()
+    if (existsSync(stamp) && readFileSync(stamp, 'utf8') === current) return folder
+    stage(folder)
+    const headers = nodedir()
+    const args = [bin('node-gyp'), 'rebuild', '--jobs', '2', ...(headers ? [`--nodedir=${headers}`] : [])]
+    await runQuietly(execPath, args, { what: `building the addon (${name})`, cwd: folder, env: more })
+    writeFileSync(stamp, current)
+    return folder
+  })
+
 const prebuild = async () => {
   if (process.platform !== 'linux')
     throw new Failure(`no prebuilt binary is made on ${process.platform}: the addon needs Linux (x64, arm64)`)

@@ -136,6 +136,9 @@ export const bin = (/** @type {string} */ name) => {
   return path
 }
 
+/** TypeScript 7, which is native code; its elder is there for typescript-eslint, and has the same command. */
+export const tsc = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc')
+
 /**
  * Holds a lock, a folder with its owner's process id, while `body` runs: several processes may build or fetch the same thing at once.
  *

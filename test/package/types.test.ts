@@ -1,7 +1,6 @@
 // The types, in a folder outside of the project: programs as a stranger writes them in each module mode, what TypeScript has to refuse, and every snippet of README and docs.
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { installPackage } from '../engine/installed.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -14,13 +13,23 @@ installPackage(folder, { addon: false })
 for (const name of ['onnxruntime-node', 'onnxruntime-common', '@types'])
   symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
 
+/** Today's TypeScript, and the one before it. */
+const compilers = ['typescript-native', ...(long ? ['typescript'] : [])].map((name) => join(root, 'node_modules', name, 'bin/tsc'))
 const strict = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--types', 'node', '--target', 'es2022']
 
 /** Compiles programs in the stranger's folder, each a list of arguments of tsc; tells what TypeScript says of each, which is nothing where all is well. */
 async function tsc(...programs: readonly (readonly string[])[]): Promise<string[]> {
-  const compiler = fileURLToPath(new URL('compile.js', import.meta.url))
-  const said = await run(process.execPath, [compiler, JSON.stringify(programs.map((args) => [...strict, ...args]))], folder)
-  return JSON.parse(said) as string[]
+  const said: string[] = []
+  for (const args of programs) {
+    const compiling = compilers.map((compiler) =>
+      run(process.execPath, [compiler, ...strict, '--pretty', 'false', ...args], folder).catch((error: unknown) => {
+        const { stdout, message } = error as Error & { stdout?: string }
+        return stdout || message
+      }),
+    )
+    said.push((await Promise.all(compiling)).join(''))
+  }
+  return said
 }
 
 interface Mode {

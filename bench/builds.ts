@@ -1,0 +1,45 @@
+/** The addon as it is shipped beside one compiled file by file: other benches with both in turns. core, cpu, vision, or core:calls for a part; `--rounds N`. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { median } from './support/measure.js'
+import { machine, note, print, type Report, row, type Row } from './support/report.js'
+
+const times = ['ns', 'µs', 'ms', 's']
+/** More of them is better. */
+const rates = ['/s', 'x']
+
+const { values, positionals } = parseArgs({
+  options: { json: { type: 'boolean', default: false }, rounds: { type: 'string', default: '5' } },
+  allowPositionals: true,
+})
+const rounds = Number(values.rounds)
+if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is a whole number from 1, not ${values.rounds}`)
+const { TRT_BENCH_SHIPPED: shipped = '', TRT_BENCH_SEPARATE: separate = '' } = process.env
+
+/** Runs a bench, or a part of it, in a process of its own, with the addon below a folder; what has no unit of time or of a rate is no speed. */
+async function speeds(wanted: string, addon: string): Promise<readonly Row[]> {
+  const [name = '', ...parts] = wanted.split(':')
+  const program = fileURLToPath(new URL(`${name}.js`, import.meta.url))
+  const env = { ...process.env, NODE_TENSORRT_PREBUILD: addon }
+  const { stdout } = await promisify(execFile)(process.execPath, [program, '--json', ...parts], { env, maxBuffer: 2 ** 26 })
+  return (JSON.parse(stdout) as Report).rows.filter(({ unit }) => [...times, ...rates].includes(unit))
+}
+
+const rows: Row[] = []
+for (const wanted of positionals.length > 0 ? positionals : ['core', 'cpu', 'vision']) {
+  const both: (readonly [readonly Row[], readonly Row[]])[] = []
+  for (let round = 0; round < rounds; round++) {
+    note(`${wanted}: round ${round + 1} of ${rounds} …`)
+    both.push([await speeds(wanted, shipped), await speeds(wanted, separate)])
+  }
+  for (const { what, unit } of both[0]?.[0] ?? []) {
+    const of = (each: readonly Row[]): number => each.find((row) => row.what === what)?.ours ?? NaN
+    const [ours, peer] = [median(both.map(([mine]) => of(mine))), median(both.map(([, other]) => of(other)))]
+    const goal = rates.includes(unit)
+      ? ({ of: 'ratio', sign: '>=', value: 0.97 } as const)
+      : ({ of: 'ratio', sign: '<=', value: 1.03 } as const)
+    rows.push(row(`${wanted}: ${what}`, unit, ours, peer, goal, `peer: each file compiled by itself; medians of ${rounds} runs in turns`))
+  }
+}
+print({ bench: 'builds', date: new Date().toISOString(), machine: machine({}), rows }, values.json)
