@@ -104,6 +104,9 @@ function cloneInto(/** @type {string} */ folder) {
   else git(root, 'clone', '-q', '--local', '--no-checkout', root, folder)
   git(folder, 'checkout', '-q', '--force', '--detach', commit)
   git(folder, 'clean', '-fdq')
+  const lock = join('node_modules', '.package-lock.json')
+  const installed = (/** @type {string} */ at) => (existsSync(join(at, lock)) ? readFileSync(join(at, lock), 'utf8') : '')
+  if (installed(folder) !== installed(root)) rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
   // links to the files: they are not written to
   for (const name of ['node_modules', '.cache'])
     if (existsSync(join(root, name)) && !existsSync(join(folder, name))) execFileSync('cp', ['-al', join(root, name), join(folder, name)])

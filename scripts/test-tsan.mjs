@@ -28,6 +28,10 @@ const suppressions = [
   'race:^uv_',
   // Nor is libstdc++, which counts the owners of an exception.
   'race:std::__exception_ptr::exception_ptr',
+  // Nor are the libraries that npm brings compiled: their own threads and memory are theirs. `called_from_lib` instead of `race`, since
+  // finding the name of each function in one of 40 MB takes minutes.
+  'called_from_lib:libonnxruntime.so.1',
+  'called_from_lib:libvips-cpp.so',
   ...glibcRaces,
 ]
 

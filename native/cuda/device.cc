@@ -54,7 +54,14 @@ DeviceScope::DeviceScope(const DeviceContext& device) : device_(device) {
 }
 
 DeviceScope::DeviceScope(const DeviceContext& device, std::nothrow_t) noexcept : device_(device) {
-  if (!device.lost()) device.note(enter());
+  if (device.lost()) return;
+  device.note(enter());
+  if (entered_ || device.lost()) return;
+  // Where the driver does not tell what is current, the device is made so and stays so: what is freed here must not be
+  // left for want of an answer.
+  const Result result = device.driver().ctxSetCurrent(device.context_);
+  device.note(result);
+  entered_ = result == kSuccess;
 }
 
 Result DeviceScope::enter() noexcept {

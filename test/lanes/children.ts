@@ -5,12 +5,15 @@ import { families, rowsPlan, type Runtime } from './rig.js'
 
 const url = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
 
-/** What a program, or a worker of one, begins with. `plan`, `load`, `call` and `soon` are all that most need; `plan({ computeMs })` is slow on any runtime. */
-export const prelude = (runtime: Runtime = families[0]): string => `
+const imports = `
   import { Engine, Tensor, onLog } from ${url('../../lib/index.js')}
   import { fakePlan } from ${url('../fake/plan.js')}
   import { controlFakes } from ${url('../fake/control.js')}
-  import { isMainThread, parentPort, Worker } from 'node:worker_threads'
+  import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+`
+
+/** What a program begins with. `plan`, `load`, `call` and `soon` are all that most need; `plan({ computeMs })` is slow on any runtime. */
+const given = (runtime: Runtime): string => `
   const { driver, trt10, trt11 } = controlFakes(JSON.parse(process.env.FAKES))
   const planSpec = ${JSON.stringify(rowsPlan())}
   ${runtime.child}
@@ -22,9 +25,14 @@ export const prelude = (runtime: Runtime = families[0]): string => `
   const worker = (program) => new Worker(new URL('data:text/javascript,' + encodeURIComponent('const prelude = ""\\n' + prelude + program)))
 `
 
-/** A thread with the prelude and a program, without tap's hooks, which it would load for seconds. */
+const prelude = (runtime: Runtime): string => imports + given(runtime)
+
+/**
+ * A thread with the prelude and a program, without tap's hooks, which it would load for seconds. The program is no module's top level: Node 22.12 dies of
+ * a module that awaits while its thread is terminated.
+ */
 export const startWorker = (program: string, runtime: Runtime, workerData?: unknown): Worker =>
-  new Worker(new URL(`data:text/javascript,${encodeURIComponent(prelude(runtime) + program)}`), {
+  new Worker(new URL(`data:text/javascript,${encodeURIComponent(`${imports};(async () => {${given(runtime)}${program}\n})()`)}`), {
     workerData,
     execArgv: [],
     env: childEnvironment(),

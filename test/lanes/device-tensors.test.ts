@@ -355,11 +355,12 @@ for (const runtime of runtimes) {
          })()`,
         { eval: true, workerData: engine.share() },
       )
+      const exit = new Promise((resolve) => worker.once('exit', resolve))
       const data = await new Promise<Float32Array>((resolve, reject) => {
         worker.once('message', resolve).once('error', reject)
       })
       t.same(data, wanted(wanted(wanted(Float32Array.of(1, 2, 3)))))
-      await new Promise((resolve) => worker.once('exit', resolve))
+      await exit
       t.ok(await until(() => engine.memory.tensors === 0), 'the worker’s tensors went with it')
     })
   })

@@ -8,7 +8,6 @@ for (const runtime of [families[0], onnxruntime]) {
     const program = `
     const owner = await load({ batching: { maxBatch: 4, maxDelayMs: 1 } }, { computeMs: 2 })
     const inner = \`
-      import { workerData } from 'node:worker_threads'
       const engine = await Engine.attach(workerData, { queue: 'shared' })
       parentPort.postMessage(0)
       for (;;) await Promise.all(Array.from({ length: 10 }, () => call(engine)))

@@ -25,7 +25,6 @@ const exit = (worker: Worker): Promise<number> => new Promise((resolve) => worke
 
 /** What a worker begins with: `engine` is its front-end, `row(i)` a request, `said()` the next message to it. */
 const joined = `
-  import { workerData } from 'node:worker_threads'
   const engine = await Engine.attach(workerData, { queue: 'shared' })
   const row = (i) => new Tensor('float32', Float32Array.of(i, -i, i / 2), [1, 3])
   const right = (i, y) => y.data[0] === Math.max(0, 2 * i + 1) && y.data[1] === Math.max(0, 1 - 2 * i) && y.data[2] === Math.max(0, i + 1)

@@ -84,7 +84,6 @@ for (const runtime of runtimes) {
     await t.test('worker_threads on one engine', async (t) => {
       const owner = await load(runtime, rowsPlan())
       const program = `
-        import { workerData } from 'node:worker_threads'
         const engine = await Engine.attach(workerData, { lanes: 2 })
         parentPort.postMessage('attached')
         await new Promise((resolve) => parentPort.once('message', resolve))

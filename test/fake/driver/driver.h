@@ -138,7 +138,7 @@ struct State {
   std::mutex mutex;  // guards everything below; never held while an operation runs
   Settings settings;
   Counters counters;
-  bool initialized = false;
+  std::atomic<bool> initialized = false;
   std::vector<std::unique_ptr<Device>> devices;
   std::set<const Device*> contexts;  // the same, to be looked up
   std::map<Handle, std::shared_ptr<Stream>> streams;
