@@ -36,6 +36,7 @@ for (const wanted of positionals.length > 0 ? positionals : ['core', 'cpu', 'vis
   for (const { what, unit } of both[0]?.[0] ?? []) {
     const of = (each: readonly Row[]): number => each.find((row) => row.what === what)?.ours ?? NaN
     const [ours, peer] = [median(both.map(([mine]) => of(mine))), median(both.map(([, other]) => of(other)))]
+    if (ours === 0 && peer === 0) continue // nothing was copied: no speed
     const goal = rates.includes(unit)
       ? ({ of: 'ratio', sign: '>=', value: 0.97 } as const)
       : ({ of: 'ratio', sign: '<=', value: 1.03 } as const)
