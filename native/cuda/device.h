@@ -60,7 +60,8 @@ class DeviceScope {
  public:
   // Throws ERR_TRT_DEVICE_LOST, ERR_TRT_CUDA.
   explicit DeviceScope(const DeviceContext& device);
-  // For destructors and other places that cannot throw: see entered().
+  // For destructors and other places that cannot throw: see entered(). Where the driver does not tell what is current,
+  // the device is made current anyway, and stays so: memory is freed rather than lost.
   DeviceScope(const DeviceContext& device, std::nothrow_t) noexcept;
   DeviceScope(const DeviceScope&) = delete;
   DeviceScope& operator=(const DeviceScope&) = delete;
