@@ -5,9 +5,17 @@ import type { Tensor } from '../tensor.js'
 
 /** How far one output of a model is from the same output of another, over all that was run. The first model is the reference. */
 export interface Difference {
-  /** The cosine of the angle between both, all elements together: 1 where they are the same but for a factor; 1 too where both are zero. */
+  /** Whether each element of one is the same as that of the other; NaN and an infinity are the same as themselves. */
+  readonly equal: boolean
+  /**
+   * The cosine of the angle between both, all elements together: 1 where they are the same but for a factor; 1 too where both are zero. NaN where `nonFinite` is not 0, so that no
+   * bound holds.
+   */
   readonly cosine: number
-  /** Peak signal-to-noise ratio in dB: the reference's largest magnitude against the root of the mean squared difference; infinite where they are equal. */
+  /**
+   * Peak signal-to-noise ratio in dB: the reference's largest magnitude against the root of the mean squared difference; infinite where they are equal, -Infinity where `nonFinite`
+   * is not 0.
+   */
   readonly psnr: number
   readonly maxAbsolute: number
   readonly meanAbsolute: number
@@ -15,8 +23,9 @@ export interface Difference {
   readonly maxRelative: number
   /** The share of rows (along the last dimension) whose largest element is at the same place; nothing where no row has two. */
   readonly top1?: number | undefined
-  /** How many elements were compared, and how many pairs were not, since one or both are not finite and they are not the same. */
+  /** How many pairs of finite elements were compared. */
   readonly count: number
+  /** How many pairs could not be: one or both are not finite, and they are not the same. A comparison with any of them has failed. */
   readonly nonFinite: number
 }
 
@@ -54,11 +63,10 @@ export class DifferenceSum {
   }
 
   get result(): Difference {
-    const mse = this.#squares / this.#count
-    const norms = Math.sqrt(this.#aa) * Math.sqrt(this.#bb)
     return {
-      cosine: this.#squares === 0 ? 1 : norms > 0 ? Math.min(1, this.#dot / norms) : 0,
-      psnr: this.#squares === 0 ? Infinity : 10 * Math.log10(this.#peak ** 2 / mse),
+      equal: this.#nonFinite === 0 && this.#squares === 0,
+      cosine: this.#cosine,
+      psnr: this.#psnr,
       maxAbsolute: this.#maxAbsolute,
       meanAbsolute: this.#count === 0 ? 0 : this.#absolute / this.#count,
       maxRelative: this.#maxRelative,
@@ -66,6 +74,18 @@ export class DifferenceSum {
       count: this.#count,
       nonFinite: this.#nonFinite,
     }
+  }
+
+  get #cosine(): number {
+    if (this.#nonFinite > 0) return NaN
+    if (this.#squares === 0) return 1
+    const norms = Math.sqrt(this.#aa) * Math.sqrt(this.#bb)
+    return norms > 0 ? Math.min(1, this.#dot / norms) : 0
+  }
+
+  get #psnr(): number {
+    if (this.#nonFinite > 0) return -Infinity
+    return this.#squares === 0 ? Infinity : 10 * Math.log10(this.#peak ** 2 / (this.#squares / this.#count))
   }
 
   #addStretch(a: Float32Array, b: Float32Array, from: number, to: number): void {

@@ -51,7 +51,7 @@ export async function rankedByDamage(
   return ranked.sort((a, b) => a.cosine - b.cosine).map(({ layer }) => layer)
 }
 
-/** The least cosine of an engine's outputs, against those of the samples. */
+/** The least cosine of an engine's outputs, against those of the samples; -1 where it alone, or the samples alone, have what is not finite. */
 export async function worstCosine(
   engine: Engine,
   samples: readonly Sample[],
@@ -64,7 +64,7 @@ export async function worstCosine(
     for (const [name, sum] of sums) await sum.add(name, outputs[name] as Tensor, results[name] as Tensor)
     onBatch()
   }
-  return Math.min(...Array.from(sums.values(), ({ result }) => result.cosine))
+  return Math.min(...Array.from(sums.values(), ({ result: { cosine } }) => (Number.isNaN(cosine) ? -1 : cosine)))
 }
 
 function only(layer: number, layers: number): Tensor<'bool'> {
