@@ -1,0 +1,66 @@
+// What --json prints: numbers that JSON has no text for, failures, and no more than a program wants.
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { oneNode } from '../support/models.js'
+import { trt } from './rig.js'
+
+const home = t.testdir({})
+const file = (name: string): string => join(home, name)
+writeFileSync(file('relu.onnx'), oneNode('Relu', ['n', 4]))
+writeFileSync(file('sqrt.onnx'), oneNode('Sqrt', ['n', 4]))
+const onCpu = ['--backend', 'cpu', '--shapes', 'x:2x4', '--json']
+
+t.test('numbers that are not finite are text', async (t) => {
+  const same = await trt(['compare', file('relu.onnx'), file('relu.onnx'), ...onCpu])
+  t.equal(same.code, 0, same.stderr)
+  t.match(JSON.parse(same.stdout), { outputs: { y: { equal: true, cosine: 1, psnr: 'Infinity' } } })
+  const apart = await trt(['compare', file('relu.onnx'), file('sqrt.onnx'), ...onCpu])
+  t.equal(apart.code, 3)
+  t.match(JSON.parse(apart.stdout), { beyond: ['y'], outputs: { y: { equal: false, cosine: 'NaN', psnr: '-Infinity' } } })
+})
+
+t.test('a failure is JSON on stdout too', async (t) => {
+  const missing = await trt(['inspect', file('none.onnx'), '--json'])
+  t.match(missing, { code: 1, stderr: /ERR_TRT_FILE/ })
+  t.match(JSON.parse(missing.stdout), { error: { code: 'ERR_TRT_FILE', message: /none\.onnx/ } })
+  t.equal((await trt(['inspect', file('none.onnx')])).stdout, '')
+  const exec = await trt(['exec', `--onnx=${file('none.onnx')}`, '--backend=cpu', '--json'])
+  t.match(exec, { code: 1, stderr: /&&&& FAILED/ })
+  t.match(JSON.parse(exec.stdout), { error: { code: /^ERR_TRT_/, message: /none\.onnx/ } })
+})
+
+t.test('bench: each query is in --export-times alone', async (t) => {
+  const args = [
+    'bench',
+    file('relu.onnx'),
+    ...onCpu,
+    '--warm-up',
+    '0',
+    '--duration',
+    '0',
+    '--iterations',
+    '5',
+    '--export-times',
+    file('t.json'),
+  ]
+  const { code, stdout, stderr } = await trt(args)
+  t.equal(code, 0, stderr)
+  const told = JSON.parse(stdout) as Record<string, unknown>
+  t.ok((told['queries'] as number) >= 5)
+  t.notOk('trace' in told)
+  t.ok(existsSync(file('t.json')))
+})
+
+t.test('exec: a system error has its line with FAILED', async (t) => {
+  const args = ['exec', `--onnx=${file('relu.onnx')}`, '--backend=cpu', '--shapes=x:2x4']
+  const ran = await trt(args, (session) => {
+    const write = session.stdout.write.bind(session.stdout)
+    session.stdout.write = (text) => {
+      if (text.includes('Starting inference'))
+        throw Object.assign(new Error('ENOSPC: no space left, write'), { code: 'ENOSPC', syscall: 'write' })
+      return write(text)
+    }
+  })
+  t.match(ran, { code: 1, stdout: /&&&& FAILED TensorRT\.trtexec/, stderr: /ENOSPC/ })
+})
