@@ -42,6 +42,7 @@ async function programFor(args: readonly string[], session: Session): Promise<Co
 function told(error: unknown, session: Session): number {
   session.end()
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage
+  session.failure(error)
   if (session.signal.aborted && session.signal.reason instanceof Interrupted) {
     session.warn('interrupted')
     return session.signal.reason.exitCode

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import { exitCodes } from './exit-codes.js'
-import { type Field, fieldsText } from './output/format.js'
+import { failureRecord, type Field, fieldsText, jsonText } from './output/format.js'
 import { newProgress, type Progress } from './output/progress.js'
 import type { Sink } from './output/sink.js'
 import { type Row, tableText, type TableOptions } from './output/table.js'
@@ -32,6 +32,7 @@ export class Session {
   exitCode: number = exitCodes.done
   #json = false
   #quiet = false
+  #hasResult = false
   #progress: Progress | undefined
   readonly #controller = new AbortController()
 
@@ -75,7 +76,13 @@ export class Session {
   /** A result: lines of text for people, or with `--json` the value that they were made of. */
   result(value: unknown, text: () => string): void {
     this.end()
-    this.stdout.write(`${this.#json ? JSON.stringify(value, null, 2) : text()}\n`)
+    this.#hasResult = true
+    this.stdout.write(`${this.#json ? jsonText(value, 2) : text()}\n`)
+  }
+
+  /** With `--json`, what ended the command, in place of its result: `{ "error": { "code", "message" } }`. The lines for people are beside it. */
+  failure(error: unknown): void {
+    if (this.#json && !this.#hasResult) this.result(failureRecord(error), () => '')
   }
 
   /** A line for people, beside the result: never part of it. */

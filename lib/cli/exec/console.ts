@@ -1,3 +1,4 @@
+import { failureRecord, jsonText } from '../output/format.js'
 import type { Sink } from '../output/sink.js'
 import type { Session } from '../session.js'
 
@@ -8,12 +9,14 @@ export class ExecConsole {
   readonly #session: Pick<Session, 'stdout' | 'stderr'>
   readonly #call: string
   readonly #lines: Sink
+  readonly #json: boolean
 
   /** `args`: those of `trt exec`, for the lines that programs look for. */
   constructor(session: Pick<Session, 'stdout' | 'stderr' | 'name'>, args: readonly string[]) {
     this.#session = session
     this.#call = [session.name, 'exec', ...args].join(' ')
-    this.#lines = args.includes('--json') ? session.stderr : session.stdout
+    this.#json = args.includes('--json')
+    this.#lines = this.#json ? session.stderr : session.stdout
   }
 
   /** `&&&& PASSED TensorRT.trtexec # trt exec …` */
@@ -36,6 +39,17 @@ export class ExecConsole {
   line(level: Level, text: string): void {
     const sink = level === 'W' || level === 'E' ? this.#session.stderr : this.#lines
     sink.write(`[${stamp(new Date())}] [${level}] ${text}\n`)
+  }
+
+  /** The last lines of a call that failed; with `--json` the failure is on stdout too. */
+  failed(error: unknown, text: string): void {
+    this.error(text)
+    this.result('FAILED')
+    if (this.#json) this.json(failureRecord(error))
+  }
+
+  json(value: unknown): void {
+    this.plain(jsonText(value, 2))
   }
 
   /** Text without a time, as the help is. */

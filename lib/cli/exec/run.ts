@@ -35,19 +35,20 @@ export async function exec(args: readonly string[], session: Session): Promise<n
     const account: ExecAccount = {}
     await perform({ settings, session, console, account })
     console.result('PASSED')
-    if (settings.json) console.plain(JSON.stringify(account, null, 2))
+    if (settings.json) console.json(account)
     return exitCodes.done
   } catch (error) {
-    if (session.signal.aborted || !(error instanceof TensorRTError)) throw error
+    if (session.signal.aborted) throw error
     tell(error, console)
     return exitCodes.failed
   }
 }
 
-function tell(error: TensorRTError, console: ExecConsole): void {
+/** Programs look for the line with FAILED, whatever it was. What is a defect of ours keeps its stack. */
+function tell(error: unknown, console: ExecConsole): void {
   if (error instanceof UnknownOptions) for (const option of error.options) console.error(`Unknown option: ${option}`)
-  console.error(`${error.message} (${error.code})`)
-  console.result('FAILED')
+  if (error instanceof TensorRTError) console.failed(error, `${error.message} (${error.code})`)
+  else console.failed(error, error instanceof Error && 'syscall' in error ? error.message : String((error as Error).stack))
 }
 
 async function perform(call: Call): Promise<void> {

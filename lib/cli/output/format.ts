@@ -1,5 +1,17 @@
 import { wrapped } from './wrap.js'
 
+/** A value as JSON, indented; numbers that JSON has no text for are "Infinity", "-Infinity" and "NaN". */
+export function jsonText(value: unknown, indent?: number): string {
+  const numberText = (_: string, part: unknown): unknown => (typeof part === 'number' && !Number.isFinite(part) ? String(part) : part)
+  return JSON.stringify(value, numberText, indent)
+}
+
+/** What a program is told of a failure, in place of a result. */
+export function failureRecord(error: unknown): { readonly error: { readonly code: string; readonly message: string } } {
+  const { code, name, message } = error as Partial<NodeJS.ErrnoException>
+  return { error: { code: code ?? name ?? 'Error', message: message ?? String(error) } }
+}
+
 /** "1.5 GiB", "812 bytes". */
 export function bytesText(bytes: number): string {
   const units = ['KiB', 'MiB', 'GiB', 'TiB']

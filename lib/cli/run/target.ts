@@ -2,6 +2,7 @@ import { mkdir, stat } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { onFile, saveFile } from '../../base/files.js'
 import type { ImageFormat } from '../../vision/index.js'
+import { jsonText } from '../output/format.js'
 import { fileNames } from '../../tensor-files/write.js'
 import { stemOf } from './inputs.js'
 
@@ -38,6 +39,6 @@ export function pathsIn(folder: string, sources: readonly string[], ending: (sou
 /** JSON, or a line of it for each result. */
 export async function saveAnswers(path: string, document: { readonly results: readonly unknown[] }): Promise<void> {
   const lines = path.toLowerCase().endsWith('.jsonl')
-  const text = lines ? document.results.map((each) => `${JSON.stringify(each)}\n`).join('') : `${JSON.stringify(document, null, 2)}\n`
+  const text = lines ? document.results.map((each) => `${jsonText(each)}\n`).join('') : `${jsonText(document, 2)}\n`
   await saveFile(path, [Buffer.from(text)])
 }
