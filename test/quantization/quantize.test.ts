@@ -28,8 +28,12 @@ const tensor = (shape: readonly number[], scale = 1): Tensor<'float32'> => rando
 
 /** Builds graphs by their usual parts. */
 class Net {
-  readonly g = new GraphBuilder({ name: 'net', opset: 17 })
+  readonly g: GraphBuilder
   #count = 0
+
+  constructor(opset = 17) {
+    this.g = new GraphBuilder({ name: 'net', opset })
+  }
 
   conv(x: string, inputs: number, outputs: number, { kernel = 3, group = 1, name = '' } = {}): string {
     const own = this.#count++
@@ -371,6 +375,66 @@ t.test('a cache is of one model, data and algorithm', async (t) => {
   await writeFile(cache, 'something else')
   t.match(await failureOf(() => calibrate(data)), { code: 'ERR_TRT_CALIBRATION' })
   t.equal(await readFile(cache, 'utf8'), 'something else', 'what is no calibration is not overwritten')
+})
+
+t.test('a cache knows how many batches were taken, and inputs whose names are numbers', async (t) => {
+  const cache = join(temporaryFolder(t), 'ranges.json')
+  const g = new GraphBuilder({ name: 'sum', opset: 17 })
+  g.output(g.node('Add', [g.input('2', 'float32', [2]), g.input('1', 'float32', [2])]), 'float32', [2])
+  const model = g.toModel()
+  const pair = (scale: number): InputBatch => ({ 2: tensor([2], scale), 1: tensor([2], scale) })
+  const data = [pair(1), pair(100)]
+  let runs = 0
+  const calibrate = (options = {}): Promise<Calibration> =>
+    new Calibrator(data, { cache, ...options }).calibrate(model, { onProgress: () => runs++ })
+  await calibrate({ id: 'mine', maxBatches: 1 })
+  await calibrate({ id: 'mine', maxBatches: 1 })
+  t.equal(runs, 1)
+  await calibrate({ id: 'mine' })
+  t.equal(runs, 3, 'all batches, and not the ranges of the first')
+  const { search, ...stored } = JSON.parse(await readFile(cache, 'utf8')) as Record<string, unknown>
+  t.equal(typeof search, 'number')
+  await writeFile(cache, JSON.stringify({ ...stored, search: -1 }))
+  await calibrate({ id: 'mine' })
+  t.equal(runs, 5, 'another way to find ranges')
+  await calibrate()
+  await calibrate()
+  t.equal(runs, 7, 'names in the order of the model, or of their numbers')
+})
+
+t.test('a calibration of another model is refused', async (t) => {
+  const model = (opset: number): Uint8Array => {
+    const net = new Net(opset)
+    return writeModel(net.model(net.conv(net.g.input('x', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4]))
+  }
+  const [first, other, old] = [model(17), model(17), model(11)]
+  const calibrator = new Calibrator(batches([1, 16, 4, 4]))
+  const calibration = await calibrator.calibrate(first)
+  t.match(await failureOf(() => quantize(other, calibration)), { code: 'ERR_TRT_CALIBRATION', message: /another model/ })
+  t.ok(await quantize(first, calibration))
+  t.ok(await quantize(parseModel(first), calibration))
+  const raised = await calibrator.calibrate(old)
+  t.same((await quantize(old, calibrator)).calibration.key, raised.key, 'the same key, whoever measures')
+  t.ok(await quantize(old, raised))
+  const unbound = new Calibration(undefined, 1, {}, calibration.ranges)
+  t.ok(await quantize(other, unbound), 'ranges that are bound to no model')
+})
+
+t.test('weights that are not finite stay', async (t) => {
+  for (const value of [NaN, Infinity]) {
+    const net = new Net()
+    const stem = net.conv(net.g.input('x', 'float32', [1, 16, 4, 4]), 16, 16, { name: 'sound' })
+    const data = new Float32Array(256).fill(0.1)
+    data[77] = value
+    const w = net.g.constant('odd_w', new Tensor('float32', data, [16, 16, 1, 1]))
+    const gated = net.g.node('Conv', [stem, w], {}, { name: 'odd' })
+    const { model, report } = await quantize(writeModel(net.model(gated, [1, 16, 4, 4])), new Calibrator(batches([1, 16, 4, 4])))
+    t.match(
+      report.layers.find(({ name }) => name === 'odd'),
+      { quantized: false, reason: /weights "odd_w" are not all finite/ },
+    )
+    t.notOk(quantizedReads(model).some((read) => read.startsWith('odd')))
+  }
 })
 
 t.test('the same ranges, however many threads', async (t) => {
