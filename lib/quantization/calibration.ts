@@ -28,6 +28,10 @@ export interface CalibrationKey {
   readonly algorithm: Algorithm
   /** Of algorithm `percentile`. */
   readonly percentile?: number | undefined
+  /** The most batches that were taken of data that the user has named: its hash would tell. Nothing: all. */
+  readonly maxBatches?: number | undefined
+  /** The version of the searches for a range: another one may find another range in the same values. */
+  readonly search: number
 }
 
 /** The ranges of a model's values, measured or read. */
@@ -95,12 +99,13 @@ interface Stored extends CalibrationKey {
 /** @throws TensorRTError ERR_TRT_CALIBRATION for text that is none of ours, or damaged */
 export function parseCalibration(text: string): Calibration {
   const stored = parseStored(text)
-  const { model, data, algorithm, percentile, batches, shapes, tensors } = stored
+  const { model, data, algorithm, percentile, maxBatches, search, batches, shapes, tensors } = stored
   const ranges = new Map(Object.entries(tensors))
   for (const [name, range] of ranges) {
     if (!(range.amax >= 0 && range.amax < Infinity)) throw damaged(`the range of ${JSON.stringify(name)} is ${String(range.amax)}`)
   }
-  return new Calibration({ model, data, algorithm, ...(percentile !== undefined && { percentile }) }, batches, shapes, ranges)
+  const bounds = { ...(percentile !== undefined && { percentile }), ...(maxBatches !== undefined && { maxBatches }) }
+  return new Calibration({ model, data, algorithm, ...bounds, search }, batches, shapes, ranges)
 }
 
 function parseStored(text: string): Stored {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { checkedChoice, checkedListener, checkedNumber, checkedText, checkedWhole } from '../base/checks.js'
 import { checkedPath, isMissing, onFile, saveText } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
@@ -12,7 +13,7 @@ import { Calibration, type CalibrationKey, formatCalibration, parseCalibration }
 import { BatchHash, BatchSource, type CalibrationData, type InputBatch } from './data.js'
 import { type CalibrationProgress, measure, rangesOf } from './measure.js'
 import { hashOfModel, loadModel, type OnnxModel } from './source.js'
-import { type Algorithm, algorithms } from './thresholds.js'
+import { type Algorithm, algorithms, searchVersion } from './thresholds.js'
 
 export interface CalibratorOptions {
   /** How ranges are found. Unless given, `mse`; where TensorRT 10 calibrates itself (`builder.build(model, { calibrator })`), which has `entropy` and `minmax`, `entropy`. */
@@ -22,7 +23,7 @@ export interface CalibratorOptions {
   /** The most batches that are taken of the data; all unless given. */
   readonly maxBatches?: number | undefined
   /**
-   * A file that keeps what was measured. It is used again where model, data and algorithm are those of before, and else replaced. Whether the data is, its hash tells: for that it
+   * A file that keeps what was measured. It is used again where model, data, algorithm and `maxBatches` are those of before, and else replaced. Whether the data is, its hash tells: for that it
    * is read once more, unless `id` names it.
    */
   readonly cache?: string | URL | undefined
@@ -48,6 +49,7 @@ export class Calibrator {
   readonly algorithm: Algorithm | undefined
   readonly percentile: number | undefined
   readonly #source: BatchSource
+  readonly #maxBatches: number | undefined
   readonly #cache: string | undefined
   readonly #id: string | undefined
   readonly #algorithm: Algorithm
@@ -64,7 +66,8 @@ export class Calibrator {
     if (percentile !== undefined && this.algorithm !== 'percentile')
       throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', "Option percentile needs algorithm 'percentile'")
     this.percentile = this.algorithm === 'percentile' ? checkedNumber(percentile ?? 99.99, 'percentile', 0, 100) : undefined
-    this.#source = new BatchSource(data, maxBatches === undefined ? Infinity : checkedWhole(maxBatches, 'maxBatches', 1))
+    this.#maxBatches = maxBatches === undefined ? undefined : checkedWhole(maxBatches, 'maxBatches', 1)
+    this.#source = new BatchSource(data, this.#maxBatches)
     this.#cache = cache === undefined ? undefined : checkedPath(cache, 'cache')
     this.#id = id === undefined ? undefined : checkedText(id, 'id')
     if (this.#cache !== undefined && this.#id === undefined && !this.#source.isRepeatable) {
@@ -81,15 +84,15 @@ export class Calibrator {
    * batch that does not fit the model; ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_NO_ADDON
    */
   async calibrate(model: OnnxModel, options?: CalibrateOptions): Promise<Calibration> {
-    const given = readOptions(options, ['onProgress', 'signal', 'threads', 'onnxruntime'], 'calibrate')
-    const signal = unaborted(given.signal)
-    const onProgress = checkedListener<NonNullable<CalibrateOptions['onProgress']>>(given.onProgress, 'onProgress')
-    const cpu = checkedCpuOptions(given)
+    const checked = checkedCalibrate(options)
     const loaded = await loadModel(model)
-    if (this.#cache === undefined) return this.#measured(loaded, cpu, onProgress, signal)
-    return (
-      (await this.#cached(this.#cache, loaded, signal)) ?? this.#kept(this.#cache, await this.#measured(loaded, cpu, onProgress, signal))
-    )
+    return this.rangesFor(loaded, await hashOfModel(loaded, checked.signal), checked)
+  }
+
+  /** The ranges of a model that was made of another: the key has the hash of that one. Options are checked. */
+  async rangesFor(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
+    if (this.#cache === undefined) return this.#measured(model, hash, how)
+    return (await this.#cached(this.#cache, hash, how.signal)) ?? this.#kept(this.#cache, await this.#measured(model, hash, how))
   }
 
   /**
@@ -111,35 +114,31 @@ export class Calibrator {
     )
   }
 
-  async #measured(
-    model: ModelProto,
-    cpu: CpuOptions,
-    onProgress: ((progress: CalibrationProgress) => void) | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Calibration> {
-    const found = await measure(model, this.#source.open(), { cpu, onProgress, signal })
-    const ranges = await rangesOf(found.observed, this.#algorithm, this.percentile, signal)
-    return new Calibration(await this.#key(model, `sha256:${found.data}`, signal), found.batches, found.shapes, ranges)
+  async #measured(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
+    const found = await measure(model, this.#source.open(), how)
+    const ranges = await rangesOf(found.observed, this.#algorithm, this.percentile, how.signal)
+    return new Calibration(this.#key(hash, `sha256:${found.data}`), found.batches, found.shapes, ranges)
   }
 
-  async #key(model: ModelProto, data: string, signal: AbortSignal | undefined): Promise<CalibrationKey> {
-    const { percentile } = this
-    const named = this.#id === undefined ? data : `id:${this.#id}`
+  #key(model: string, data: string): CalibrationKey {
+    const percentile = this.percentile
+    const maxBatches = this.#maxBatches
     return {
-      model: await hashOfModel(model, signal),
-      data: named,
+      model,
+      data: this.#id === undefined ? data : `id:${this.#id}`,
       algorithm: this.#algorithm,
       ...(percentile !== undefined && { percentile }),
+      ...(this.#id !== undefined && maxBatches !== undefined && { maxBatches }),
+      search: searchVersion,
     }
   }
 
   /** What the file has, where it is of this model, data and algorithm. @throws TensorRTError ERR_TRT_CALIBRATION where it is no calibration at all: it might be somebody's only copy of something else */
-  async #cached(path: string, model: ModelProto, signal: AbortSignal | undefined): Promise<Calibration | undefined> {
+  async #cached(path: string, model: string, signal: AbortSignal | undefined): Promise<Calibration | undefined> {
     const text = await onFile('read', path, async () => readFile(path, 'utf8').catch(ifMissing))
     if (text === undefined) return undefined
     const stored = parseCalibration(text)
-    const quick = await this.#key(model, stored.key?.data ?? '', signal)
-    if (!isSame(stored.key, quick)) return undefined
+    if (!isDeepStrictEqual(stored.key, this.#key(model, stored.key?.data ?? ''))) return undefined
     if (this.#id !== undefined) return stored
     return stored.key?.data === `sha256:${await this.#hashOfData(stored, signal)}` ? stored : undefined
   }
@@ -164,6 +163,17 @@ function ifMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error
 }
 
-function isSame(a: CalibrationKey | undefined, b: CalibrationKey): boolean {
-  return a?.model === b.model && a.data === b.data && a.algorithm === b.algorithm && a.percentile === b.percentile
+/** Options of {@link Calibrator.calibrate}, checked. */
+export interface CheckedCalibrate {
+  readonly cpu: CpuOptions
+  readonly onProgress: CalibrateOptions['onProgress']
+  readonly signal: AbortSignal | undefined
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
+export function checkedCalibrate(options: CalibrateOptions | undefined): CheckedCalibrate {
+  const given = readOptions(options, ['onProgress', 'signal', 'threads', 'onnxruntime'], 'calibrate')
+  const signal = unaborted(given.signal)
+  const onProgress = checkedListener<NonNullable<CalibrateOptions['onProgress']>>(given.onProgress, 'onProgress')
+  return { cpu: checkedCpuOptions(given), onProgress, signal }
 }

@@ -76,16 +76,16 @@ function readBatch(batch: unknown, index: number): GivenInput {
   return given
 }
 
-/** The hash of all batches that it is told of, in their order. */
+/** The hash of all batches that it is told of, in their order. The tensors of one count by their names, in whatever order those come. */
 export class BatchHash {
   readonly #hash: Hash = createHash('sha256')
 
   add(names: readonly string[], tensors: readonly AnyTensor[]): void {
-    tensors.forEach((tensor, i) => {
-      const { dtype, shape, data } = tensor as Tensor
-      this.#hash.update(JSON.stringify([names[i], dtype, shape]))
+    const named = tensors.map((tensor, i) => [names[i] ?? '', tensor as Tensor] as const)
+    for (const [name, { dtype, shape, data }] of named.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      this.#hash.update(JSON.stringify([name, dtype, shape]))
       this.#hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
-    })
+    }
   }
 
   digest(): string {

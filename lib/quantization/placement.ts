@@ -80,8 +80,17 @@ function decide(graph: Graph, node: NodeProto, excluded: Excluded, unranged: (va
   const base = { node, multiplyAdds: multiplyAdds(graph, node), activations: [], weight: undefined }
   if ('reason' in found) return { ...base, reason: found.reason }
   const reason =
-    whyExcluded(node, excluded) ?? found.activations.map((input) => unranged(node.input[input] as string)).find((why) => why !== undefined)
+    whyExcluded(node, excluded) ??
+    found.activations.map((input) => unranged(node.input[input] as string)).find((why) => why !== undefined) ??
+    whyUnscaled(graph, node, found.weight)
   return reason === undefined ? { ...base, activations: found.activations, weight: found.weight, reason } : { ...base, reason }
+}
+
+/** Why weights have no scale; nothing where they have, or where there are none. */
+function whyUnscaled({ editor }: Graph, node: NodeProto, weight: WeightSite | undefined): string | undefined {
+  const value = weight && (node.input[weight.input] as string)
+  const data = value === undefined ? undefined : editor.constant(value)?.toFloat32().data
+  return data === undefined || data.every(Number.isFinite) ? undefined : `its weights ${JSON.stringify(value)} are not all finite`
 }
 
 function whyExcluded(node: NodeProto, { names, operators, kept }: Excluded): string | undefined {

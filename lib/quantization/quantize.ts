@@ -14,7 +14,7 @@ import {
 } from '../onnx/index.js'
 import { bytesOfModel, checkFits, mostBytes } from '../onnx/save.js'
 import { Calibration } from './calibration.js'
-import { type CalibrateOptions, Calibrator } from './calibrator.js'
+import { type CalibrateOptions, Calibrator, checkedCalibrate } from './calibrator.js'
 import type { Graph } from './graph.js'
 import type { CalibrationProgress } from './measure.js'
 import { insert, type WeightForm } from './insert.js'
@@ -22,7 +22,7 @@ import { type Excluded, place, rangesByValue, whyUnranged } from './placement.js
 import { type QuantizationReport, reportOf } from './report.js'
 import type { Judge } from './ranking.js'
 import { type KeepOptions, layersToKeep } from './sensitivity.js'
-import { loadModel, type OnnxModel } from './source.js'
+import { hashOfModel, loadModel, type OnnxModel } from './source.js'
 
 /** Where {@link quantize} is. */
 export interface QuantizationProgress extends CalibrationProgress {
@@ -75,8 +75,8 @@ export class QuantizedModel {
 /**
  * Makes an INT8 model for every TensorRT: measures the ranges of its values on the CPU and puts Q/DQ in, by NVIDIA's rules for where. Weights are quantized for each channel, values
  * as a whole, both symmetric. What runs on no GPU here runs on onnxruntime all the same.
- * @param calibration A {@link Calibrator}, or the ranges that one has measured (or TensorRT, {@link Calibration.fromTensorRT}).
- * @throws TensorRTError (as a rejection) ERR_TRT_PRECISION for a model that has Q/DQ already, or nothing that could be quantized; ERR_TRT_UNSUPPORTED for operators before version 7;
+ * @param calibration A {@link Calibrator}, or the ranges that one has measured of this model (or TensorRT, {@link Calibration.fromTensorRT}).
+ * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION for ranges of another model; ERR_TRT_PRECISION for a model that has Q/DQ already, or nothing that could be quantized; ERR_TRT_UNSUPPORTED for operators before version 7;
  * those of {@link Calibrator.calibrate}; ERR_TRT_INVALID_ARGUMENT
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/work-quantized-types.html
  */
@@ -92,9 +92,11 @@ export async function quantize(
   const form = checkedChoice(weights, 'weights', ['int8', 'float32'])
   const wanted = keep === undefined ? undefined : checkedKeep(keep, calibration)
   const tell = teller(checkedListener<NonNullable<QuantizeOptions['onProgress']>>(onProgress, 'onProgress'))
-  const prepared = prepare(await loadModel(model))
+  const loaded = await loadModel(model)
+  const hash = await hashOfModel(loaded, signal)
+  const prepared = prepare(loaded)
   const cpu = rest as CalibrateOptions
-  const ranges = await calibrationFor(prepared, calibration, { ...cpu, onProgress: () => tell('calibrating') })
+  const ranges = await calibrationFor(prepared, hash, calibration, { ...cpu, onProgress: () => tell('calibrating') })
   const how = { excluded, form, signal }
   if (wanted === undefined) return quantized(prepared, ranges, how)
   const make = (kept: readonly string[]): Promise<QuantizedModel> => quantized(copyModel(prepared), ranges, how, kept)
@@ -118,10 +120,15 @@ function checkedKeep(keep: unknown, calibration: unknown): Pick<Judge, 'cosine' 
   }
 }
 
-async function calibrationFor(model: ModelProto, given: unknown, options: CalibrateOptions): Promise<Calibration> {
-  if (given instanceof Calibration) return given
-  if (given instanceof Calibrator) return given.calibrate(model, options)
-  throw expected('a Calibrator or a Calibration', 'calibration', given)
+/** @param hash Of the model as it was given, which a calibration is bound to; `model` has newer operators. */
+async function calibrationFor(model: ModelProto, hash: string, given: unknown, options: CalibrateOptions): Promise<Calibration> {
+  if (given instanceof Calibrator) return given.rangesFor(model, hash, checkedCalibrate(options))
+  if (!(given instanceof Calibration)) throw expected('a Calibrator or a Calibration', 'calibration', given)
+  if (given.key === undefined || given.key.model === hash) return given
+  throw new TensorRTError(
+    'ERR_TRT_CALIBRATION',
+    `The calibration is of another model: it was measured on the one whose hash is ${given.key.model}, and this one's is ${hash}. Measure it again`,
+  )
 }
 
 function checkedExclude(exclude: unknown): Excluded {

@@ -10,6 +10,9 @@ export interface Distribution extends Histogram {
 
 export const algorithms = ['entropy', 'percentile', 'minmax', 'mse'] as const
 
+/** To be raised where any of them finds another range in the same histogram: caches of calibrations are bound to it. */
+export const searchVersion = 1
+
 /**
  * How the range of a tensor is found, beyond which INT8 saturates. `entropy`: what changes the distribution least (Kullback-Leibler); `percentile`: what that share of the values
  * is below; `minmax`: the largest magnitude; `mse`: the least squared error.
