@@ -1,10 +1,15 @@
 // What is not finite: in what models give, in their weights, and in half precision.
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
 import { Tensor } from '../../lib/index.js'
-import { GraphBuilder, type ModelProto } from '../../lib/onnx/index.js'
+import { convertPrecision, GraphBuilder, type ModelProto, parseModel, writeModel } from '../../lib/onnx/index.js'
 import { compare, type Difference } from '../../lib/quantization/index.js'
 import { worstCosine } from '../../lib/quantization/ranking.js'
 import { openEngine } from '../../lib/quantization/running.js'
+import { writeTensor } from '../../lib/tensor-files/index.js'
+import { trt } from '../cli/rig.js'
+import { temporaryFolder } from '../support/folders.js'
 
 const vector = (...values: number[]): Tensor<'float32'> => new Tensor('float32', Float32Array.from(values), [values.length])
 
@@ -38,4 +43,25 @@ t.test('the worst cosine of a model that gives NaN is -1', async (t) => {
   await using engine = await openEngine(pointwise('Sqrt'), {}, undefined)
   const x = vector(1, -4)
   t.equal(await worstCosine(engine, [{ inputs: { x }, outputs: { y: vector(1, 2) } }], undefined, () => {}), -1)
+})
+
+t.test('half precision is rounded after each operator, so an overflow inside of a model shows', async (t) => {
+  const g = new GraphBuilder({ name: 'overflow', opset: 17 })
+  const constant = (name: string, value: number): string => g.constant(name, new Tensor('float32', Float32Array.of(value), []))
+  const scaled = g.node('Mul', [g.input('x', 'float32', ['N']), constant('k', 1000)])
+  g.output(g.node('Mul', [scaled, constant('l', 0.001)], {}, { output: 'y' }), 'float32', ['N'])
+  const bytes = writeModel(g.toModel())
+  const half = parseModel(bytes)
+  convertPrecision(half, 'fp16')
+  // onnx's ReferenceEvaluator: 1, 60.03, inf, inf
+  const { outputs } = await compare(bytes, half, [vector(1, 60, 70, 1000)])
+  t.match(outputs['y'], { cosine: NaN, nonFinite: 2, maxAbsolute: 0.03125 })
+  const folder = temporaryFolder(t)
+  await writeFile(join(folder, 'full.onnx'), bytes)
+  await writeFile(join(folder, 'half.onnx'), writeModel(half))
+  await writeTensor(join(folder, 'x.npy'), vector(1, 60, 70, 1000))
+  const [full, other, x] = ['full.onnx', 'half.onnx', 'x.npy'].map((name) => join(folder, name))
+  const ran = await trt(['compare', full!, other!, '--backend', 'cpu', '--data', x!, '--json'])
+  t.equal(ran.code, 3, ran.stderr)
+  t.match(JSON.parse(ran.stdout), { outputs: { y: { nonFinite: 2 } } })
 })
