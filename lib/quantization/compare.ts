@@ -30,7 +30,8 @@ export interface Comparison {
 
 /**
  * Runs two models (or one model on two backends, or in two precisions) on the same inputs, and says how far the second is from the first, for each output. The data is what
- * {@link Calibrator} takes. ONNX models that have Q/DQ are run with it as it stands in the graph, and not with INT8 kernels of the CPU, whose sums may saturate.
+ * {@link Calibrator} takes. ONNX models that have Q/DQ are run with it as it stands in the graph, and not with INT8 kernels of the CPU, whose sums may saturate; their float16
+ * values are rounded after each node, as on a GPU. An {@link Engine} is run as it is: on the CPU onnxruntime computes float16 in float32, and what overflows on a GPU does not there.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT where there is no data, or the outputs are not the same; ERR_TRT_SHAPE where an output has another shape; those of
  * {@link Engine.load} and {@link Engine.infer}
  */
