@@ -31,8 +31,8 @@ export interface QuantizationReport {
   readonly tensors: readonly QuantizedTensor[]
   /** Values that share one scale, since they are concatenated. */
   readonly shared: readonly (readonly string[])[]
-  /** Of one inference: all, those between Q/DQ, and the share. Layers whose shapes are not known are in none. */
-  readonly multiplyAdds: { readonly all: number; readonly quantized: number; readonly share: number }
+  /** Of one inference: all, those between Q/DQ, and the share. Layers whose shapes are not known are in none of these: `uncounted` says how many they are. */
+  readonly multiplyAdds: { readonly all: number; readonly quantized: number; readonly share: number; readonly uncounted: number }
   /** Bytes of the weights that were quantized. */
   readonly weightBytes: { readonly before: number; readonly after: number }
   /** Layers that were left in floating point to reach the cosine that was asked for. */
@@ -54,12 +54,13 @@ export function reportOf(
   }))
   const all = sum(layers)
   const quantized = sum(layers.filter((layer) => layer.quantized))
+  const uncounted = layers.filter((layer) => layer.multiplyAdds === undefined).length
   return {
     layers,
     others: placement.others.map(({ node, role }) => ({ name: nameOf(node), operator: node.opType, role })),
     tensors: Array.from(ranges, ([name, amax]) => tensorOf(name, amax, calibration.ranges.get(name))),
     shared: placement.shared,
-    multiplyAdds: { all, quantized, share: all === 0 ? 0 : quantized / all },
+    multiplyAdds: { all, quantized, share: all === 0 ? 0 : quantized / all, uncounted },
     weightBytes,
     kept,
   }

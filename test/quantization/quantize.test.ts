@@ -522,6 +522,17 @@ t.test('what cannot be quantized', async (t) => {
   t.same(new Float32Array(Uint8Array.from(scale as Uint8Array).buffer), Float32Array.of(step), 'and the model has them')
 })
 
+t.test('layers of unknown size are in no multiply-adds, and counted', async (t) => {
+  const net = new Net()
+  const known = net.linear(net.g.input('x', 'float32', ['N', 16]), 16, 16, 'known')
+  const places = net.g.node('Transpose', [net.g.node('NonZero', [known])], { perm: [1, 0] })
+  const rows = net.g.constant('rows', new Tensor('int64', BigInt64Array.of(-1n, 16n), [2]))
+  const some = net.g.node('Reshape', [net.g.node('GatherND', [known, places]), rows])
+  const model = net.model(net.linear(some, 16, 16, 'unknown'), ['M', 16])
+  const { report } = await quantize(model, new Calibrator(batches([2, 16])))
+  t.same(report.multiplyAdds, { all: 512, quantized: 512, share: 1, uncounted: 1 })
+})
+
 t.test('a picture of the ranges', async (t) => {
   const net = new Net()
   const model = parseModel(writeModel(net.model(net.conv(net.g.input('<x & "y">', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4])))

@@ -97,13 +97,20 @@ function account(session: Session, path: string, { report, calibration }: Quanti
   const quantized = layers.filter((layer) => layer.quantized).length
   const fields = session.fields([
     ['model', path],
-    ['layers', `${quantized} of ${layers.length} quantized, ${percentText(multiplyAdds.share)} of the multiply-adds`],
+    [
+      'layers',
+      `${quantized} of ${layers.length} quantized, ${percentText(multiplyAdds.share)} of the multiply-adds${uncountedText(multiplyAdds.uncounted)}`,
+    ],
     ['weights', `${bytesText(weightBytes.before)} before, ${bytesText(weightBytes.after)} after`],
     ['ranges', `of ${counted(report.tensors.length, 'value')}, measured on ${counted(calibration.batches, 'batch', 'batches')}`],
     ['kept', kept.length > 0 ? kept.join(', ') : undefined],
   ])
   const reasons = countedReasons(report)
   return reasons.length === 0 ? fields : `${fields}\n\n${session.table(['in floating point, since', 'layers'], reasons)}`
+}
+
+function uncountedText(layers: number): string {
+  return layers === 0 ? '' : ` that could be counted: the shapes of ${counted(layers, 'layer')} are not known`
 }
 
 function countedReasons({ layers }: QuantizationReport): [string, number][] {
