@@ -46,7 +46,7 @@ export interface BenchmarkOptions {
   readonly cudaGraph?: boolean | undefined
   /** Whether the host asks all the time whether the GPU is done, rather than sleep; false unless given. */
   readonly spinWait?: boolean | undefined
-  /** Which percentiles are told, each above 0 to 100; 90, 95 and 99 unless given. */
+  /** Which percentiles are told, each from 0 to 100; 90, 95 and 99 unless given. */
   readonly percentiles?: readonly number[] | undefined
   /**
    * Whether it measures too how long one query takes that is alone, from its inputs in pinned memory to its outputs there; true unless given. After a warm-up of `warmUpMs` it

@@ -70,8 +70,8 @@ export function whole(least: number): (text: string) => number {
 export function numberIn(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text)
-    if (text.trim() !== '' && number >= least && number <= most) return number
-    throw new InvalidArgumentError(`Expected a number from ${least} to ${most}.`)
+    if (text.trim() !== '' && Number.isFinite(number) && number >= least && number <= most) return number
+    throw new InvalidArgumentError(`Expected a number ${most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`}.`)
   }
 }
 

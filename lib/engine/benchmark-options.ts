@@ -38,7 +38,7 @@ const names = [
   'onProgress',
 ] as const
 
-const hour = 3_600_000
+const day = 86_400_000
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE */
 export function checkedBenchmarkOptions(options: unknown): CheckedBenchmarkOptions {
@@ -56,8 +56,8 @@ export function checkedBenchmarkOptions(options: unknown): CheckedBenchmarkOptio
     streams: checkedWhole(given.streams ?? 1, 'streams', 1, 64),
     threads: flag('threads', false),
     depth: checkedDepth(given.depth),
-    warmUpMs: milliseconds('warmUpMs', 200, hour),
-    durationMs: milliseconds('durationMs', 3000, hour),
+    warmUpMs: milliseconds('warmUpMs', 200, day),
+    durationMs: milliseconds('durationMs', 3000, day),
     iterations: checkedWhole(given.iterations ?? 10, 'iterations', 1, 1e7),
     sleepMs: milliseconds('sleepMs', 0, 60_000),
     idleMs: milliseconds('idleMs', 0, 60_000),
@@ -80,8 +80,8 @@ function checkedDepth(depth: unknown = 2): 1 | 2 {
 }
 
 function checkedPercentiles(percentiles: unknown = [90, 95, 99]): readonly number[] {
-  const isPercentile = (value: unknown): value is number => typeof value === 'number' && value > 0 && value <= 100
-  return Object.freeze(checkedList(percentiles, 'percentiles', 'percentiles above 0, and at most 100', isPercentile))
+  const isPercentile = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= 100
+  return Object.freeze(checkedList(percentiles, 'percentiles', 'percentiles from 0 to 100', isPercentile))
 }
 
 function checkedInputs(inputs: unknown): ReadonlyMap<string, Tensor> {

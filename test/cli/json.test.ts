@@ -64,3 +64,20 @@ t.test('exec: a system error has its line with FAILED', async (t) => {
   })
   t.match(ran, { code: 1, stdout: /&&&& FAILED TensorRT\.trtexec/, stderr: /ENOSPC/ })
 })
+
+t.test('a demand that would not be held, and options of a benchmark, are told before a model is opened', async (t) => {
+  t.match(await trt(['audit', file('none.onnx'), '--min-share', '0.9']), { code: 2, stderr: /--min-share.*--expect/ })
+  t.match(await trt(['bench', file('none.onnx'), '--duration', 'Infinity']), { code: 2, stderr: /a number of at least 0/ })
+  for (const args of [
+    ['--duration', '90000'],
+    ['--streams', '100'],
+    ['--sleep-time', '120000'],
+  ])
+    t.match(await trt(['bench', file('none.onnx'), ...args]), { code: 1, stderr: /ERR_TRT_INVALID_ARGUMENT/ })
+  t.match(await trt(['exec', `--onnx=${file('none.onnx')}`, '--streams=100']), { code: 1, stderr: /streams/ })
+  const lowest = ['--percentile', '0', '--warm-up', '0', '--duration', '0', '--iterations', '5']
+  const { latency } = JSON.parse((await trt(['bench', file('relu.onnx'), ...onCpu, ...lowest])).stdout) as {
+    latency: { min: number; percentiles: Record<string, number> }
+  }
+  t.equal(latency.percentiles['0'], latency.min, 'percentile 0 is the least')
+})

@@ -26,6 +26,8 @@ export function command(session: Session): Command {
     .option('--min-share <SHARE>', 'the least share of the time, from 0 to 1', numberIn(0, 1))
   return action(withShapeOptions(withEngineOptions(audit)), session, async (given: AuditGiven, path: string) => {
     const { iterations, profile, expect, minShare } = given
+    if (minShare !== undefined && expect === undefined)
+      audit.error('error: --min-share is of the precisions of --expect, which was not given', { exitCode: exitCodes.usage })
     const { Engine } = await import('../../engine.js')
     const { signal } = session
     const shapes = profileOf(given)

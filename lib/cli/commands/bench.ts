@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Benchmark, BenchmarkOptions, BenchmarkPhase, BenchmarkProgress, Summary } from '../../benchmark/index.js'
 import type { Engine } from '../../engine.js'
+import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
 import { exitCodes } from '../exit-codes.js'
 import {
   builderFlags,
@@ -84,6 +85,7 @@ export function command(session: Session): Command {
     session,
     async (given: BenchGiven & BuilderGiven, path: string) => {
       await refuseIdle(given, path, (message) => bench.error(`error: ${message}`, { exitCode: exitCodes.usage }))
+      checkedBenchmarkOptions(optionsOf(given))
       await refuseUnwritable(given.report, given.exportTimes, given.exportProfile, given.exportOutput, given.exportLayerInfo)
       const benchmarks = await measure(given, path, session)
       await writeBenchmarkFiles(given, benchmarks, session.signal)

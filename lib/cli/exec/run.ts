@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { onFile } from '../../base/files.js'
 import type { CalibrationSource } from '../../building/calibration.js'
+import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
 import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
 import type { BuildInfo } from '../../plan/info.js'
@@ -11,6 +12,7 @@ import type { Call, ExecAccount } from './call.js'
 import { ExecConsole } from './console.js'
 import { helpText } from './help.js'
 import { measureBuilt, measureOnCpu, measurePlan } from './measure.js'
+import { measuringOf } from './measuring.js'
 import { modelFacts } from './model.js'
 import { parseArguments, UnknownOptions } from './parse.js'
 import { profilesLines } from './report.js'
@@ -55,6 +57,7 @@ async function perform(call: Call): Promise<void> {
   const { settings } = call
   if (settings.planVersionOnly) return printVersion(call)
   if (settings.skipInference) refuseUnmeasured(settings)
+  else checkedBenchmarkOptions(measuringOf(settings, undefined).options)
   await refuseUnwritable(settings.saveEngine, ...Object.values(settings.exports))
   if (settings.backend === 'cpu') return measureOnCpu(call)
   const unlisten = await listen(call)
