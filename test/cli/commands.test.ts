@@ -13,6 +13,7 @@ import { writeImage } from '../../lib/vision/index.js'
 import { useFakes } from '../native/fakes.js'
 import { addModel, oneNode } from '../support/models.js'
 import { Random } from '../support/random.js'
+import { presets } from '../../lib/tasks/index.js'
 import { trt, whenTold } from './rig.js'
 
 const { fakes, families } = await useFakes()
@@ -260,9 +261,14 @@ t.test('quantize: ranges from pictures, by a preset', async (t) => {
   const steps = await trt(['quantize', file('small.onnx'), '--data', file('a.png'), '-o', file('x.onnx')])
   t.match(steps, { code: 1, stderr: /--preset/ })
   t.match(await trt(['quantize', file('small.onnx'), ...data.slice(0, 3), '--preset', 'imagnet', '-o', file('x.onnx')]), {
-    code: 1,
+    code: 2,
     stderr: /imagnet/,
   })
+  writeFileSync(file('mine.json'), JSON.stringify(presets.imagenet))
+  const own = await trt(['quantize', file('small.onnx'), ...data.slice(0, 3), '--preset', file('mine.json'), '-o', file('own.onnx')])
+  t.equal(own.code, 0, own.stderr)
+  const wrong = ['compare', file('none.onnx'), file('none.onnx'), '--data', file('a.png'), '--preset', 'imagnet']
+  t.match(await trt(wrong), { code: 2, stderr: /imagnet/ }, 'before a model is opened')
 })
 
 t.test('compare: exits with 3 beyond the tolerance', async (t) => {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Engine } from '../../engine.js'
 import type { CalibrationData, Comparison } from '../../quantization/index.js'
 import { exitCodes } from '../exit-codes.js'
-import { type DataGiven, dataOf, withDataOptions } from '../options/data.js'
+import { type DataGiven, dataOf, withDataOptions, withPreset } from '../options/data.js'
 import { type EngineGiven, engineOptions, withEngineOptions } from '../options/engine.js'
 import { type ShapesGiven, shapesOf, withShapeOptions } from '../options/builder.js'
 import { openingShapes } from '../options/opening.js'
@@ -32,8 +32,10 @@ export function command(session: Session): Command {
   return action(
     withDataOptions(withShapeOptions(withEngineOptions(compare))),
     session,
-    async (given: CompareGiven, first: string, second: string) => {
-      refuseIdle(given, (message) => compare.error(`error: ${message}`, { exitCode: exitCodes.usage }))
+    async (asked: CompareGiven, first: string, second: string) => {
+      const refuse = (message: string): never => compare.error(`error: ${message}`, { exitCode: exitCodes.usage })
+      refuseIdle(asked, refuse)
+      const given = await withPreset(asked, refuse)
       const found = given.layers ? await byLayer(given, first, second, session) : await byOutput(given, first, second, session)
       const beyond = Object.entries(found.outputs).filter(([, difference]) => whyBeyond(difference, given).length > 0)
       session.result({ ...found, beyond: beyond.map(([name]) => name) }, () => account(session, found))

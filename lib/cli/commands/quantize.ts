@@ -3,7 +3,8 @@ import { saveText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { ModelProto } from '../../onnx/index.js'
 import type { QuantizationProgress, QuantizationReport, QuantizeOptions, QuantizedModel } from '../../quantization/index.js'
-import { type DataGiven, type DataInput, dataOf, withDataOptions } from '../options/data.js'
+import { exitCodes } from '../exit-codes.js'
+import { type DataGiven, type DataInput, dataOf, withDataOptions, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, percentText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
@@ -44,7 +45,8 @@ export function command(session: Session): Command {
     .option('--min-cosine <C>', 'leave as few layers in floating point as it takes for this', numberIn(0, 1))
     .option('--plot <FILE>', 'write the ranges as a picture (SVG)')
     .option('--threads <N>', 'how many threads the CPU runs the model with', whole(1))
-  return action(withDataOptions(command), session, async (given: QuantizeGiven, path: string) => {
+  return action(withDataOptions(command), session, async (asked: QuantizeGiven, path: string) => {
+    const given = await withPreset(asked, (message) => command.error(`error: ${message}`, { exitCode: exitCodes.usage }))
     await refuseUnwritable(given.output, given.plot, given.calibration)
     const { readModel } = await import('../../onnx/index.js')
     const model = await readModel(path)

@@ -3,14 +3,16 @@ import type { Command } from 'commander'
 import type { TensorInfo } from '../../backend/backend.js'
 import { TensorRTError } from '../../errors.js'
 import type { CalibrationData } from '../../quantization/index.js'
-import type { PresetName } from '../../tasks/index.js'
+import type { Preset, PresetName } from '../../tasks/index.js'
 import { whole } from '../parsing.js'
 import { filesOf } from '../run/files.js'
+import { presetOf } from '../run/preset.js'
 import type { Session } from '../session.js'
 
 export interface DataGiven {
   readonly data?: readonly string[]
-  readonly preset?: string
+  /** A name, or once {@link withPreset} has read the file, what is in it. */
+  readonly preset?: string | Preset
   readonly batch?: number
   readonly maxBatches?: number
 }
@@ -22,9 +24,17 @@ export type DataInput = Pick<TensorInfo, 'name' | 'dtype' | 'shape'>
 export function withDataOptions(command: Command): Command {
   return command
     .option('--data <PATHS...>', 'pictures, folders and patterns of them, or tensors (.npy, .npz, .json, .raw), a batch a file')
-    .option('--preset <NAME>', 'how pictures become the input, by the family of models, such as imagenet or yolov8')
+    .option(
+      '--preset <NAME|FILE.json>',
+      'how pictures become the input, by the family of models, such as imagenet or yolov8, or a file of JSON',
+    )
     .option('--batch <N>', 'how many of them make a batch; 1 unless given', whole(1))
     .option('--max-batches <N>', 'the most batches that are taken', whole(1))
+}
+
+/** The same with the preset known, before any model is opened. `refuse` is called where nothing is called so. @throws TensorRTError ERR_TRT_FILE */
+export async function withPreset<T extends DataGiven>(given: T, refuse: (message: string) => never): Promise<T> {
+  return typeof given.preset === 'string' ? { ...given, preset: (await presetOf(given.preset, refuse)).given } : given
 }
 
 /** What `--data` names, as batches that can be iterated again. @throws TensorRTError */
@@ -74,5 +84,9 @@ async function pictureBatches(given: DataGiven, inputs: readonly DataInput[], { 
   const { presetBatches } = await import('../../tasks/index.js')
   const files = await filesOf(data, 'pictures')
   return () =>
-    presetBatches(pictures(files, { signal }), input, { preset: preset as PresetName, signal, ...(batch !== undefined && { size: batch }) })
+    presetBatches(pictures(files, { signal }), input, {
+      preset: preset as PresetName | Preset,
+      signal,
+      ...(batch !== undefined && { size: batch }),
+    })
 }
