@@ -272,5 +272,5 @@ t.test('--json: the result on stdout, all lines on stderr', async (t) => {
   const onCpu = account(await exec(undefined, `--onnx=static.onnx --backend=cpu ${quick} --json`))
   t.match(onCpu, { benchmark: { backend: 'cpu' } })
   const { code, stdout, stderr } = await exec(trt10.path, '--onnx=static.onnx --loadEngine=json.plan --json')
-  t.match({ code, stdout, stderr }, { code: 1, stdout: /^\{\n  "error": \{/, stderr: /cannot go together[^]*&&&& FAILED/ })
+  t.match({ code, stdout, stderr }, { code: 1, stdout: /^\{\n {2}"error": \{/, stderr: /cannot go together[^]*&&&& FAILED/ })
 })
