@@ -48,7 +48,7 @@ t.test('numbers of classes that a mask cannot hold are refused, none becomes ano
 })
 
 t.test('a matte of one row, of channels that come last', async (t) => {
-  const model = answering([filled([1, 1, 4, 1], [[[0, 0, 1, 0], 1]])])
+  const model = answering([filled([1, 1, 4, 1], [[[0, 0, 1, 0], 1]])], { input: [1, 3, 16, 64] })
   await using segmenter = await Segmenter.load(model, { input: {}, output: { decide: 'matte', layout: 'NHWC' }, backend })
   t.same([...(await segmenter.matte(noise(4, 2))).data], [0, 1, 0, 0, 0, 1, 0, 0])
 })
