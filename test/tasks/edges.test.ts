@@ -132,3 +132,17 @@ t.test('fillAfter goes before the fill of a preset, and is 0 whatever is rounded
         }
       }
 })
+
+t.test('what a batch of a fixed size has beside the pictures is no answer that a detector refuses', async (t) => {
+  // YOLO's outputs for two pictures, the second of which are all NaN
+  const g = new GraphBuilder({ name: 'pair' })
+  const means = g.node('ReduceMean', [g.input('images', 'float32', [2, 3, 64, 64])], { axes: [1, 2, 3], keepdims: 1 })
+  const nothing = g.node('Mul', [means, g.constant('zero', filled([1], []))])
+  const answer = filled([2, 6, 84], [20, 20, 8, 8, 0.9].map((value, k) => [[0, k, 3], value] as const)) // prettier-ignore
+  answer.data.fill(NaN, 6 * 84)
+  const flat = g.node('Reshape', [nothing, g.constant('shape', new Tensor('int64', BigInt64Array.of(2n, 1n, 1n), [3]))])
+  g.output(g.node('Add', [flat, g.constant('answer', answer)], {}, { output: 'y' }), 'float32', [2, 6, 84])
+  await using detector = await Detector.load(writeModel(g.toModel()), { preset: 'yolov8', backend })
+  t.equal((await detector.detect(noise(64, 64))).length, 1)
+  t.match(await failureOf(() => detector.detect([noise(64, 64), noise(64, 64)])), { code: 'ERR_TRT_SHAPE', message: /NaN/ })
+})

@@ -220,7 +220,7 @@ t.test('a softmax upon a softmax is refused, whatever the preset says of the mod
   const model = ended([1, 2, 4])
   const classify = async (options: ClassifierOptions) => {
     await using classifier = await Classifier.load(model, { ...options, backend })
-    return classifier.classify(picture)
+    return await classifier.classify(picture)
   }
   await refused(
     t,
@@ -296,7 +296,7 @@ t.test('ssd-face-api needs no anchors, and takes them as numbers of JSON', async
   const model = answering([boxes, scores], { input: [1, 3, 512, 512] })
   const detect = async (options: DetectorOptions) => {
     await using detector = await Detector.load(model, { ...options, backend })
-    return detector.detect(noise(512, 512))
+    return await detector.detect(noise(512, 512))
   }
   const [face, ...others] = await detect({ preset: JSON.parse(JSON.stringify(presets['ssd-face-api'])) as never })
   t.equal(others.length, 0)
