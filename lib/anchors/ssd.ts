@@ -7,7 +7,9 @@ import { inputSize, roomFor, writer } from './size.js'
 export interface SsdAnchorOptions {
   /** Of the model's input, in pixels; 512 is 512 x 512. */
   readonly size: Sides
-  /** How many levels the model has: the first one's cells are 16 pixels apart, each next one's twice as far; default 6. */
+  /**
+   * How many levels the model has: the first one's cells are 16 pixels apart, each next one's twice as far; default 6.
+   */
   readonly levels?: number | undefined
   /** Of the first level's anchors to the input's sides; default 0.2. */
   readonly minScale?: number | undefined
@@ -20,15 +22,19 @@ const names = ['size', 'levels', 'minScale', 'maxScale'] as const
 /** Pixels between the cells of the first level. */
 const firstStride = 16
 
-/** The first level has one square of half the least scale, and two forms; the others six, the second of which is a square between its scale and the next. */
+/**
+ * The first level has one square of half the least scale, and two forms; the others six, the second of which is a
+ * square between its scale and the next.
+ */
 const [firstForms, forms] = [
   [2, 0.5],
   [2, 0.5, 3, 0.3333],
 ] as const
 
 /**
- * The anchors of an SSD of TensorFlow's Object Detection API (anchor_generators/multiple_grid_anchor_generator.py: create_ssd_anchors, with
- * reduce_boxes_in_lowest_layer), such as its ssd_mobilenet_v1 and face-api's: by level, row, column and form.
+ * The anchors of an SSD of TensorFlow's Object Detection API (anchor_generators/multiple_grid_anchor_generator.py:
+ * create_ssd_anchors, with reduce_boxes_in_lowest_layer), such as its ssd_mobilenet_v1 and face-api's: by level, row,
+ * column and form.
  * @returns four numbers for each: its centre's x and y, its width and height, in pixels of the model's input
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */

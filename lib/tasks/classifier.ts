@@ -12,7 +12,10 @@ import { soleOutput } from './outputs.js'
 import { type ClassifyOutput, type ClassifyPreset, type Preset, presets } from './presets.js'
 
 export interface ClassifierOptions extends LoadOptions<ClassifyPreset> {
-  /** What the model's numbers are; what is given here goes before the preset's. With `activation: 'none'` that is given here scores are the model's numbers, whatever they are. */
+  /**
+   * What the model's numbers are; what is given here goes before the preset's. With `activation: 'none'` that is given
+   * here scores are the model's numbers, whatever they are.
+   */
   readonly output?: ClassifyOutput | undefined
   /** The classes' names: a list, the path of a file of lines, or `coco80`, `coco90`, `coco91`, `voc`. As many as the model has classes, but for those before `labelOffset`. */
   readonly labels?: Labels | undefined
@@ -36,7 +39,8 @@ export class Classifier implements AsyncDisposable {
 
   /**
    * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_INVALID_ARGUMENT without a preset, unless `input` and `output.activation` say what it would; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model does not give [N, C];
+   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_INVALID_ARGUMENT without a preset, unless `input`
+   * and `output.activation` say what it would; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model does not give [N, C];
    * ERR_TRT_FILE for labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
    */
   static async load(model: TaskSource, options?: ClassifierOptions): Promise<Classifier> {
@@ -50,8 +54,9 @@ export class Classifier implements AsyncDisposable {
   /**
    * The best classes, the best first; of equal ones the one with the lower number.
    * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
-   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model gives something else, such as probabilities where a softmax is to follow; or it is the reason of
-   * the signal
+   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model
+   * gives something else, such as probabilities where a softmax is to follow; or it is the reason of the
+   * signal
    */
   classify(picture: Picture, options?: TaskOptions): Promise<ClassScore[]>
   classify(pictures: readonly Picture[], options?: TaskOptions): Promise<ClassScore[][]>

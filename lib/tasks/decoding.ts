@@ -98,7 +98,10 @@ function ultralytics(outputs: readonly Tensor[], options: Options, size: Size): 
   return { found: decodeYoloEndToEnd(outputs, { scoreThreshold, maxCandidates }), isFinal: true }
 }
 
-/** What ultralytics' models for other tasks give end to end: 6 numbers a box, and behind them an angle, or 3 numbers a keypoint. */
+/**
+ * What ultralytics' models for other tasks give end to end: 6 numbers a box, and behind them an angle, or 3 numbers a
+ * keypoint.
+ */
 function toldOfOtherTasks(error: unknown, boxes: Tensor | undefined): unknown {
   const [, rows = 0, width = 0] = boxes?.shape ?? []
   if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPE' || width <= 6 || width >= rows) return error
@@ -136,7 +139,10 @@ function checkCells(output: Tensor, { stride, layout }: Options, { width, height
     throw wrongGrid(`${down} x ${across} cells of ${stride} pixels for an input of ${width} x ${height}`, [output])
 }
 
-/** The objectness of each anchor, of a grid that was decoded. @throws TensorRTError ERR_TRT_SHAPE where it is no number, or no probability where it should be one */
+/**
+ * The objectness of each anchor, of a grid that was decoded.
+ * @throws TensorRTError ERR_TRT_SHAPE where it is no number, or no probability where it should be one
+ */
 function checkObjectness(output: Tensor, { anchors, layout, activation }: Options): void {
   const { data, shape } = output.as('float32')
   const isPlanar = layout !== 'NHWC'

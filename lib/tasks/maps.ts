@@ -42,7 +42,9 @@ export function mapOf(tensor: Tensor, pictures: number, { layout, single, classe
 /** Values that are looked at, evenly spread. */
 const mostLookedAt = 4096
 
-/** @throws TensorRTError ERR_TRT_SHAPE where one of them is NaN: what is above nothing would be a mask without anything */
+/**
+ * @throws TensorRTError ERR_TRT_SHAPE where one of them is NaN: what is above nothing would be a mask without anything
+ */
 function checkNumbers(values: Float32Array, shape: readonly number[]): void {
   const step = Math.max(1, Math.floor(values.length / mostLookedAt))
   for (let at = 0; at < values.length; at += step)
@@ -54,7 +56,8 @@ function withChannel([rows = 0, height = 0, width = 0]: readonly number[], plana
 }
 
 /**
- * A map covers the whole input, so that its sides are those of the input divided by one number, but for a cell that rounding adds or takes.
+ * A map covers the whole input, so that its sides are those of the input divided by one number, but for a cell that
+ * rounding adds or takes.
  * @throws TensorRTError ERR_TRT_SHAPE
  */
 function checkProportions({ width, height }: Size, input: Size, shape: readonly number[]): void {

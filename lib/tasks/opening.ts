@@ -16,7 +16,10 @@ import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
 export interface LoadOptions<P> extends EngineOptions {
   /** By the name of a family of models, or one's own. */
   readonly preset?: PresetName | P | undefined
-  /** How a picture becomes the model's input; what is given here goes before the preset's. Without a preset it is to be given: `{}` for pixels of 0 to 255, stretched. */
+  /**
+   * How a picture becomes the model's input; what is given here goes before the preset's. Without a preset it is to be
+   * given: `{}` for pixels of 0 to 255, stretched.
+   */
   readonly input?: InputSteps | undefined
   /** How many batches are under way at once: one is prepared, one runs, one is decoded; default 3. */
   readonly inFlight?: number | undefined
@@ -147,8 +150,10 @@ export function withContext<R>(answers: Answers<R>, presetName: string): Answers
 }
 
 /**
- * The model held against what the task reads, before the first picture comes: by the shapes of its outputs where they are all known, else by a run on a small picture.
- * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE of a model of another family; ERR_TRT_CLOSED of an engine that is; and what a run throws
+ * The model held against what the task reads, before the first picture comes: by the shapes of its outputs where they
+ * are all known, else by a run on a small picture.
+ * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE of a model of another family; ERR_TRT_CLOSED of an engine that is;
+ * and what a run throws
  */
 async function rehearse<R>(pipeline: Pipeline, input: PictureInput, answers: Answers<R>, signal: AbortSignal | undefined): Promise<void> {
   const { engine } = pipeline
@@ -183,7 +188,10 @@ function zerosOf({ outputs }: Engine, names: readonly string[], rows: number): T
 /** Of a picture whose size the input follows. */
 const patternSide = 128
 
-/** A picture of a pattern whose input the model takes: of the input's size where that is one for all, else small, or as a profile has it. */
+/**
+ * A picture of a pattern whose input the model takes: of the input's size where that is one for all, else small, or as
+ * a profile has it.
+ */
 function patternFor({ profiles: [profile] }: TensorInfo, input: PictureInput): RawImage | undefined {
   const [row, column] = input.layout === 'NCHW' ? [2, 3] : [1, 2]
   const sizeOf = (shape: readonly number[]): Size => ({ width: shape[column]!, height: shape[row]! })

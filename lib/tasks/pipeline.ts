@@ -41,7 +41,10 @@ export interface Answers<R> {
     signal: AbortSignal | undefined,
     images: readonly (Image | RawImage)[],
   ) => Promise<R[]>
-  /** Whether outputs of these shapes, whose values mean nothing, are what it reads. @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE */
+  /**
+   * Whether outputs of these shapes, whose values mean nothing, are what it reads.
+   * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE
+   */
   readonly fits: (outputs: readonly Tensor[], frames: readonly Frame[]) => Promise<unknown>
 }
 

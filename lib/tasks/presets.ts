@@ -14,7 +14,9 @@ export const presets: Readonly<
 
 export type PresetName = keyof typeof presets
 
-/** What is meant by a name that two families have: effdet's models, of the coder of google/automl, and TensorFlow's own. */
+/**
+ * What is meant by a name that two families have: effdet's models, of the coder of google/automl, and TensorFlow's own.
+ */
 export function misnamed(name: string): string | undefined {
   const [, size] = /^tf[-_]efficientdet[-_](lite\d|d\dx?)/.exec(name) ?? []
   if (size === undefined) return undefined

@@ -1,4 +1,5 @@
-// Models of another family than the preset's, or of another task: each is refused, when it opens where that can be told, and the message says what it looks like. None gives an answer.
+// Models of another family than the preset's, or of another task: each is refused, when it opens where that can be
+// told, and the message says what it looks like. None gives an answer.
 import t, { type Test } from 'tap'
 import { anySizeCenterFace } from '../../examples/models/index.js'
 import { Engine, type Tensor } from '../../lib/index.js'

@@ -37,7 +37,8 @@ const lite = (size: number, anchorScale: number): DetectPreset => ({
 })
 
 /**
- * TensorFlow's Object Detection API (TFOD), from the heads of the network; what it exports has suppression inside, which is another output. Not effdet's tf_efficientdet_*, which are
+ * TensorFlow's Object Detection API (TFOD), from the heads of the network; what it exports has suppression inside,
+ * which is another output. Not effdet's tf_efficientdet_*, which are
  * google/automl's weights.
  */
 const tfod = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({

@@ -16,7 +16,10 @@ import type { InputSteps } from '../steps.js'
 
 /** What the numbers of a classifier are, [N, C]. */
 export interface ClassifyOutput {
-  /** `softmax` of logits; `none` where the model has done it; `sigmoid` where several classes may be right. Without a preset it is to be given. */
+  /**
+   * `softmax` of logits; `none` where the model has done it; `sigmoid` where several classes may be right. Without a
+   * preset it is to be given.
+   */
   readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
   /** The class that the first label names; 1 where class 0 is a background that the labels leave out; default 0. */
   readonly labelOffset?: number | undefined

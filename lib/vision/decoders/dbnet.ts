@@ -8,9 +8,15 @@ import { checkScores } from './probabilities.js'
 export interface DbNetOptions {
   /** A pixel above it belongs to text; default 0.3. */
   readonly threshold?: number | undefined
-  /** A box's mean probability is to be at least this; default 0.5, rapidocr's; PaddleOCR's predict_det.py, and with it the preset `dbnet`, has 0.6. */
+  /**
+   * A box's mean probability is to be at least this; default 0.5, rapidocr's; PaddleOCR's predict_det.py, and with it
+   * the preset `dbnet`, has 0.6.
+   */
   readonly scoreThreshold?: number | undefined
-  /** How far a box grows: its area times this over its circumference, on each side; default 1.6, rapidocr's; PaddleOCR's predict_det.py, and with it the preset `dbnet`, has 1.5. */
+  /**
+   * How far a box grows: its area times this over its circumference, on each side; default 1.6, rapidocr's; PaddleOCR's
+   * predict_det.py, and with it the preset `dbnet`, has 1.5.
+   */
   readonly unclipRatio?: number | undefined
   /** Whether what is text grows by a pixel to the right and down before boxes are made, as rapidocr has it; default false. */
   readonly dilate?: boolean | undefined

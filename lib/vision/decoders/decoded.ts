@@ -3,7 +3,8 @@ import type { Found } from './candidates.js'
 
 /**
  * What a detector says of one picture, overlapping boxes too, the best first; of equal scores in the order of the model's output. It is what `suppress` takes, and with
- * coefficients what `instanceMasks` takes. A candidate whose box is not finite is left out; where all of them are such, the decoder throws ERR_TRT_SHAPE.
+ * coefficients what `instanceMasks` takes. A candidate whose box is not finite is left out; where all of them are such,
+ * the decoder throws ERR_TRT_SHAPE.
  */
 export interface Decoded {
   /** Left, top, right, bottom of each, in pixels of the model's input: `frame.toImage` has the way back. They may reach outside of it. */

@@ -71,7 +71,8 @@ export function decodeEfficientDet(outputs: Outputs, options: EfficientDetOption
 const sure = 0.5
 
 /**
- * Offsets of TensorFlow's coder are ten times as large: read as those of google/automl, most boxes do not even touch the anchor that they were told from.
+ * Offsets of TensorFlow's coder are ten times as large: read as those of google/automl, most boxes do not even touch
+ * the anchor that they were told from.
  * @throws TensorRTError ERR_TRT_SHAPE
  */
 function checkCoder({ boxes, scores }: Decoded, { indices }: Found, anchors: Float32Array, outputs: readonly Output[]): void {

@@ -12,7 +12,9 @@ export const isNoProbability = (score: number): boolean => !(score >= -slack && 
 /** Where scores come from. */
 export interface Source {
   readonly outputs: readonly Output[]
-  /** What outputs with this score look like, and what to do: the end of a message. The class is -1 for an objectness. */
+  /**
+   * What outputs with this score look like, and what to do: the end of a message. The class is -1 for an objectness.
+   */
   readonly looksLike: (score: number, classIndex: number) => string
   /** Whether rows behind the last box may have negative scores. */
   readonly isPadded?: boolean
@@ -45,13 +47,14 @@ export function noProbability(score: number, classIndex: number, { outputs, look
 }
 
 /** Of each picture so many boxes are looked at, evenly spread, and about so many scores. */
-const [mostBoxes, mostScores] = [128, 16384]
+const [mostBoxes, mostScores] = [64, 8192]
 
 /** So many logits that all lie in 0 to 1 by chance are none. */
 const fewestLogits = 64
 
 /**
- * Looks at all scores of some boxes: a keypoint or an angle that is read as a class need not be the greatest of its box.
+ * Looks at all scores of some boxes: a keypoint or an angle that is read as a class need not be the greatest of its
+ * box.
  * @throws TensorRTError ERR_TRT_SHAPE
  */
 export function checkScores(parts: readonly Scores[], { isLogit }: { readonly isLogit: boolean }, source: Source): void {

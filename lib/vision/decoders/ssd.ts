@@ -11,7 +11,10 @@ import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureO
 import { candidatesOf } from './probabilities.js'
 
 export interface SsdOptions extends ManyClassesOptions {
-  /** (cx, cy, w, h) of each, in pixels of the model's input: `anchorsOfCorners` makes them of what a model has. `tf`: those of `ssdAnchors` for `size`. */
+  /**
+   * (cx, cy, w, h) of each, in pixels of the model's input: `anchorsOfCorners` makes them of what a model has. `tf`:
+   * those of `ssdAnchors` for `size`.
+   */
   readonly anchors: Float32Array | readonly number[] | 'tf'
   /** Of the model's input, 512 or { width, height }: of `anchors: 'tf'`. */
   readonly size?: Sides | undefined

@@ -25,7 +25,8 @@ export interface YoloOptions extends ManyClassesOptions {
  * input, and the probabilities of C classes.
  * @param outputs that tensor; of a model with masks its prototypes [N, M, height, width], too
  * @returns for each picture its candidates; `suppress` with an IoU of 0.7 is ultralytics' way on
- * @throws TensorRTError ERR_TRT_SHAPE, also where scores are no probabilities, as in the outputs of a pose or OBB model; ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
+ * @throws TensorRTError ERR_TRT_SHAPE, also where scores are no probabilities, as in the outputs of a pose or OBB
+ * model; ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeYolo(outputs: Outputs, options?: YoloOptions): Decoded[] {
   const given = decoderOptions(options, ['multiLabel', 'size', 'strides', 'classes', 'coefficients'], 'decodeYolo')
