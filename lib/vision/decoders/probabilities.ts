@@ -53,8 +53,8 @@ const [mostBoxes, mostScores] = [64, 8192]
 const fewestLogits = 64
 
 /**
- * Looks at all scores of some boxes: a keypoint or an angle that is read as a class need not be the greatest of its
- * box.
+ * Looks at all scores of some boxes, since a keypoint or an angle that is read as a class need not be the greatest of
+ * its box; and for NaN, which may fill a part of a picture alone, at one score of each.
  * @throws TensorRTError ERR_TRT_SHAPE
  */
 export function checkScores(parts: readonly Scores[], { isLogit }: { readonly isLogit: boolean }, source: Source): void {
@@ -72,6 +72,10 @@ export function checkScores(parts: readonly Scores[], { isLogit }: { readonly is
   }
   let box = 0
   for (const { values, count, classes: own, step, classStep, objectness, objectnessStep = 1 } of parts) {
+    const first = objectness ?? values
+    const firstStep = objectness === undefined ? step : objectnessStep
+    for (let i = 0; i < count; i++)
+      if (Number.isNaN(first[i * firstStep])) throw noProbability(NaN, objectness === undefined ? 0 : -1, source)
     for (; box < count; box += stride) {
       if (objectness !== undefined) look(objectness[box * objectnessStep]!, -1)
       for (let c = 0; c < own; c++) look(values[box * step + c * classStep]!, c)
