@@ -40,8 +40,9 @@ export class Classifier implements AsyncDisposable {
   /**
    * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
    * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_INVALID_ARGUMENT without a preset, unless `input`
-   * and `output.activation` say what it would; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model does not give [N, C];
-   * ERR_TRT_FILE for labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
+   * and `output.activation` say what it would; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model does not give [N, C] (where
+   * shapes are open it runs once, to see them); ERR_TRT_FILE for labels; ERR_TRT_SHAPES_REQUIRED where nothing says how
+   * large its input is; ERR_TRT_CLOSED of an engine that is
    */
   static async load(model: TaskSource, options?: ClassifierOptions): Promise<Classifier> {
     const split = splitOptions<ClassifyPreset, 'output' | 'labels' | 'top'>(options, 'classify', ['output', 'labels', 'top'], 'Classifier')

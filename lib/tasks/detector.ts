@@ -70,8 +70,9 @@ export class Detector implements AsyncDisposable {
 
   /**
    * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or outputs are not those of the family, as far as their shapes are known before it runs; ERR_TRT_FILE for
-   * labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
+   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or
+   * outputs are not those of the family (where their shapes are open it runs once, to see them); ERR_TRT_FILE for
+   * labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is; ERR_TRT_CLOSED of an engine that is
    */
   static async load(model: TaskSource, options?: DetectorOptions): Promise<Detector> {
     return new Detector(await openDetector(model, options, 'Detector'))

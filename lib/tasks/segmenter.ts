@@ -37,7 +37,9 @@ export class Segmenter implements AsyncDisposable {
 
   /**
    * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or output is not what the preset wants; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
+   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or
+   * output is not what the preset wants (where their shapes are open it runs once, to see them); ERR_TRT_SHAPES_REQUIRED
+   * where nothing says how large its input is; ERR_TRT_CLOSED of an engine that is
    */
   static async load(model: TaskSource, options?: SegmenterOptions): Promise<Segmenter> {
     const { masks, output, presetName } = await openSegmenter(model, options, 'Segmenter')
