@@ -40,7 +40,7 @@ t.test(
     for (const preset of ['yolov8', 'retinaface', 'rtdetr', 'dbnet'] as const)
       await refused(
         t,
-        () => Detector.load(engine, { preset }),
+        () => Detector.load(engine, { preset, input: { size: 160 } }),
         new RegExp(`not those of the preset ${preset}: Expected .* but received \\[1, 1, `),
       )
     await (await Detector.load(engine, { preset: 'centerface' })).close()
