@@ -31,8 +31,9 @@ function checkedLevelAnchor(anchor: unknown, name: string): readonly [number, nu
   return [checkedNumber(sides[0], `${name}[0]`, 1e-3), checkedNumber(sides[1], `${name}[1]`, 1e-3)]
 }
 
-/** Anchors that are a model's own. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+/** Anchors that are a model's own, as numbers, which JSON has, too. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedAnchors(anchors: unknown): Float32Array {
-  if (anchors instanceof Float32Array && anchors.length > 0 && anchors.length % 4 === 0) return anchors
-  throw expected('a Float32Array of (cx, cy, w, h) of each anchor', 'anchors', anchors)
+  const numbers = Array.isArray(anchors) && anchors.every(Number.isFinite) ? Float32Array.from(anchors as number[]) : anchors
+  if (numbers instanceof Float32Array && numbers.length > 0 && numbers.length % 4 === 0) return numbers
+  throw expected('a Float32Array, or an array of numbers, of (cx, cy, w, h) of each anchor', 'anchors', anchors)
 }

@@ -4,7 +4,7 @@ import { readOptions } from '../base/options.js'
 import { Tensor } from '../tensor.js'
 import { type BatchOptions, batchesOf, type Image, type RawImage } from '../vision/index.js'
 import { PictureInput } from './input.js'
-import { type Preset, type PresetName, presets } from './presets.js'
+import { misnamed, type Preset, type PresetName, presets } from './presets.js'
 import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
 
 export interface PresetBatchOptions extends BatchOptions {
@@ -45,5 +45,6 @@ export function presetBatches(
 
 function stepsOf(preset: unknown): InputSteps {
   if (typeof preset === 'object') return checkedObject((checkedObject(preset, 'preset') as Preset).input, 'preset.input')
-  return presets[checkedChoice(preset, 'preset', Object.keys(presets) as PresetName[])].input
+  const other = typeof preset === 'string' ? misnamed(preset) : undefined
+  return presets[checkedChoice(preset, 'preset', Object.keys(presets) as PresetName[], other)].input
 }

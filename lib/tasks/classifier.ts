@@ -3,15 +3,19 @@ import { shapeText } from '../base/dims.js'
 import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
+import { isNoProbability } from '../vision/decoders/probabilities.js'
 import { type ClassScore, type Picture, topK } from '../vision/index.js'
 import { checkedLabels, type Labels } from './labels.js'
 import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } from './opening.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import { soleOutput } from './outputs.js'
-import type { ClassifyOutput, ClassifyPreset } from './presets.js'
+import { type ClassifyOutput, type ClassifyPreset, type Preset, presets } from './presets.js'
 
 export interface ClassifierOptions extends LoadOptions<ClassifyPreset> {
-  /** What the model's numbers are; what is given here goes before the preset's. */
+  /**
+   * What the model's numbers are; what is given here goes before the preset's. With `activation: 'none'` that is given
+   * here scores are the model's numbers, whatever they are.
+   */
   readonly output?: ClassifyOutput | undefined
   /** The classes' names: a list, the path of a file of lines, or `coco80`, `coco90`, `coco91`, `voc`. As many as the model has classes, but for those before `labelOffset`. */
   readonly labels?: Labels | undefined
@@ -35,11 +39,14 @@ export class Classifier implements AsyncDisposable {
 
   /**
    * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model does not give [N, C]; ERR_TRT_FILE for labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
+   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_INVALID_ARGUMENT without a preset, unless `input`
+   * and `output.activation` say what it would; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model does not give [N, C] (where
+   * shapes are open it runs once, to see them); ERR_TRT_FILE for labels; ERR_TRT_SHAPES_REQUIRED where nothing says how
+   * large its input is; ERR_TRT_CLOSED of an engine that is
    */
   static async load(model: TaskSource, options?: ClassifierOptions): Promise<Classifier> {
     const split = splitOptions<ClassifyPreset, 'output' | 'labels' | 'top'>(options, 'classify', ['output', 'labels', 'top'], 'Classifier')
-    const output = checkedOutput({ ...split.preset?.output, ...defined(split.given.output, 'output') })
+    const output = checkedOutput(split.preset, defined(split.given.output, 'output'))
     const k = split.given.top === undefined ? 5 : checkedWhole(split.given.top, 'top', 1)
     const labels = await checkedLabels(split.given.labels)
     return new Classifier(await opened(model, split, (engine) => answersOf(soleOutput(engine, output.tensor), output, labels, k)))
@@ -48,7 +55,9 @@ export class Classifier implements AsyncDisposable {
   /**
    * The best classes, the best first; of equal ones the one with the lower number.
    * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
-   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model gives something else; or it is the reason of the signal
+   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model
+   * gives something else, such as probabilities where a softmax is to follow; or it is the reason of the
+   * signal
    */
   classify(picture: Picture, options?: TaskOptions): Promise<ClassScore[]>
   classify(pictures: readonly Picture[], options?: TaskOptions): Promise<ClassScore[][]>
@@ -77,37 +86,116 @@ export function defined(given: unknown, name: string): object {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
-function checkedOutput(given: object): ClassifyOutput {
-  const { activation = 'softmax', labelOffset = 0, tensor } = readOptions(given, ['activation', 'labelOffset', 'tensor'], 'output')
+interface Checked extends ClassifyOutput {
+  readonly activation: NonNullable<ClassifyOutput['activation']>
+  /** Whether a preset of a known family says that the model ends in a softmax. */
+  readonly isDistribution: boolean
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function checkedOutput(preset: ClassifyPreset | undefined, own: object): Checked {
+  const all = { ...preset?.output, ...own }
+  const { activation = preset && 'softmax', labelOffset = 0, tensor } = readOptions(all, ['activation', 'labelOffset', 'tensor'], 'output')
+  const checked = checkedChoice(
+    activation,
+    'output.activation',
+    ['softmax', 'sigmoid', 'none'],
+    preset === undefined && activation === undefined ? "a preset, or 'softmax', 'sigmoid' or 'none' beside input," : undefined,
+  )
+  const isKnown = preset !== undefined && (Object.values(presets) as readonly Preset[]).includes(preset)
   return {
-    activation: checkedChoice(activation, 'output.activation', ['softmax', 'sigmoid', 'none']),
+    activation: checked,
+    isDistribution: isKnown && checked === 'none' && !('activation' in own),
     labelOffset: checkedWhole(labelOffset, 'output.labelOffset', 0),
     tensor: tensor as string | number | undefined,
   }
 }
 
-function answersOf(
-  name: string,
-  { activation, labelOffset = 0 }: ClassifyOutput,
-  labels: readonly string[] | undefined,
-  k: number,
-): Answers<ClassScore[]> {
+function answersOf(name: string, output: Checked, labels: readonly string[] | undefined, k: number): Answers<ClassScore[]> {
+  const { activation, isDistribution, labelOffset = 0 } = output
+  const scoresIn = ([output]: readonly Tensor[], pictures: number): Tensor => {
+    const scores = scoresOf(output as Tensor, pictures, name)
+    checkClasses(scores.shape[1] as number, activation, labels && labels.length + labelOffset)
+    return scores
+  }
+  // one row that is no distribution says that the model has no softmax
+  let areLogits = false
   return {
     outputs: [name],
-    of: async ([output], frames) => {
-      const scores = scoresOf(output as Tensor, frames.length, name)
-      const classes = scores.shape[1] as number
-      if (labels !== undefined && labels.length + labelOffset !== classes)
-        throw new TensorRTError(
-          'ERR_TRT_SHAPE',
-          `Expected ${labels.length + labelOffset} classes, as there are labels, but found ${classes}`,
-          {
-            details: { expected: labels.length + labelOffset, found: classes },
-          },
-        )
+    fits: async (tensors, frames) => scoresIn(tensors, frames.length),
+    of: async (tensors, frames) => {
+      const scores = scoresIn(tensors, frames.length)
+      if (isDistribution) checkDistributions(scores)
+      else if (activation !== 'none' && !areLogits) areLogits = checkLogits(scores, activation)
       return topK(scores, k, { activation, labelOffset, ...(labels !== undefined && { labels }) })
     },
   }
+}
+
+/** @throws TensorRTError ERR_TRT_SHAPE */
+function checkClasses(classes: number, activation: Checked['activation'], wanted: number | undefined): void {
+  if (wanted !== undefined && wanted !== classes)
+    throw new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} classes, as there are labels, but found ${classes}`, {
+      details: { expected: wanted, found: classes },
+    })
+  if (classes > 1 || activation !== 'softmax') return
+  const remedy = "output: { activation: 'sigmoid' } takes one logit, 'none' one probability"
+  throw new TensorRTError('ERR_TRT_SHAPE', `Expected at least 2 classes for a softmax, which makes 1 of one, but found [N, 1]: ${remedy}`, {
+    details: { found: classes },
+  })
+}
+
+/** Rounding in half precision, of a sum of probabilities. */
+const sumSlack = 1e-3
+
+/**
+ * Of logits that are all at least 0 the sum is 1 by a rare chance, of a softmax always.
+ * @returns whether one row is no distribution
+ * @throws TensorRTError ERR_TRT_SHAPE where all are, of at least 2 classes
+ */
+function checkLogits(scores: Tensor, activation: string): boolean {
+  const sums = rowsOf(scores).map(({ least, sum }) => (least >= 0 ? sum : NaN))
+  if (scores.shape[1] === 1 || !sums.every((sum) => Math.abs(sum - 1) <= sumSlack)) return true
+  const message = `Expected logits but found ${scores.shape[1]} scores of at least 0 whose sum is 1: the model ends in a softmax, and its scores would be wrong after ${activation === 'softmax' ? 'another' : 'a sigmoid'}; output: { activation: 'none' } takes them as they are`
+  throw new TensorRTError('ERR_TRT_SHAPE', message, { details: { sum: sums[0] } })
+}
+
+/** What quantization takes from a sum of probabilities, whose smallest become 0, and adds to it. */
+const [leastSum, mostSum] = [0.5, 1.1]
+
+/** @throws TensorRTError ERR_TRT_SHAPE where scores are not those of a softmax; of one class, of a sigmoid */
+function checkDistributions(scores: Tensor): void {
+  for (const { least, most, sum } of rowsOf(scores)) {
+    const isUnit = !isNoProbability(least) && !isNoProbability(most)
+    if (isUnit && (scores.shape[1] === 1 || (sum >= leastSum && sum <= mostSum))) continue
+    // topK has words of its own for it
+    if (Number.isNaN(sum)) return
+    const found = `scores from ${shortest(least)} to ${shortest(most)} whose sum is ${shortest(sum)}`
+    const message = `Expected probabilities of 0 to 1 whose sum is 1, of a model that ends in a softmax, but found ${found}: output: { activation: 'softmax' } takes logits, 'sigmoid' those of classes of which several may be right, 'none' numbers as they are`
+    throw new TensorRTError('ERR_TRT_SHAPE', message, { details: { least, most, sum } })
+  }
+}
+
+const shortest = (value: number): string => String(Number(value.toPrecision(4)))
+
+interface Row {
+  readonly least: number
+  readonly most: number
+  readonly sum: number
+}
+
+function rowsOf({ data, shape }: Tensor): Row[] {
+  const [rows = 0, classes = 0] = shape
+  return Array.from({ length: rows }, (_, row) => {
+    let [least, most, sum] = [Infinity, -Infinity, 0]
+    for (let at = row * classes; at < (row + 1) * classes; at++) {
+      const value = data[at] as number
+      if (value < least) least = value
+      if (value > most) most = value
+      sum += value
+    }
+    return { least, most, sum }
+  })
 }
 
 /** [N, C], and what differs from it by sides of 1 only; of N those that are of pictures: what else is in a batch of a fixed size may be anything. */

@@ -1,5 +1,7 @@
+import { checkedAnchors } from '../anchors/index.js'
 import { checkedChoice } from '../base/checks.js'
-import { expected } from '../errors.js'
+import { shapeText } from '../base/dims.js'
+import { expected, reworded, TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import {
   type Decoded,
@@ -14,6 +16,7 @@ import {
   decodeYolox,
 } from '../vision/decoders/index.js'
 import { decodedOf } from '../vision/decoders/decoded.js'
+import { checkScores } from '../vision/decoders/probabilities.js'
 import { decodeGrid, type Size } from '../vision/index.js'
 import type { DetectOutput } from './presets.js'
 
@@ -51,10 +54,10 @@ const decoders: Readonly<Record<Exclude<DecoderName, 'ultralytics' | 'dbnet'>, D
   yolox: sized(decodeYolox),
   retinaface: sized(decodeRetinaFace),
   efficientdet: sized(decodeEfficientDet),
-  ssd: unsized(decodeSsd),
+  ssd: sized(decodeSsd),
   centerface: sized(decodeCenterFace),
   rtdetr: sized(decodeRtDetr),
-  grid: (outputs, options) => gridOf(outputs, options),
+  grid: gridOf,
 }
 
 export const decoderNames = [...Object.keys(decoders), 'ultralytics', 'dbnet'] as readonly DecoderName[]
@@ -71,10 +74,12 @@ export function decoderOf({ decoder, ...options }: Options & { readonly decoder:
     classes !== undefined && options['classes'] === undefined && countingClasses.includes(decoder) ? { ...options, classes } : options
   if (decoder === 'ultralytics') return (outputs, size) => ultralytics(outputs, counted, size)
   const name = checkedChoice(decoder, 'output.decoder', Object.keys(decoders) as (keyof typeof decoders)[])
-  if (name === 'ssd' && !(options['anchors'] instanceof Float32Array))
-    throw expected('a Float32Array of the anchors (cx, cy, w, h), which are the model’s own,', 'output.anchors', options['anchors'])
+  if (name === 'ssd' && options['anchors'] === undefined)
+    throw expected("the anchors (cx, cy, w, h), which are the model's own, or 'tf',", 'output.anchors', undefined)
   const isFinal = name === 'yolo-end-to-end' || name === 'rtdetr'
-  return (outputs, size) => ({ found: decoders[name](outputs, counted, size), isFinal })
+  // once, not for each picture
+  const anchors = name === 'ssd' && options['anchors'] !== 'tf' ? { anchors: checkedAnchors(options['anchors']) } : {}
+  return (outputs, size) => ({ found: decoders[name](outputs, { ...counted, ...anchors }, size), isFinal })
 }
 
 /** Six numbers a box, and with masks as many more as there are prototypes, come last where the model has suppressed by itself. */
@@ -82,16 +87,38 @@ function ultralytics(outputs: readonly Tensor[], options: Options, size: Size): 
   const boxes = outputs.find(({ shape }) => shape.length === 3)
   const prototypes = outputs.find(({ shape }) => shape.length === 4)
   const last = 6 + (prototypes?.shape[1] ?? 0)
-  if (boxes?.shape[2] !== last) return { found: decodeYolo(outputs, { ...options, size }), isFinal: false }
+  if (boxes?.shape[2] !== last) {
+    try {
+      return { found: decodeYolo(outputs, { ...options, size }), isFinal: false }
+    } catch (error) {
+      throw toldOfOtherTasks(error, boxes)
+    }
+  }
   const { scoreThreshold, maxCandidates } = options as { scoreThreshold?: number; maxCandidates?: number }
   return { found: decodeYoloEndToEnd(outputs, { scoreThreshold, maxCandidates }), isFinal: true }
 }
 
+/**
+ * What ultralytics' models for other tasks give end to end: 6 numbers a box, and behind them an angle, or 3 numbers a
+ * keypoint.
+ */
+function toldOfOtherTasks(error: unknown, boxes: Tensor | undefined): unknown {
+  const [, rows = 0, width = 0] = boxes?.shape ?? []
+  if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPE' || width <= 6 || width >= rows) return error
+  if (width === 7) return reworded(error, `${error.message}: this looks like an OBB model, end to end, which has no decoder here`)
+  if ((width - 6) % 3 > 0) return error
+  const keypoints = `${(width - 6) / 3} keypoints`
+  return reworded(error, `${error.message}: this looks like a pose model of ${keypoints}, end to end, which has no decoder here`)
+}
+
 /** As all decoders give their boxes: the best first, and only what is finite. */
-function gridOf(outputs: readonly Tensor[], options: Options): Decoded[] {
+function gridOf(outputs: readonly Tensor[], options: Options, size: Size): Decoded[] {
   const [output, ...others] = outputs
-  if (output === undefined || others.length > 0) throw expected('one output', 'decoder grid', outputs.length)
-  return decodeGrid(output, options as never).map((found) => {
+  if (output === undefined || others.length > 0) throw wrongGrid('one output', outputs)
+  checkCells(output, options, size)
+  const all = decodeGrid(output, options as never)
+  checkObjectness(output, options)
+  return all.map((found) => {
     const boxes = found.toSorted((a, b) => b.score - a.score)
     const indices = Int32Array.from(boxes, (_, index) => index)
     const scores = Float32Array.from(boxes, ({ score }) => score)
@@ -100,5 +127,42 @@ function gridOf(outputs: readonly Tensor[], options: Options): Decoded[] {
       const [x, y, width, height] = boxes[number]!.box
       into.set([x, y, x + width, y + height], at)
     })
+  })
+}
+
+/** Whether the cells cover the input. @throws TensorRTError ERR_TRT_SHAPE */
+function checkCells(output: Tensor, { stride, layout }: Options, { width, height }: Size): void {
+  const [rows, columns] = layout === 'NHWC' ? output.shape.slice(1) : output.shape.slice(2)
+  if (output.shape.length !== 4 || typeof stride !== 'number') return // decodeGrid says what is wrong
+  const [down, across] = [Math.ceil(height / stride), Math.ceil(width / stride)]
+  if (rows !== down || columns !== across)
+    throw wrongGrid(`${down} x ${across} cells of ${stride} pixels for an input of ${width} x ${height}`, [output])
+}
+
+/**
+ * The objectness of each anchor, of a grid that was decoded.
+ * @throws TensorRTError ERR_TRT_SHAPE where it is no number, or no probability where it should be one
+ */
+function checkObjectness(output: Tensor, { anchors, layout, activation }: Options): void {
+  const { data, shape } = output.as('float32')
+  const isPlanar = layout !== 'NHWC'
+  const [pictures = 0, ...sides] = shape
+  const [channels, ...across] = isPlanar ? sides : [sides[2], sides[0], sides[1]]
+  const cells = across.reduce<number>((product, side = 0) => product * side, 1)
+  const step = isPlanar ? 1 : channels!
+  const perAnchor = channels! / (anchors as readonly unknown[]).length
+  const parts = Array.from({ length: channels! / perAnchor }, (_, anchor) => (anchor * perAnchor + 4) * (isPlanar ? cells : 1))
+  const looksLike = (): string => "this looks like logits: activation: 'sigmoid' takes them"
+  for (let picture = 0; picture < pictures; picture++) {
+    const own = data.subarray(picture * cells * channels!, (picture + 1) * cells * channels!)
+    const scores = parts.map((at) => ({ values: own.subarray(at), count: cells, classes: 1, step, classStep: 1, first: 0, firstStep: 1 }))
+    checkScores(scores, { isLogit: activation !== 'none' }, { outputs: [{ shape, data, isWhole: false }], looksLike })
+  }
+}
+
+function wrongGrid(wanted: string, outputs: readonly Tensor[]): TensorRTError {
+  const shapes = outputs.map(({ shape }) => shape)
+  return new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} but received ${shapes.map(shapeText).join(' and ')}`, {
+    details: { shapes },
   })
 }

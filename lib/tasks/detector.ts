@@ -70,8 +70,9 @@ export class Detector implements AsyncDisposable {
 
   /**
    * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or outputs are not those of the family, as far as their shapes are known before it runs; ERR_TRT_FILE for
-   * labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
+   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or
+   * outputs are not those of the family (where their shapes are open it runs once, to see them); ERR_TRT_FILE for
+   * labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is; ERR_TRT_CLOSED of an engine that is
    */
   static async load(model: TaskSource, options?: DetectorOptions): Promise<Detector> {
     return new Detector(await openDetector(model, options, 'Detector'))
@@ -169,11 +170,20 @@ function nothing(options: NonMaxSuppressionOptions): void {
 function answersOf(engine: Engine, input: PictureInput, rules: Rules): Answers<Found[]> {
   const outputs = outputsNamed(engine, rules.tensors)
   if (rules.output.decoder === 'dbnet') {
-    return { outputs, of: async (tensors, frames) => regionsOf(tensors, frames, rules) }
+    const of = async (tensors: readonly Tensor[], frames: readonly Frame[]): Promise<Found[][]> =>
+      regionsOf(ofPictures(tensors, frames.length, input), frames, rules)
+    return { outputs, of, fits: of }
   }
   const decode = decoderOf(rules.output, rules.labels?.length)
+  // of zeros nothing is above it, be they logits or probabilities
+  const silent = decoderOf({ ...rules.output, scoreThreshold: 1 }, rules.labels?.length)
   const extra = rules.output.decoder === 'rtdetr' ? sizesFor(engine, input) : undefined
-  return { outputs, extra, of: async (tensors, frames, signal) => boxesOf(tensors, frames, decode, rules, signal) }
+  return {
+    outputs,
+    extra,
+    of: async (tensors, frames, signal) => boxesOf(ofPictures(tensors, frames.length, input), frames, decode, rules, signal),
+    fits: async (tensors, frames) => boxesOf(tensors, frames, silent, rules, undefined),
+  }
 }
 
 /** RT-DETR's own export wants the sizes that boxes are to be in: the input's, from where they go to the picture's as all others. */
@@ -214,6 +224,18 @@ async function boxesOf(
       }))
     }),
   )
+}
+
+/** What belongs to so many pictures: what else a batch of a fixed size has may be anything. */
+function ofPictures(tensors: readonly Tensor[], pictures: number, { fixedRows }: PictureInput): readonly Tensor[] {
+  if (fixedRows === undefined || fixedRows === pictures) return tensors
+  return tensors.map((tensor) => {
+    const { shape, dtype, data } = tensor
+    const [rows = 0, ...sides] = shape
+    if (rows !== fixedRows) return tensor
+    const length = sides.reduce((product, side) => product * side, pictures)
+    return new Tensor(dtype, data.subarray(0, length), [pictures, ...sides])
+  })
 }
 
 /** Boxes cut off where the picture ends in the model's input. */
@@ -307,7 +329,15 @@ function regionsOf(tensors: readonly Tensor[], frames: readonly Frame[], rules: 
   const options = Object.fromEntries(Object.entries(rules.output).filter(([name]) => name !== 'decoder'))
   const regions = decodeDbNet(tensors, options)
   checkRows(regions.length, frames.length)
+  checkMapSize(tensors[0]!, frames[0]!)
   return frames.map((frame, index) => regions[index]!.map((region) => textOf(region, frame, rules)))
+}
+
+/** A map that is not the input's size is not DBNet's. @throws TensorRTError ERR_TRT_SHAPE */
+function checkMapSize({ shape }: Tensor, { width, height }: Size): void {
+  if (shape[2] === height && shape[3] === width) return
+  const message = `Expected [N, 1, ${height}, ${width}], a map as large as the input, but found ${shapeText(shape)}`
+  throw new TensorRTError('ERR_TRT_SHAPE', message, { details: { expected: [-1, 1, height, width], found: shape } })
 }
 
 function textOf({ corners: turned, score }: TextRegion, frame: Frame, { clip, labels }: Rules): Found {

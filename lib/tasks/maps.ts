@@ -8,16 +8,20 @@ export interface MapForm {
   readonly layout: 'NCHW' | 'NHWC'
   /** Whether it is to have one channel. */
   readonly single: boolean
+  /** How many channels it is to have, where that is known. */
+  readonly classes?: number | undefined
+  /** The size of the model's input. */
+  readonly input: Size
 }
 
 /**
  * Of each picture a map, [N, C, height, width] or [N, height, width, C]; with one channel [N, height, width] is the same.
  * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE
  */
-export function mapOf(tensor: Tensor, pictures: number, { layout, single }: MapForm): Tensor {
+export function mapOf(tensor: Tensor, pictures: number, { layout, single, classes, input }: MapForm): Tensor {
   const { data, shape } = tensor
   const planar = layout === 'NCHW'
-  const channels = single ? '1' : 'C'
+  const channels = single ? '1' : String(classes ?? 'C')
   const wanted = planar ? `[N, ${channels}, height, width]` : `[N, height, width, ${channels}]`
   if (!(data instanceof Float32Array))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected float32 or float16, ${wanted}, but found ${tensor.dtype}`)
@@ -25,16 +29,44 @@ export function mapOf(tensor: Tensor, pictures: number, { layout, single }: MapF
   const count = sides[planar ? 0 : 2] ?? 0
   if (sides.length !== 3 || rows < pictures || sides.some((side) => side < 1) || (single ? count !== 1 : count < 2))
     throw wrongMap(`${wanted}${single ? '' : ', C at least 2'}, N at least ${pictures}`, shape)
+  if (classes !== undefined && count !== classes)
+    throw wrongMap(`${wanted}, of ${classes} classes (output: { classes } says how many a model of one's own has),`, shape)
+  const [height, width] = (planar ? sides.slice(1) : sides) as [number, number]
+  checkProportions({ width, height }, input, shape)
   const length = sides.reduce((product, side) => product * side, 1)
-  return new Tensor('float32', data.subarray(0, pictures * length), [pictures, ...sides])
+  const values = data.subarray(0, pictures * length)
+  checkNumbers(values, shape)
+  return new Tensor('float32', values, [pictures, ...sides])
+}
+
+/** Values that are looked at, evenly spread. */
+const mostLookedAt = 4096
+
+/**
+ * @throws TensorRTError ERR_TRT_SHAPE where one of them is NaN: what is above nothing would be a mask without anything
+ */
+function checkNumbers(values: Float32Array, shape: readonly number[]): void {
+  const step = Math.max(1, Math.floor(values.length / mostLookedAt))
+  for (let at = 0; at < values.length; at += step)
+    if (Number.isNaN(values[at])) throw wrongMap('numbers (a float16 model gives NaN where a value exceeds 65504)', shape, 'NaN in ')
 }
 
 function withChannel([rows = 0, height = 0, width = 0]: readonly number[], planar: boolean): number[] {
   return planar ? [rows, 1, height, width] : [rows, height, width, 1]
 }
 
-function wrongMap(wanted: string, found: readonly number[]): TensorRTError {
-  return new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} but found ${shapeText(found)}`, { details: { found } })
+/**
+ * A map covers the whole input, so that its sides are those of the input divided by one number, but for a cell that
+ * rounding adds or takes.
+ * @throws TensorRTError ERR_TRT_SHAPE
+ */
+function checkProportions({ width, height }: Size, input: Size, shape: readonly number[]): void {
+  if (Math.abs(width * input.height - height * input.width) <= input.width + input.height) return
+  throw wrongMap(`a map of the proportions of the input, ${input.width} x ${input.height} (width x height),`, shape)
+}
+
+function wrongMap(wanted: string, found: readonly number[], what = ''): TensorRTError {
+  return new TensorRTError('ERR_TRT_SHAPE', `Expected ${wanted} but found ${what}${shapeText(found)}`, { details: { found } })
 }
 
 /** Less than this between the least and the greatest value: there is nothing to see, and what is stretched is noise. */
@@ -74,6 +106,7 @@ export async function classesOf(tensor: Tensor, frames: readonly Frame[], signal
   if (!(dtype === 'uint8' || dtype === 'bool' || dtype === 'int8' || dtype === 'int32' || dtype === 'int64'))
     throw new TensorRTError('ERR_TRT_DTYPE', `Expected whole numbers, ${wanted}, but found ${dtype}`)
   if (rows < frames.length || height < 1 || width < 1) throw wrongMap(`${wanted}, N at least ${frames.length}`, shape)
+  checkProportions({ width, height }, frames[0] ?? { width, height }, shape)
   const length = height * width
   return Promise.all(
     frames.map(async (frame, index) => {

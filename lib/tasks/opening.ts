@@ -1,3 +1,4 @@
+import type { TensorInfo } from '../backend/backend.js'
 import { checkedChoice, checkedObject, checkedWhole } from '../base/checks.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { Engine } from '../engine.js'
@@ -5,17 +6,20 @@ import { engineOptionNames, type EngineOptions } from '../engine/options.js'
 import type { EngineSource } from '../engine/source.js'
 import { expected, reworded, TensorRTError } from '../errors.js'
 import { elementCount, Tensor } from '../tensor.js'
-import { type Frame } from '../vision/index.js'
+import type { RawImage, Size } from '../vision/index.js'
 import { PictureInput, pictureInputOf } from './input.js'
 import { type Answers, Pipeline } from './pipeline.js'
-import { type Preset, type PresetName, presets } from './presets.js'
+import { misnamed, type Preset, type PresetName, presets } from './presets.js'
 import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
 
 /** What a task takes when it is loaded, and an engine's options, such as `backend`, `device`, `lanes`, `builder`: these not beside an engine that is open already. */
 export interface LoadOptions<P> extends EngineOptions {
   /** By the name of a family of models, or one's own. */
   readonly preset?: PresetName | P | undefined
-  /** How a picture becomes the model's input; what is given here goes before the preset's. */
+  /**
+   * How a picture becomes the model's input; what is given here goes before the preset's. Without a preset it is to be
+   * given: `{}` for pixels of 0 to 255, stretched.
+   */
   readonly input?: InputSteps | undefined
   /** How many batches are under way at once: one is prepared, one runs, one is decoded; default 3. */
   readonly inFlight?: number | undefined
@@ -31,6 +35,7 @@ export interface Split<P extends Preset, K extends string> {
   /** The preset's name, or "its own"; for messages. */
   readonly presetName: string
   readonly input: unknown
+  readonly hasInput: boolean
   readonly hasOwnSize: boolean
   readonly inFlight: number
   readonly engine: EngineOptions
@@ -55,6 +60,7 @@ export function splitOptions<P extends Preset, K extends string>(
     preset,
     presetName: typeof all['preset'] === 'string' ? all['preset'] : 'its own',
     input: mergedSteps(preset?.input, own),
+    hasInput: preset !== undefined || own !== undefined,
     hasOwnSize: own?.size !== undefined,
     inFlight: all['inFlight'] === undefined ? 3 : checkedWhole(all['inFlight'], 'inFlight', 1, 1024),
     engine,
@@ -63,10 +69,13 @@ export function splitOptions<P extends Preset, K extends string>(
 
 function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner: string): P {
   const names = Object.keys(presets).filter((name) => (presets as Record<string, Preset>)[name]?.task === task)
-  if (typeof given === 'string')
+  if (typeof given === 'string') {
+    const other = misnamed(given)
+    if (other !== undefined) throw expected(other, 'preset', given)
     return (presets as Record<string, Preset>)[
       checkedChoice(given, 'preset', names, `one of ${owner}'s presets (${names.join(', ')})`)
     ] as P
+  }
   const preset = plainCopy(checkedObject(given, 'preset', `a preset, or one of ${names.join(', ')},`)) as P
   if (preset.task !== task) throw expected(`a preset whose task is '${task}'`, 'preset', preset.task)
   checkedObject(preset.input, 'preset.input')
@@ -101,12 +110,18 @@ export async function opened<R, P extends Preset, K extends string>(
   answersFor: (engine: Engine, input: PictureInput) => Answers<R>,
 ): Promise<Opened<R>> {
   const steps = checkedSteps(split.input)
+  if (!split.hasInput)
+    throw expected(
+      "a preset, or how a picture becomes the model's input (input: {} for pixels of 0 to 255, stretched),",
+      'input',
+      undefined,
+    )
   const { engine, isOurs } = await engineOf(source, split)
   try {
     const input = new PictureInput(pictureInputOf(engine), steps, split.hasOwnSize)
     const answers = withContext(answersFor(engine, input), split.presetName)
-    await rehearse(engine, input, answers)
     const pipeline = new Pipeline(engine, input, split.inFlight)
+    await rehearse(pipeline, input, answers, split.engine.signal)
     return {
       pipeline,
       answers,
@@ -127,27 +142,70 @@ export function withContext<R>(answers: Answers<R>, presetName: string): Answers
     if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_SHAPE' && error.code !== 'ERR_TRT_DTYPE')) throw error
     throw reworded(error, `The model's outputs are not those of the preset ${presetName}: ${error.message}`)
   }
-  return { ...answers, of: async (...given) => answers.of(...given).catch(told) }
+  return {
+    ...answers,
+    of: async (...given) => answers.of(...given).catch(told),
+    fits: async (...given) => answers.fits(...given).catch(told),
+  }
 }
 
-/** Where all shapes are known, an answer of such shapes in which nothing is found is decoded before the first picture comes: a model of another family is found here. */
-async function rehearse<R>(engine: Engine, input: PictureInput, { outputs, of }: Answers<R>): Promise<void> {
-  const { size } = input
-  if (size === undefined) return
-  const rows = input.fixedRows ?? 1
-  const infos = outputs.map((name) => engine.outputs[name]!)
-  const shapes = infos.map(({ shape }) => shape.map((side, axis) => (side < 0 && axis === 0 ? rows : side)))
-  if (shapes.some((shape) => shape.some((side) => side < 0) || elementCount(shape) > mostRehearsed)) return
-  const tensors = infos.map(({ dtype }, index) => {
-    const zeros: Tensor = Tensor.zeros(dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype, shapes[index]!)
-    const { data } = zeros
-    // as logits or as probabilities, nothing has such a score
-    if (data instanceof Float32Array) data.fill(-100)
-    return zeros
-  })
-  const frames: Frame[] = Array.from({ length: rows }, () => input.frame(size))
-  await of(tensors, frames, undefined, [])
+/**
+ * The model held against what the task reads, before the first picture comes: by the shapes of its outputs where they
+ * are all known, else by a run on a small picture.
+ * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE of a model of another family; ERR_TRT_CLOSED of an engine that is;
+ * and what a run throws
+ */
+async function rehearse<R>(pipeline: Pipeline, input: PictureInput, answers: Answers<R>, signal: AbortSignal | undefined): Promise<void> {
+  const { engine } = pipeline
+  const { size, fixedRows: rows = 1 } = input
+  const tensors = size === undefined ? undefined : zerosOf(engine, answers.outputs, rows)
+  if (size !== undefined && tensors !== undefined) {
+    const frames = Array.from({ length: rows }, () => input.frame(size))
+    pipeline.reserve(size)
+    await answers.fits(tensors, frames)
+    return
+  }
+  const info = engine.inputs[input.name]!
+  const picture = patternFor(info, input)
+  if (picture === undefined) return
+  const least = Math.max(1, info.profiles[0]?.min[0] ?? 1)
+  await pipeline.call(answers, Array.from({ length: least }, () => picture), { signal }, 'load') // prettier-ignore
 }
 
 /** Elements of a tensor. */
 const mostRehearsed = 2 ** 26
+
+/** Outputs of so many pictures, of zeros, where their shapes are known and they are not huge. */
+function zerosOf({ outputs }: Engine, names: readonly string[], rows: number): Tensor[] | undefined {
+  const infos = names.map((name) => outputs[name]!)
+  const shapes = infos.map(({ shape }) => shape.map((side, axis) => (side < 0 && axis === 0 ? rows : side)))
+  if (shapes.some((shape) => shape.some((side) => side < 0) || elementCount(shape) > mostRehearsed)) return undefined
+  return infos.map(({ dtype }, index): Tensor => {
+    return Tensor.zeros(dtype === 'float16' || dtype === 'bfloat16' ? 'float32' : dtype, shapes[index]!)
+  })
+}
+
+/** Of a picture whose size the input follows. */
+const patternSide = 128
+
+/**
+ * A picture of a pattern whose input the model takes: of the input's size where that is one for all, else small, or as
+ * a profile has it.
+ */
+function patternFor({ profiles: [profile] }: TensorInfo, input: PictureInput): RawImage | undefined {
+  const [row, column] = input.layout === 'NCHW' ? [2, 3] : [1, 2]
+  const sizeOf = (shape: readonly number[]): Size => ({ width: shape[column]!, height: shape[row]! })
+  const isWithin = ({ width, height }: Size): boolean => {
+    if (profile === undefined) return true
+    const [least, most] = [sizeOf(profile.min), sizeOf(profile.max)]
+    return width >= least.width && width <= most.width && height >= least.height && height <= most.height
+  }
+  const small = { width: patternSide, height: patternSide }
+  const ofProfile = profile === undefined ? [] : [profile.opt, profile.min, profile.max].map(sizeOf)
+  const sizes = input.size === undefined ? [small, ...ofProfile] : [input.size]
+  const size = sizes.find((each) => isWithin(input.frame(each)))
+  if (size === undefined) return undefined
+  const { width, height } = size
+  // some models divide by the deviation of the picture
+  return { width, height, format: 'rgb', data: Uint8Array.from({ length: width * height * 3 }, (_, at) => at % 251) }
+}

@@ -5,7 +5,16 @@ import type { Engine } from '../engine.js'
 import { inOrder } from '../engine/stream.js'
 import { TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
-import { type Frame, type Image, type ManyOptions, type ManyProgress, type Picture, type RawImage, readImage } from '../vision/index.js'
+import {
+  type Frame,
+  type Image,
+  type ManyOptions,
+  type ManyProgress,
+  type Picture,
+  type RawImage,
+  readImage,
+  type Size,
+} from '../vision/index.js'
 import { checkedPixels } from '../vision/raw.js'
 import type { PictureInput } from './input.js'
 import { TensorPool } from './pool.js'
@@ -32,6 +41,11 @@ export interface Answers<R> {
     signal: AbortSignal | undefined,
     images: readonly (Image | RawImage)[],
   ) => Promise<R[]>
+  /**
+   * Whether outputs of these shapes, whose values mean nothing, are what it reads.
+   * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE
+   */
+  readonly fits: (outputs: readonly Tensor[], frames: readonly Frame[]) => Promise<unknown>
 }
 
 /** From pictures to answers: prepared, run in batches as the engine takes them, several at once, and decoded. */
@@ -146,6 +160,11 @@ export class Pipeline {
       signal,
       images,
     )
+  }
+
+  /** Has memory for a picture ready. @throws TensorRTError ERR_TRT_CLOSED where the engine is */
+  reserve(size: Size): void {
+    this.#pool.give(this.#pool.take(this.#input.shape(1, size)))
   }
 
   /** Refuses new calls, and a stream's next picture, and lets what runs end. Twice without harm. */

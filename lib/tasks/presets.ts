@@ -14,6 +14,19 @@ export const presets: Readonly<
 
 export type PresetName = keyof typeof presets
 
+/**
+ * What is meant by a name that two families have: effdet's models, of the coder of google/automl, and TensorFlow's own.
+ */
+export function misnamed(name: string): string | undefined {
+  const [, size] = /^tf[-_]efficientdet[-_](lite\d|d\dx?)/.exec(name) ?? []
+  if (size === undefined) return undefined
+  const other = `tfod-efficientdet-${size}`
+  const tfod = Object.hasOwn(presets, other)
+    ? `, or '${other}', for TensorFlow's Object Detection API, whose boxes are coded otherwise,`
+    : ''
+  return `'efficientdet-${size}', for effdet's tf_efficientdet_${size}${tfod}`
+}
+
 /** With all that is in it. */
 function frozen<T extends Readonly<Record<string, Preset>>>(all: T): T {
   const freeze = (value: unknown): void => {

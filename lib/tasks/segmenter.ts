@@ -1,4 +1,4 @@
-import { checkedChoice, checkedNumber } from '../base/checks.js'
+import { checkedChoice, checkedNumber, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { expected, type TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
@@ -37,7 +37,9 @@ export class Segmenter implements AsyncDisposable {
 
   /**
    * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or output is not what the preset wants; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is
+   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or
+   * output is not what the preset wants (where their shapes are open it runs once, to see them); ERR_TRT_SHAPES_REQUIRED
+   * where nothing says how large its input is; ERR_TRT_CLOSED of an engine that is
    */
   static async load(model: TaskSource, options?: SegmenterOptions): Promise<Segmenter> {
     const { masks, output, presetName } = await openSegmenter(model, options, 'Segmenter')
@@ -101,40 +103,39 @@ function checkedOutput(given: object): Checked {
     threshold = 0.5,
     filter = 'linear',
     layout = 'NCHW',
+    classes,
     tensor,
-  } = readOptions(given, ['decide', 'threshold', 'filter', 'layout', 'tensor'], 'output')
+  } = readOptions(given, ['decide', 'threshold', 'filter', 'layout', 'classes', 'tensor'], 'output')
   return {
     decide: checkedChoice(decide, 'output.decide', ['threshold', 'argmax', 'matte', 'classes']),
     threshold: checkedNumber(threshold, 'output.threshold'),
     filter: checkedChoice(filter, 'output.filter', filters),
     layout: checkedChoice(layout, 'output.layout', ['NCHW', 'NHWC']),
+    classes: classes === undefined ? undefined : checkedWhole(classes, 'output.classes', 2, 256),
     tensor: tensor as string | number | undefined,
   }
 }
 
 function answersOf(name: string, output: Checked): Answers<Mask> {
   const { decide, threshold, layout } = output
-  return {
-    outputs: [name],
-    of: async ([tensor], frames, signal) => {
-      const given = tensor as Tensor
-      if (decide === 'classes') return classesOf(given, frames, signal)
-      const values = mapOf(given, frames.length, { layout, single: decide !== 'argmax' })
-      if (decide === 'argmax') return toMask(values, frames, { layout, signal })
-      const one = decide === 'matte' ? stretchedMap(values) : values
-      return toMask(one, frames, { threshold, layout, signal })
-    },
+  const classes = decide === 'argmax' ? output.classes : undefined
+  const of: Answers<Mask>['of'] = async ([tensor], frames, signal) => {
+    const given = tensor as Tensor
+    if (decide === 'classes') return classesOf(given, frames, signal)
+    const values = mapOf(given, frames.length, { layout, single: decide !== 'argmax', classes, input: frames[0]! })
+    if (decide === 'argmax') return toMask(values, frames, { layout, signal })
+    const one = decide === 'matte' ? stretchedMap(values) : values
+    return toMask(one, frames, { threshold, layout, signal })
   }
+  return { outputs: [name], of, fits: async (tensors, frames) => of(tensors, frames, undefined, []) }
 }
 
 function matteAnswers(name: string, { layout, filter = 'linear' }: Checked): Answers<Alpha> {
-  return {
-    outputs: [name],
-    of: async ([tensor], frames: readonly Frame[], signal) => {
-      const values = stretchedMap(mapOf(tensor as Tensor, frames.length, { layout, single: true }))
-      return Promise.all(frames.map((frame, index) => matteOf(values, index, frame, { layout, filter }, signal)))
-    },
+  const of = async ([tensor]: readonly Tensor[], frames: readonly Frame[], signal?: AbortSignal): Promise<Alpha[]> => {
+    const values = stretchedMap(mapOf(tensor as Tensor, frames.length, { layout, single: true, input: frames[0]! }))
+    return Promise.all(frames.map((frame, index) => matteOf(values, index, frame, { layout, filter }, signal)))
   }
+  return { outputs: [name], of, fits: of }
 }
 
 async function refused(error: TensorRTError): Promise<never> {

@@ -34,11 +34,13 @@ export {
   anchorsOfCorners,
   efficientDetAnchors,
   retinaFacePriors,
+  ssdAnchors,
   yoloAnchors,
   type CornerOptions,
   type EfficientDetAnchorOptions,
   type LevelAnchors,
   type RetinaFacePriorOptions,
+  type SsdAnchorOptions,
 } from '../anchors/index.js'
 export type { Sides } from '../base/size.js'
 export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat } from './encode.js'

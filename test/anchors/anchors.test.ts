@@ -1,5 +1,16 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import t from 'tap'
-import { cellsOf, efficientDetAnchors, retinaFacePriors, yoloAnchors, yoloStrides } from '../../lib/anchors/index.js'
+import {
+  anchorsOfCorners,
+  cellsOf,
+  efficientDetAnchors,
+  retinaFacePriors,
+  ssdAnchors,
+  yoloAnchors,
+  yoloStrides,
+} from '../../lib/anchors/index.js'
 import { failure } from '../support/errors.js'
 
 /** (cx, cy, w, h) of one of them as (top, left, bottom, right), as google/automl writes its anchors. */
@@ -101,4 +112,32 @@ t.test('What is wrong is said', async (t) => {
     [() => cellsOf(16384), /at most 2097152 anchors for size/],
   ]
   for (const [call, message] of wrong) t.throws(call, failure('ERR_TRT_INVALID_ARGUMENT', message))
+})
+
+/** The tensor of this name among the weights of face-api's SSD. */
+async function faceApiTensor(name: string): Promise<Float32Array> {
+  const folder = join(dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')), 'model')
+  const manifest = JSON.parse(await readFile(join(folder, 'ssd_mobilenetv1_model-weights_manifest.json'), 'utf8')) as {
+    weights: { name: string; shape: number[]; quantization?: { dtype: string } }[]
+  }[]
+  const bytes = await readFile(join(folder, 'ssd_mobilenetv1_model.bin'))
+  let at = 0
+  for (const { name: each, shape, quantization } of manifest.flatMap(({ weights }) => weights)) {
+    const length = shape.reduce((product, side) => product * side, quantization?.dtype === 'uint8' ? 1 : 4)
+    if (each === name) return new Float32Array(Uint8Array.from(bytes.subarray(at, at + length)).buffer)
+    at += length
+  }
+  throw new Error(`no ${name}`)
+}
+
+t.test("an SSD's anchors are those that face-api's model has among its weights", async (t) => {
+  const wanted = anchorsOfCorners(await faceApiTensor('Output/extra_dim'), { size: 512 })
+  const anchors = ssdAnchors({ size: 512 })
+  t.equal(anchors.length, 5118 * 4)
+  t.ok(anchors.every((value, i) => Math.abs(value - wanted[i]!) < 1e-3))
+  const wide = ssdAnchors({ size: { width: 300, height: 150 }, levels: 2, minScale: 0.1, maxScale: 0.5 })
+  t.equal(wide.length / 4, 19 * 10 * 3 + 10 * 5 * 6, 'a cell begun is a cell')
+  t.ok(Math.abs(wide[2]! - 15) < 1e-4 && Math.abs(wide[3]! - 7.5) < 1e-4, 'half of the least scale, of each side')
+  t.throws(() => ssdAnchors({ size: 512, minScale: 0.5, maxScale: 0.2 }), failure('ERR_TRT_INVALID_ARGUMENT', /for maxScale/))
+  t.throws(() => ssdAnchors({ size: 512, levels: 1 }), failure('ERR_TRT_INVALID_ARGUMENT', /for levels/))
 })

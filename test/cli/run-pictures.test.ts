@@ -171,6 +171,25 @@ t.test("a preset of one's own, in a file", async (t) => {
   t.match((await ran(colour, at('photos', 'green.png'), '--preset', at('own.json'))).stderr, /expected a preset, \{ "task"/)
 })
 
+t.test("--activation goes before the preset's; a model that ends in a softmax needs none", async (t) => {
+  const model = at('ended.onnx')
+  await writeFile(
+    model,
+    answering([
+      filled(
+        [1, 3],
+        [0.2, 0.7, 0.1].map((value, i) => [[0, i], value] as const),
+      ),
+    ]),
+  )
+  const args = [model, at('photos', 'red.png'), '--preset', 'imagenet', '--top', '1']
+  t.match(await ran(...args), { code: 1, stderr: /Expected logits .*activation: 'none'/ })
+  const found = await document(...args, '--activation', 'none')
+  t.ok(Math.abs(found.results[0].classes[0].score - 0.7) < 1e-6)
+  t.match(await ran(faces, at('three.jpg'), ...tiny, '--activation', 'none'), { code: 2, stderr: /--activation is of classify/ })
+  t.match(await ran(...args, '--preset', 'tf-efficientdet-d0'), { code: 2, stderr: /'efficientdet-d0', for effdet's/ })
+})
+
 t.test('what is wrong with the command line', async (t) => {
   const picture = at('photos', 'red.png')
   const wrong = [

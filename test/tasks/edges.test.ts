@@ -48,7 +48,7 @@ t.test('numbers of classes that a mask cannot hold are refused, none becomes ano
 })
 
 t.test('a matte of one row, of channels that come last', async (t) => {
-  const model = answering([filled([1, 1, 4, 1], [[[0, 0, 1, 0], 1]])])
+  const model = answering([filled([1, 1, 4, 1], [[[0, 0, 1, 0], 1]])], { input: [1, 3, 16, 64] })
   await using segmenter = await Segmenter.load(model, { input: {}, output: { decide: 'matte', layout: 'NHWC' }, backend })
   t.same([...(await segmenter.matte(noise(4, 2))).data], [0, 1, 0, 0, 0, 1, 0, 0])
 })
@@ -131,4 +131,18 @@ t.test('fillAfter goes before the fill of a preset, and is 0 whatever is rounded
           t.ok(data.every((value, i) => (value === 0) === (wanted[i] === 0)), name) // prettier-ignore
         }
       }
+})
+
+t.test('what a batch of a fixed size has beside the pictures is no answer that a detector refuses', async (t) => {
+  // YOLO's outputs for two pictures, the second of which are all NaN
+  const g = new GraphBuilder({ name: 'pair' })
+  const means = g.node('ReduceMean', [g.input('images', 'float32', [2, 3, 64, 64])], { axes: [1, 2, 3], keepdims: 1 })
+  const nothing = g.node('Mul', [means, g.constant('zero', filled([1], []))])
+  const answer = filled([2, 6, 84], [20, 20, 8, 8, 0.9].map((value, k) => [[0, k, 3], value] as const)) // prettier-ignore
+  answer.data.fill(NaN, 6 * 84)
+  const flat = g.node('Reshape', [nothing, g.constant('shape', new Tensor('int64', BigInt64Array.of(2n, 1n, 1n), [3]))])
+  g.output(g.node('Add', [flat, g.constant('answer', answer)], {}, { output: 'y' }), 'float32', [2, 6, 84])
+  await using detector = await Detector.load(writeModel(g.toModel()), { preset: 'yolov8', backend })
+  t.equal((await detector.detect(noise(64, 64))).length, 1)
+  t.match(await failureOf(() => detector.detect([noise(64, 64), noise(64, 64)])), { code: 'ERR_TRT_SHAPE', message: /NaN/ })
 })

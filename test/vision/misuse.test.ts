@@ -87,6 +87,7 @@ const right: Readonly<Record<string, readonly unknown[]>> = {
   decodeYolox: [zeros(1, 5, 7), { ...candidates, size: 16, strides: [8, 16], classes: 2, multiLabel: true }],
   efficientDetAnchors: [{ size: { width: 32, height: 16 }, minLevel: 3, maxLevel: 4, anchorScale: 3, octaves: 2, aspects: [1, [1, 2]] }],
   retinaFacePriors: [32, { steps: [16], minSizes: [[8, 16]] }],
+  ssdAnchors: [{ size: 64, levels: 3, minScale: 0.2, maxScale: 0.9 }],
   decodeGrid: [Tensor.zeros('float32', [1, 6, 2, 2]), grid],
   drawBoxes: [
     image,

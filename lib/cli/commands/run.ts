@@ -44,6 +44,13 @@ export function command(session: Session): Command {
     )
     .option('--labels <FILE>', "the classes' names, a line each; or coco80, coco90, coco91, voc")
     .option('--top <K>', 'of classify: how many classes; 5 unless given', whole(1))
+    .addOption(
+      choice(
+        '--activation <NAME>',
+        "of classify: what makes scores of the model's numbers; the preset's own unless given. none: they are scores",
+        ['softmax', 'sigmoid', 'none'],
+      ),
+    ) // prettier-ignore
     .option('--threshold <SCORE>', 'of detect, blur and segment: what is found has a higher score', numberIn(0, 1))
     .addOption(choice('--draw <WHAT>', 'of segment: what is written; overlay unless given', ['overlay', 'mask', 'cutout']))
     .option(

@@ -15,6 +15,7 @@ export interface RunGiven extends EngineGiven, ShapesGiven {
   readonly size?: InputSize
   readonly labels?: string
   readonly top?: number
+  readonly activation?: 'softmax' | 'sigmoid' | 'none'
   readonly threshold?: number
   readonly draw?: 'overlay' | 'mask' | 'cutout'
   readonly output?: string

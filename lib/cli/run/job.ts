@@ -34,6 +34,7 @@ const options = {
   batch: ['classify', 'detect', 'segment', 'blur'],
   labels: ['classify', 'detect', 'segment'],
   top: ['classify'],
+  activation: ['classify'],
   threshold: ['detect', 'segment', 'blur'],
   draw: ['segment'],
   format: ['tensors'],

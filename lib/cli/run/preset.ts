@@ -13,7 +13,7 @@ export interface FoundPreset {
 
 /** The preset of this name, or the one in a JSON file. @throws TensorRTError ERR_TRT_FILE */
 export async function presetOf(given: string, refuse: (message: string) => never): Promise<FoundPreset> {
-  const { presets } = await import('../../tasks/index.js')
+  const { misnamed, presets } = await import('../../tasks/presets.js')
   if (given.endsWith('.json')) {
     const preset = await presetInFile(given)
     return { preset, given: preset, task: preset.task }
@@ -21,6 +21,8 @@ export async function presetOf(given: string, refuse: (message: string) => never
   const known: Readonly<Record<string, Preset | undefined>> = presets
   const preset = Object.hasOwn(known, given) ? known[given] : undefined
   if (preset !== undefined) return { preset, given, task: preset.task }
+  const other = misnamed(given)
+  if (other !== undefined) return refuse(`Expected ${other} for --preset but received ${JSON.stringify(given)}`)
   return refuse(`Expected a file of JSON, or one of these for --preset, but received ${JSON.stringify(given)}:\n${await presetList()}`)
 }
 

@@ -17,6 +17,7 @@ export interface TaskGiven {
   readonly batch?: number
   readonly labels?: string
   readonly top?: number
+  readonly activation?: 'softmax' | 'sigmoid' | 'none'
   readonly threshold?: number
   readonly draw?: 'overlay' | 'mask' | 'cutout'
 }
@@ -52,9 +53,10 @@ interface Common {
   readonly input?: { readonly size: InputSize }
 }
 
-async function classifying(engine: Engine, common: Common, { labels, top }: TaskGiven, signal: AbortSignal): Promise<Worker> {
+async function classifying(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
   const { Classifier } = await import('../../tasks/index.js')
-  const classifier = await Classifier.load(engine, { ...common, labels, top })
+  const { labels, top, activation } = given
+  const classifier = await Classifier.load(engine, { ...common, labels, top, ...(activation && { output: { activation } }) })
   return {
     head: ['class', 'score'],
     right: [1],

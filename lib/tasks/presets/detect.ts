@@ -27,8 +27,9 @@ export const detectPresets = {
       std: [imagenetColors.std[2], imagenetColors.std[1], imagenetColors.std[0]],
       order: 'BGR',
     },
-    output: { decoder: 'dbnet' },
+    output: { decoder: 'dbnet', threshold: 0.3, scoreThreshold: 0.6, unclipRatio: 1.5 },
     suppress: false,
-    source: 'PaddlePaddle/PaddleOCR, tools/infer/predict_det.py: PP-OCR',
+    source:
+      'PaddlePaddle/PaddleOCR 2.x, tools/infer/predict_det.py with the defaults of utility.py (limit 960, thresholds 0.3 and 0.6, unclip 1.5): PP-OCR',
   },
 } as const satisfies Readonly<Record<string, DetectPreset>>

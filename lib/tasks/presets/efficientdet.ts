@@ -36,8 +36,12 @@ const lite = (size: number, anchorScale: number): DetectPreset => ({
     'google/automl, efficientdet: hparams_config.py, dataloader.py, tf2/postprocess.py; boxes are shown from 0.3 on, labels are coco90',
 })
 
-/** TensorFlow's Object Detection API, from the heads of the network; what it exports has suppression inside, which is another output. */
-const tf = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({
+/**
+ * TensorFlow's Object Detection API (TFOD), from the heads of the network; what it exports has suppression inside,
+ * which is another output. Not effdet's tf_efficientdet_*, which are
+ * google/automl's weights.
+ */
+const tfod = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({
   task: 'detect',
   input: { resize: 'letterbox', position: 'start', size, rounding: 'even', ...imagenetColors },
   output: { decoder: 'efficientdet', coder: 'tf', multiLabel: true, scoreThreshold: 0.3, clip: true, ...more },
@@ -60,12 +64,12 @@ export const efficientDets = {
   'efficientdet-lite2': lite(448, 3),
   'efficientdet-lite3': lite(512, 4),
   'efficientdet-lite4': lite(640, 4),
-  'tf-efficientdet-d0': tf(512),
-  'tf-efficientdet-d1': tf(640),
-  'tf-efficientdet-d2': tf(768),
-  'tf-efficientdet-d3': tf(896),
-  'tf-efficientdet-d4': tf(1024),
-  'tf-efficientdet-d5': tf(1280),
-  'tf-efficientdet-d6': tf(1408),
-  'tf-efficientdet-d7': tf(1536),
+  'tfod-efficientdet-d0': tfod(512),
+  'tfod-efficientdet-d1': tfod(640),
+  'tfod-efficientdet-d2': tfod(768),
+  'tfod-efficientdet-d3': tfod(896),
+  'tfod-efficientdet-d4': tfod(1024),
+  'tfod-efficientdet-d5': tfod(1280),
+  'tfod-efficientdet-d6': tfod(1408),
+  'tfod-efficientdet-d7': tfod(1536),
 } satisfies Readonly<Record<string, DetectPreset>>

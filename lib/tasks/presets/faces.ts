@@ -19,9 +19,10 @@ export const faces = {
   'ssd-face-api': {
     task: 'detect',
     input: { resize: 'padToSquare', size: 512, coordinates: 'asymmetric', mean: 127.5, std: 127.5 },
-    output: { decoder: 'ssd', classes: 1, scoreThreshold: 0.5, clip: true, wholeSides: true },
+    output: { decoder: 'ssd', anchors: 'tf', classes: 1, scoreThreshold: 0.5, clip: true, wholeSides: true },
     suppress: { iouThreshold: 0.5, maximum: 100 },
-    source: '@vladmandic/face-api 1.7, src/ssdMobilenetv1; its anchors are the tensor Output/extra_dim of its weights',
+    source:
+      '@vladmandic/face-api 1.7, src/ssdMobilenetv1; its anchors, the tensor Output/extra_dim of its weights, are those of ssdAnchors',
   },
   'tiny-face-api': {
     task: 'detect',

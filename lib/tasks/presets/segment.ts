@@ -11,8 +11,8 @@ export const segmentPresets = {
   voc: {
     task: 'segment',
     input: { resize: 'stretch', size: { shortSide: 520 }, filter: 'triangle', round: true, ...imagenetColors },
-    output: { decide: 'argmax', tensor: 0 },
-    source: 'torchvision 0.29, transforms/_presets.py: SemanticSegmentation; FCN, DeepLabV3, LRASPP',
+    output: { decide: 'argmax', tensor: 0, classes: 21 },
+    source: 'torchvision 0.29, transforms/_presets.py: SemanticSegmentation; FCN, DeepLabV3, LRASPP; the classes are those of Pascal VOC',
   },
   u2net: {
     task: 'segment',

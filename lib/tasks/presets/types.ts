@@ -16,7 +16,10 @@ import type { InputSteps } from '../steps.js'
 
 /** What the numbers of a classifier are, [N, C]. */
 export interface ClassifyOutput {
-  /** Default `softmax`, of logits; `none` where the model has done it; `sigmoid` where several classes may be right. */
+  /**
+   * `softmax` of logits; `none` where the model has done it; `sigmoid` where several classes may be right. Without a
+   * preset it is to be given.
+   */
   readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
   /** The class that the first label names; 1 where class 0 is a background that the labels leave out; default 0. */
   readonly labelOffset?: number | undefined
@@ -48,8 +51,7 @@ export type DetectOutput =
   | Of<'yolox', YoloxOptions>
   | Of<'retinaface', RetinaFaceOptions>
   | Of<'efficientdet', EfficientDetOptions>
-  /** Its anchors are the model's own: they are to be given. */
-  | Of<'ssd', Omit<SsdOptions, 'anchors'> & Partial<Pick<SsdOptions, 'anchors'>>>
+  | Of<'ssd', SsdOptions>
   | Of<'centerface', CenterFaceOptions>
   | Of<'rtdetr', RtDetrOptions>
   | Of<'dbnet', DbNetOptions>
@@ -62,6 +64,8 @@ export interface SegmentOutput {
    * 0 to 1 as U²-Net's own code does. `classes`: the numbers of classes themselves, whole numbers of 0 to 255, [N, height, width] or [N, 1, height, width].
    */
   readonly decide: 'threshold' | 'argmax' | 'matte' | 'classes'
+  /** Of `argmax`: how many classes the model has: then it is checked. */
+  readonly classes?: number | undefined
   /** Of `threshold` and `matte`; default 0.5, of logits it is 0. */
   readonly threshold?: number | undefined
   /** Of `matte`: how it is made as large as the picture; default `linear`. */

@@ -1,9 +1,9 @@
 import { expected } from '../../errors.js'
 import type { Size } from '../types.js'
-import { findCandidates } from './candidates.js'
 import { type Decoded, decodedOf, type Extra } from './decoded.js'
 import { type CandidateOptions, decoderOptions, inputSize, ruleOf, type Sides, sizeText } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { candidatesOf } from './probabilities.js'
 
 export interface CenterFaceOptions extends CandidateOptions {
   /** Of the model's input, in multiples of 32: 640 or { width, height }. */
@@ -31,12 +31,14 @@ export function decodeCenterFace(outputs: Outputs, options: CenterFaceOptions): 
   const maps = mapsOf(outputsOf(outputs), size)
   const all = Object.values(maps).filter((map): map is Output => map !== undefined)
   const columns = size.width / stride
+  const looksLike = (): string => 'this looks like a map of logits, or a model of another family'
+  const source = { outputs: all, looksLike }
   return forEachPicture(batchOf(all, 'maps'), (index) => {
     const values = pictureOf(maps.scores, index)
     const face = { sizes: pictureOf(maps.sizes, index), offsets: pictureOf(maps.offsets, index), columns, count: values.length, size }
     const scores = { values, count: values.length, classes: 1, step: 1, classStep: 1, first: 0, firstStep: 1 }
     const points = maps.points === undefined ? {} : { landmarks: landmarksOf(pictureOf(maps.points, index), face) }
-    return decodedOf(findCandidates([scores], rule), (cell, boxes, at) => writeFace(face, cell, boxes, at), points)
+    return decodedOf(candidatesOf([scores], rule, source), (cell, boxes, at) => writeFace(face, cell, boxes, at), points)
   })
 }
 

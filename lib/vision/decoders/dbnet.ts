@@ -3,13 +3,20 @@ import { readOptions } from '../../base/options.js'
 import { type Components, connectedComponentsSync } from '../components.js'
 import { type Corner, type Corners, cornersOf, type Rectangle, smallestRectangle } from './min-rectangle.js'
 import { forEachPicture, type Output, type Outputs, onlyOutput, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { checkScores } from './probabilities.js'
 
 export interface DbNetOptions {
   /** A pixel above it belongs to text; default 0.3. */
   readonly threshold?: number | undefined
-  /** A box's mean probability is to be at least this; default 0.5 (rapidocr's and PaddleOCR's command lines have 0.5 to 0.6). */
+  /**
+   * A box's mean probability is to be at least this; default 0.5, rapidocr's; PaddleOCR's predict_det.py, and with it
+   * the preset `dbnet`, has 0.6.
+   */
   readonly scoreThreshold?: number | undefined
-  /** How far a box grows: its area times this over its circumference, on each side; default 1.6. */
+  /**
+   * How far a box grows: its area times this over its circumference, on each side; default 1.6, rapidocr's; PaddleOCR's
+   * predict_det.py, and with it the preset `dbnet`, has 1.5.
+   */
   readonly unclipRatio?: number | undefined
   /** Whether what is text grows by a pixel to the right and down before boxes are made, as rapidocr has it; default false. */
   readonly dilate?: boolean | undefined
@@ -71,6 +78,7 @@ interface Probabilities {
 }
 
 function regionsOf(map: Probabilities, rules: Rules): TextRegion[] {
+  checkMap(map)
   const regions: TextRegion[] = []
   const parts = connectedComponentsSync({ width: map.width, height: map.height, data: textMask(map, rules) })
   for (let part = 0; part < Math.min(parts.parts.length, rules.most); part++) {
@@ -84,6 +92,13 @@ function regionsOf(map: Probabilities, rules: Rules): TextRegion[] {
     regions.push({ corners: cornersOf(box), score })
   }
   return regions
+}
+
+/** @throws TensorRTError ERR_TRT_SHAPE where its pixels are no probabilities */
+function checkMap({ output, values }: Probabilities): void {
+  const pixels = { values, count: values.length, classes: 1, step: 1, classStep: 1, first: 0, firstStep: 1 }
+  const looksLike = (): string => 'this looks like a map of logits, or a model of another family'
+  checkScores([pixels], { isLogit: false }, { outputs: [output], looksLike })
 }
 
 function textMask({ values, width, height }: Probabilities, { threshold, dilate }: Rules): Uint8Array {

@@ -1,8 +1,10 @@
+import { TensorRTError } from '../../errors.js'
 import type { Found } from './candidates.js'
 
 /**
  * What a detector says of one picture, overlapping boxes too, the best first; of equal scores in the order of the model's output. It is what `suppress` takes, and with
- * coefficients what `instanceMasks` takes. A candidate whose box or score is not finite is left out.
+ * coefficients what `instanceMasks` takes. A candidate whose box is not finite is left out; where all of them are such,
+ * the decoder throws ERR_TRT_SHAPE.
  */
 export interface Decoded {
   /** Left, top, right, bottom of each, in pixels of the model's input: `frame.toImage` has the way back. They may reach outside of it. */
@@ -27,7 +29,7 @@ export interface Extra {
   readonly write: (number: number, values: Float32Array, at: number, boxes: Float32Array, boxAt: number) => void
 }
 
-/** The candidates with their boxes. */
+/** The candidates with their boxes. @throws TensorRTError ERR_TRT_SHAPE where none of the boxes is finite */
 export function decodedOf(
   found: Found,
   writeBox: BoxWriter,
@@ -41,6 +43,10 @@ export function decodedOf(
     writeBox(found.indices[place]!, boxes, at)
     const sum = boxes[at]! + boxes[at + 1]! + boxes[at + 2]! + boxes[at + 3]! + found.scores[place]!
     if (Number.isFinite(sum)) places[count++] = place
+  }
+  if (count === 0 && places.length > 0) {
+    const message = `Expected boxes but the coordinates of all that were found, ${places.length}, are infinite or NaN: the model computes no numbers here, as a float16 model does where a value exceeds 65504, or is of another family`
+    throw new TensorRTError('ERR_TRT_SHAPE', message, { details: { candidates: places.length } })
   }
   const stays = places.subarray(0, count)
   const extra = (wanted: Extra): Float32Array => {

@@ -1,12 +1,14 @@
 import { efficientDetAnchors, type EfficientDetAnchorOptions, type LevelArea, levelArea, type Variances } from '../../anchors/index.js'
 import { checkedChoice, checkedWhole } from '../../base/checks.js'
+import { TensorRTError } from '../../errors.js'
 import type { Size } from '../types.js'
-import { findCandidates, type Scores } from './candidates.js'
+import type { Found, Scores } from './candidates.js'
 import { writeFromAnchor } from './coders.js'
 import { type Decoded, decodedOf } from './decoded.js'
 import { kept } from './kept.js'
 import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, sizeText } from './options.js'
-import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, shapesText, wrongShape } from './outputs.js'
+import { candidatesOf, type Source } from './probabilities.js'
 
 export interface EfficientDetOptions extends ManyClassesOptions, EfficientDetAnchorOptions {
   /** Default 0.001, google/automl's. */
@@ -38,17 +40,21 @@ export function decodeEfficientDet(outputs: Outputs, options: EfficientDetOption
   const given = decoderOptions(options, ['multiLabel', 'coder', 'activation', 'classes', ...anchorNames], 'decodeEfficientDet')
   const isLogit = checkedChoice(given.activation ?? 'sigmoid', 'activation', ['sigmoid', 'none']) === 'sigmoid'
   const rule = ruleOf(given, { scoreThreshold: 0.001, maxCandidates: 5000, sigmoid: isLogit })
-  const variances = coders[checkedChoice(given.coder ?? 'automl', 'coder', ['automl', 'tf'])]
+  const coder = checkedChoice(given.coder ?? 'automl', 'coder', ['automl', 'tf'])
+  const variances = coders[coder]
   const size = inputSize(given.size)
   const classes = given.classes === undefined ? undefined : checkedWhole(given.classes, 'classes', 1, 65536)
   const anchorOptions = Object.fromEntries(anchorNames.map((name) => [name, name === 'size' ? size : given[name]])) as never
   const anchors = anchorsOf(anchorOptions)
-  const levels = levelsOf(outputsOf(outputs), anchors, size, given, classes)
+  const all = outputsOf(outputs)
+  const levels = levelsOf(all, anchors, size, given, classes)
+  const source: Source = { outputs: all, looksLike: () => "this looks like logits: activation: 'sigmoid' takes them" }
   const batch = batchOf(levels.flatMap(({ classes, boxes }) => [classes, boxes]), 'classes and boxes') // prettier-ignore
   return forEachPicture(batch, (index) => {
     const parts = levels.flatMap((level) => scoresOf(level, pictureOf(level.classes, index)))
     const offsets = levels.map((level) => pictureOf(level.boxes, index))
-    return decodedOf(findCandidates(parts, rule), (number, into, at) => {
+    const found = candidatesOf(parts, rule, source)
+    const decoded = decodedOf(found, (number, into, at) => {
       const place = levels.findLastIndex(({ first }) => first <= number)
       const { first, anchorsPerCell, planar, cells } = levels[place]!
       const [cell, anchor] = [Math.floor((number - first) / anchorsPerCell), (number - first) % anchorsPerCell]
@@ -56,7 +62,41 @@ export function decodeEfficientDet(outputs: Outputs, options: EfficientDetOption
       const [y, x, height, width] = [0, 1, 2, 3].map((side) => offsets[place]![from + side * step]!) as [number, number, number, number]
       writeFromAnchor(into, at, anchors, number * 4, [x, y, width, height], variances)
     })
+    if (coder === 'automl') checkCoder(decoded, found, anchors, all)
+    return decoded
   })
+}
+
+/** A box this likely was trained from an anchor that it shares half of its area with. */
+const sure = 0.5
+
+/**
+ * Offsets of TensorFlow's coder are ten times as large: read as those of google/automl, most boxes do not even touch
+ * the anchor that they were told from.
+ * @throws TensorRTError ERR_TRT_SHAPE
+ */
+function checkCoder({ boxes, scores }: Decoded, { indices }: Found, anchors: Float32Array, outputs: readonly Output[]): void {
+  // of candidates that were left out the boxes are not finite, which says nothing of the others
+  if (scores.length !== indices.length) return
+  let [likely, apart] = [0, 0]
+  for (let i = 0; i < scores.length && scores[i]! >= sure; i++) {
+    likely++
+    if (isApart(boxes, i * 4, anchors, indices[i]! * 4)) apart++
+  }
+  if (apart * 2 <= likely) return
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected boxes that overlap their anchors but ${apart} of ${likely} with a score of at least ${sure} do not, in ${shapesText(outputs)}: ` +
+      "this looks like a model of TensorFlow's Object Detection API, whose offsets are 10 and 5 times as large: coder: 'tf', or a preset tfod-efficientdet-*",
+    { details: { shapes: outputs.map(({ shape }) => shape), likely, apart } },
+  )
+}
+
+/** Whether a box (left, top, right, bottom) and an anchor (its centre and sides) have nothing in common. */
+function isApart(boxes: Float32Array, box: number, anchors: Float32Array, anchor: number): boolean {
+  const [left, top, right, bottom] = boxes.subarray(box, box + 4) as unknown as [number, number, number, number]
+  const [x, y, width, height] = anchors.subarray(anchor, anchor + 4) as unknown as [number, number, number, number]
+  return right < x - width / 2 || left > x + width / 2 || bottom < y - height / 2 || top > y + height / 2
 }
 
 interface Level {

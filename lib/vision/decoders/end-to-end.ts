@@ -1,7 +1,7 @@
-import { findCandidates } from './candidates.js'
 import { type Decoded, decodedOf, type Extra } from './decoded.js'
 import { type CandidateOptions, decoderOptions, ruleOf } from './options.js'
 import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { candidatesOf } from './probabilities.js'
 import { withPrototypes } from './yolo.js'
 
 export interface YoloEndToEndOptions extends CandidateOptions {
@@ -26,10 +26,16 @@ export function decodeYoloEndToEnd(outputs: Outputs, options?: YoloEndToEndOptio
   const output = onlyOutput(rows, 3, wanted)
   const [batch = 0, count = 0, found = 0] = output.shape
   if (prototypes === undefined ? found < 6 : found !== width) throw wrongShape(wanted, all)
+  if (prototypes === undefined && found === 7) throw wrongShape(`${wanted}, not the centre, sides and angle of an OBB model,`, all)
+  const source = {
+    outputs: all,
+    looksLike: () => 'this looks like a model of another family, or one whose scores are logits',
+    isPadded: true,
+  }
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
     const scores = { values: values.subarray(4), count, classes: 1, step: found, classStep: 1, first: 0, firstStep: 1 }
-    const best = findCandidates([scores], rule)
+    const best = candidatesOf([scores], rule, source)
     const classes = best.indices.map((number) => Math.round(values[number * found + 5]!))
     return decodedOf({ ...best, classes }, cornersAt(values, found), found > 6 ? { coefficients: row(values, found, 6, found - 6) } : {})
   })

@@ -1,10 +1,11 @@
 import { checkedVariances, retinaFacePriors, type Variances } from '../../anchors/index.js'
 import { checkedChoice } from '../../base/checks.js'
-import { findCandidates, type Scores } from './candidates.js'
+import type { Scores } from './candidates.js'
 import { writeFromAnchor } from './coders.js'
 import { type Decoded, decodedOf, type Extra } from './decoded.js'
 import { type CandidateOptions, decoderOptions, inputSize, ruleOf, type Sides, sizeText } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { candidatesOf } from './probabilities.js'
 
 export interface RetinaFaceOptions extends CandidateOptions {
   /** Of the model's input, 640 or { width, height }. */
@@ -40,8 +41,10 @@ export function decodeRetinaFace(outputs: Outputs, options: RetinaFaceOptions): 
   const priors = retinaFacePriors(size, { steps: given.steps as number[], minSizes: given.minSizes as number[][] })
   const { boxes, scores, points } = partsOf(outputsOf(outputs), priors.length / 4, `for an input of ${sizeText(size)}`)
   const all = points === undefined ? [boxes, scores] : [boxes, scores, points]
+  const looksLike = (): string => "this looks like logits, of a model that was not exported for its use: activation: 'softmax' takes them"
+  const source = { outputs: all, looksLike }
   return forEachPicture(batchOf(all, 'boxes, scores and points'), (index) => {
-    const found = findCandidates([faceScores(pictureOf(scores, index), isLogit)], rule)
+    const found = candidatesOf([faceScores(pictureOf(scores, index), isLogit)], rule, source)
     const offsets = pictureOf(boxes, index)
     const write = (number: number, into: Float32Array, at: number): void => {
       const from = number * 4

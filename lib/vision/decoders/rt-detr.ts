@@ -1,10 +1,11 @@
-import { findCandidates, type Found, type Scores } from './candidates.js'
+import type { Found, Scores } from './candidates.js'
 import { type BoxWriter, type Decoded, decodedOf, writeCentred } from './decoded.js'
 import type { Size } from '../types.js'
 import { checkedWhole } from '../../base/checks.js'
 import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import type { CandidateRule } from './candidates.js'
+import { candidatesOf, isNoProbability, type Source } from './probabilities.js'
 
 export interface RtDetrOptions extends ManyClassesOptions {
   /** Of the model's input, 640 or { width, height }. Not read where the model gives boxes in pixels. */
@@ -52,6 +53,27 @@ function rows(values: Float32Array, count: number, classes: number, step: number
   return { values, count, classes, step, classStep: 1, first: 0, firstStep: 1 }
 }
 
+function sourceOf(outputs: readonly Output[]): Source {
+  return { outputs, looksLike: () => 'this looks like a model of another family, or one whose scores have had no sigmoid' }
+}
+
+/** So many queries have boxes that sum to 1 with their scores by no chance. */
+const fewestQueries = 8
+
+/** Whether each row is a distribution over all of its columns. */
+function areDistributions(values: Float32Array, count: number, width: number): boolean {
+  const isOne = (start: number): boolean => {
+    let sum = 0
+    for (let at = start; at < start + width; at++) {
+      if (isNoProbability(values[at]!)) return false
+      sum += values[at]!
+    }
+    return Math.abs(sum - 1) < 1e-2
+  }
+  for (let row = 0; row < count; row++) if (!isOne(row * width)) return false
+  return count >= fewestQueries
+}
+
 function decodeRaw(outputs: readonly Output[], size: Size, rule: CandidateRule, known: number | undefined): Decoded[] {
   const logits = outputs.find(({ shape }) => shape[2] !== 4) ?? outputs[0]!
   const boxes = outputs.find((output) => output !== logits)!
@@ -60,7 +82,7 @@ function decodeRaw(outputs: readonly Output[], size: Size, rule: CandidateRule, 
   if (!isRight || classes < 1) throw wrongShape(wanted, outputs)
   if (known !== undefined && classes !== known) throw wrongShape(`[N, ${count}, ${known}] and [N, ${count}, 4]`, outputs)
   return forEachPicture(batchOf(outputs, 'logits and boxes'), (index) => {
-    const found = findCandidates([rows(pictureOf(logits, index), count, classes, classes)], rule)
+    const found = candidatesOf([rows(pictureOf(logits, index), count, classes, classes)], rule, sourceOf(outputs))
     return decodedOf(found, partsWriter(pictureOf(boxes, index), 4, size))
   })
 }
@@ -74,8 +96,10 @@ function decodeJoined(outputs: readonly Output[], size: Size, rule: CandidateRul
     throw wrongShape(`[N, ${count}, ${4 + known}] or [N, ${count}, 6]`, outputs)
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
+    if (areDistributions(values, count, width))
+      throw wrongShape(`boxes and scores, not rows whose ${width} numbers sum to 1, which a reader of text gives for each step,`, outputs)
     const part = rows(values.subarray(4), count, width === 6 ? 1 : width - 4, width)
-    const best = findCandidates([part], rule)
+    const best = candidatesOf([part], rule, sourceOf(outputs))
     const classes = width === 6 ? best.indices.map((number) => Math.round(values[number * 6 + 5]!)) : best.classes
     return decodedOf({ ...best, classes }, partsWriter(values, width, size))
   })
@@ -89,7 +113,7 @@ function decodeDone(outputs: readonly Output[], rule: CandidateRule): Decoded[] 
   const count = boxes.shape[1]!
   if (labels.shape[1] !== count || scores.shape[1] !== count) throw wrongShape(wanted, outputs)
   return forEachPicture(batchOf(outputs, 'labels, boxes and scores'), (index) => {
-    const found = findCandidates([rows(pictureOf(scores, index), count, 1, 1)], rule)
+    const found = candidatesOf([rows(pictureOf(scores, index), count, 1, 1)], rule, sourceOf(outputs))
     const [names, corners] = [pictureOf(labels, index), pictureOf(boxes, index)]
     const named: Found = { ...found, classes: found.indices.map((number) => names[number]!) }
     return decodedOf(named, (number, into, at) => into.set(corners.subarray(number * 4, number * 4 + 4), at))

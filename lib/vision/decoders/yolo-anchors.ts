@@ -1,12 +1,13 @@
 import { checkedLevels, type LevelAnchors } from '../../anchors/index.js'
 import { checkedWhole } from '../../base/checks.js'
 import type { Size } from '../types.js'
-import { type CandidateRule, findCandidates, type Scores, sigmoid } from './candidates.js'
+import { type CandidateRule, type Scores, sigmoid } from './candidates.js'
 import { type Decoded, decodedOf, writeCentred } from './decoded.js'
 import { row } from './end-to-end.js'
 import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides, sizeText } from './options.js'
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
-import { coefficientsOf, withPrototypes } from './yolo.js'
+import { candidatesOf } from './probabilities.js'
+import { coefficientsOf, otherThan, withPrototypes } from './yolo.js'
 
 export interface YoloAnchorsOptions extends ManyClassesOptions {
   /** Default 0.25. */
@@ -72,6 +73,7 @@ function decodeRows(output: Output, coefficients: number, levels: readonly Level
   if (output.isWhole || !fits || (count !== undefined && count !== found))
     throw wrongShape(`[N, ${count ?? 'boxes'}, ${text}]${ofSize(size)}`, [output])
   const classes = width - 5 - coefficients
+  const source = { outputs: [output], looksLike: otherThan(classes, coefficients) }
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
     const write = (number: number, boxes: Float32Array, at: number): void => {
@@ -79,7 +81,7 @@ function decodeRows(output: Output, coefficients: number, levels: readonly Level
       writeCentred(boxes, at, values[from]!, values[from + 1]!, values[from + 2]!, values[from + 3]!)
     }
     const extras = coefficients > 0 ? { coefficients: row(values, width, 5 + classes, coefficients) } : {}
-    return decodedOf(findCandidates([rowScores(values, found, width, classes)], rule), write, extras)
+    return decodedOf(candidatesOf([rowScores(values, found, width, classes)], rule, source), write, extras)
   })
 }
 
@@ -177,7 +179,9 @@ function decodeLevels(
     const y = (2 * sigmoid(read(1)) - 0.5 + line) * stride
     writeCentred(boxes, at, x, y, (2 * sigmoid(read(2))) ** 2 * anchor[0], (2 * sigmoid(read(3))) ** 2 * anchor[1])
   }
-  if (coefficients === 0) return decodedOf(findCandidates(parts, rule), write)
+  const source = { outputs: levels.map(({ output }) => output), looksLike: otherThan(classes, coefficients) }
+  const found = candidatesOf(parts, rule, source)
+  if (coefficients === 0) return decodedOf(found, write)
   const extra = {
     length: coefficients,
     write: (number: number, into: Float32Array, at: number): void => {
@@ -185,5 +189,5 @@ function decodeLevels(
       for (let k = 0; k < coefficients; k++) into[at + k] = read(5 + classes + k)
     },
   }
-  return decodedOf(findCandidates(parts, rule), write, { coefficients: extra })
+  return decodedOf(found, write, { coefficients: extra })
 }

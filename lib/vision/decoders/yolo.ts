@@ -1,9 +1,9 @@
 import { cellsOf, yoloStrides } from '../../anchors/index.js'
 import { checkedWhole } from '../../base/checks.js'
-import { findCandidates } from './candidates.js'
 import { type Decoded, decodedOf, type Extra, writeCentred } from './decoded.js'
 import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides, sizeText } from './options.js'
 import { forEachPicture, type Output, type Outputs, outputsOf, onlyOutput, pictureOf, wrongShape } from './outputs.js'
+import { candidatesOf } from './probabilities.js'
 
 export interface YoloOptions extends ManyClassesOptions {
   /** Default 0.25, as ultralytics predicts. */
@@ -25,22 +25,42 @@ export interface YoloOptions extends ManyClassesOptions {
  * input, and the probabilities of C classes.
  * @param outputs that tensor; of a model with masks its prototypes [N, M, height, width], too
  * @returns for each picture its candidates; `suppress` with an IoU of 0.7 is ultralytics' way on
- * @throws TensorRTError ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
+ * @throws TensorRTError ERR_TRT_SHAPE, also where scores are no probabilities, as in the outputs of a pose or OBB
+ * model; ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT
  */
 export function decodeYolo(outputs: Outputs, options?: YoloOptions): Decoded[] {
   const given = decoderOptions(options, ['multiLabel', 'size', 'strides', 'classes', 'coefficients'], 'decodeYolo')
   const rule = ruleOf(given, { scoreThreshold: 0.25, maxCandidates: 30000 })
-  const { output, coefficients, classes } = layoutOf(outputsOf(outputs), given)
+  const all = outputsOf(outputs)
+  const { output, coefficients, classes } = layoutOf(all, given)
+  const source = { outputs: all, looksLike: otherThan(classes, coefficients) }
   const [batch = 0, , count = 0] = output.shape
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
     const scores = { values: values.subarray(4 * count), count, classes, step: 1, classStep: count, first: 0, firstStep: 1 }
     return decodedOf(
-      findCandidates([scores], rule),
+      candidatesOf([scores], rule, source),
       (i, boxes, at) => writeCentred(boxes, at, values[i]!, values[count + i]!, values[2 * count + i]!, values[3 * count + i]!),
       coefficients > 0 ? { coefficients: planar(values, 4 + classes, coefficients, count) } : {},
     )
   })
+}
+
+/** The numbers of 17 keypoints (x, y, visibility), those of ultralytics' masks, and the greatest angle of OBB. */
+const [keypoints, maskNumbers, mostAngle] = [51, 32, Math.PI]
+
+/** What the channels of a YOLO are where one of them, read as a class, is no probability. */
+export function otherThan(classes: number, coefficients: number): (score: number, classIndex: number) => string {
+  return (score, classIndex) => {
+    const numbers = (what: number): number => classes - what
+    if (classIndex === classes - 1 && Math.abs(score) <= mostAngle)
+      return `this looks like an OBB model (4 + ${numbers(1)} classes + an angle), which this decoder does not read`
+    if (coefficients === 0 && classIndex >= numbers(maskNumbers) && numbers(maskNumbers) > 0)
+      return `this looks like a model with masks (${numbers(maskNumbers)} classes + ${maskNumbers} coefficients) without its prototypes: give both outputs`
+    if (classIndex >= numbers(keypoints) && numbers(keypoints) > 0)
+      return `this looks like a pose model (${numbers(keypoints)} ${numbers(keypoints) === 1 ? 'class' : 'classes'} + 17 keypoints of 3 numbers), which this decoder does not read`
+    return 'this looks like a pose model, an OBB model, or one whose scores have had no sigmoid, which this decoder does not read'
+  }
 }
 
 /** Some channels of each box, where each channel lies by itself. */

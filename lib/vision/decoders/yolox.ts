@@ -1,9 +1,9 @@
 import { cellsOf, yoloStrides } from '../../anchors/index.js'
 import { checkedWhole } from '../../base/checks.js'
-import { findCandidates } from './candidates.js'
 import { type Decoded, decodedOf, writeCentred } from './decoded.js'
 import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides, sizeText } from './options.js'
 import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
+import { candidatesOf } from './probabilities.js'
 import { rowScores } from './yolo-anchors.js'
 
 export interface YoloxOptions extends ManyClassesOptions {
@@ -35,9 +35,13 @@ export function decodeYolox(outputs: Outputs, options: YoloxOptions): Decoded[] 
   const output = onlyOutput(outputsOf(outputs), 3, wanted)
   const [batch = 0, found = 0, width = 0] = output.shape
   if (found !== count || width < 6 || (classes !== undefined && width !== 5 + classes)) throw wrongShape(wanted, [output])
+  const source = {
+    outputs: [output],
+    looksLike: () => 'this looks like a model whose scores have had no sigmoid, or one of another family',
+  }
   return forEachPicture(batch, (index) => {
     const values = pictureOf(output, index)
-    return decodedOf(findCandidates([rowScores(values, count, width, width - 5)], rule), (number, boxes, at) => {
+    return decodedOf(candidatesOf([rowScores(values, count, width, width - 5)], rule, source), (number, boxes, at) => {
       const [column, row, stride] = [cells[number * 3]!, cells[number * 3 + 1]!, cells[number * 3 + 2]!]
       const from = number * width
       const [x, y] = [(values[from]! + column) * stride, (values[from + 1]! + row) * stride]

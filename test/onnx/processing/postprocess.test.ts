@@ -10,7 +10,7 @@ import {
 } from '../../../lib/onnx/index.js'
 import { Tensor } from '../../../lib/tensor.js'
 import { type Decoded, decodeYolo, softmax, stretch, suppress, type SuppressOptions, topK, toMaskSync } from '../../../lib/vision/index.js'
-import { failureOf } from '../../support/errors.js'
+import { failure, failureOf } from '../../support/errors.js'
 import { near, type Result, run } from '../helpers.js'
 import { type Answers, type Case, detectionCases as cases, echo, echoOf, filled, priors, turned } from './detection-cases.js'
 
@@ -130,7 +130,7 @@ t.test('nothing found, and fewer boxes than candidates', async (t) => {
   t.ok(['boxes', 'scores', 'classes'].every((name) => numbers(found[name]).every((value) => value === 0)))
 })
 
-t.test('what is not finite is left out, as by the host, and takes nothing else with it', async (t) => {
+t.test('what is not finite is left out, and takes nothing else with it: boxes as by the host, which refuses scores', async (t) => {
   const count = 6
   // boxes beside each other, the last the best; of two classes the first
   const rows = Array.from({ length: count }, (_, i) => [10 + 20 * i, 10, 8, 8, 0.3 + i * 0.1, 0.1])
@@ -148,7 +148,11 @@ t.test('what is not finite is left out, as by the host, and takes nothing else w
         change(changed[place]!)
         const answers = { output0: turned(new Tensor('float32', Float32Array.from(changed.flat()), [1, count, 6])) }
         const found = await answered(withPostprocessing(echoOf(answers), { kind: 'detections', decoder: 'yolo', multiLabel }), answers)
-        const wanted = hostBoxes(decodeYolo(answers, { multiLabel }), {})
+        const isScore = name.includes('score')
+        if (isScore) t.throws(() => decodeYolo(answers, { multiLabel }), failure('ERR_TRT_SHAPE', /scores of 0 to 1 .*(NaN|Infinity)/))
+        const others = changed.map((row, i) => (isScore && i === place ? row.fill(0, 4) : row))
+        const finite = turned(new Tensor('float32', Float32Array.from(others.flat()), [1, count, 6]))
+        const wanted = hostBoxes(decodeYolo(finite, { multiLabel }), {})
         t.equal(wanted[0]?.scores.length, count - 1)
         sameBoxes(t, found, wanted)
         t.ok(
@@ -231,7 +235,7 @@ t.test('what is not the model of the steps is said with what was expected', asyn
   })
   t.match(await failing({ kind: 'detections', decoder: 'ssd' }), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
-    message: /a Float32Array of \(cx, cy, w, h\) of each anchor for anchors but received undefined/,
+    message: /a Float32Array, or an array of numbers, of \(cx, cy, w, h\) of each anchor for anchors but received undefined/,
   })
   t.match(await failing({ kind: 'detections', decoder: 'ssd', anchors: new Float32Array(12) }), {
     code: 'ERR_TRT_SHAPE',
