@@ -98,10 +98,12 @@ export class Refitter implements AsyncDisposable {
 
   /**
    * Gives all weights the values that they have in an ONNX model, by name: a path (weights in files beside it are found from there) or bytes, which are copied here.
-   * The model is the one that the plan was built from, but for its weights. It is checked as a build checks it, and converted as that was, where the plan was built with half precision by types
-   * (`plan.info.conversion`): where these weights would convert otherwise (a number beyond float16), that is ERR_TRT_WEIGHTS.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE where it is damaged or reaches outside of its folder, ERR_TRT_WEIGHTS when it lacks some or they do not fit,
-   * ERR_TRT_PRECISION where it cannot be converted, and as {@link weights}
+   * The model is the one that the plan was built from, but for its weights. It is checked as a build checks it, and
+   * converted as that was, where the plan was built with half precision by types (`plan.info.conversion`): where these
+   * weights would convert otherwise (a number beyond float16), that is ERR_TRT_WEIGHTS.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE where it is damaged or reaches outside of
+   * its folder, ERR_TRT_WEIGHTS when it lacks some or they do not fit, ERR_TRT_PRECISION where it cannot be converted,
+   * and as {@link weights}
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html refitFromBytes, refitFromFile
    */
   async setFromOnnx(model: ModelSource, options?: Abortable): Promise<void> {

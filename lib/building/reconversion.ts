@@ -6,9 +6,11 @@ import type { PlanInfo } from '../plan/info.js'
 import { convertedInWorker } from './conversion.js'
 
 /**
- * The model that a plan takes its weights from, as the plan's own was given to TensorRT: converted to the same precision, where that was done when the plan was built. The names of its weights
- * and their types follow from the conversion.
- * @throws TensorRTError ERR_TRT_WEIGHTS where the conversion of these weights keeps other nodes in float32 than that of the plan's; what the conversion throws; the signal's reason
+ * The model that a plan takes its weights from, as the plan's own was given to TensorRT: converted to the same
+ * precision, where that was done when the plan was built. The names of its weights and their types follow from the
+ * conversion.
+ * @throws TensorRTError ERR_TRT_WEIGHTS where the conversion of these weights keeps other nodes in float32 than that of
+ * the plan's; what the conversion throws; the signal's reason
  */
 export async function weightsFor(source: OnnxSource, info: PlanInfo, signal?: AbortSignal): Promise<OnnxSource> {
   const before = conversionOf(info)

@@ -82,7 +82,10 @@ export function precisionsOf(info: PlanInfo): readonly string[] {
   return Array.isArray(precision) ? precision.filter((name): name is string => typeof name === 'string' && name !== 'fp32') : []
 }
 
-/** What was converted of its model to half precision, and stayed in float32; nothing where none was, or where that is not known. */
+/**
+ * What was converted of its model to half precision, and stayed in float32; nothing where none was, or where that is
+ * not known.
+ */
 export function conversionOf({ conversion }: PlanInfo): Pick<PrecisionReport, 'precision' | 'kept'> | undefined {
   const found = conversion as { readonly precision?: unknown; readonly kept?: unknown } | null | undefined
   const isKnown = (found?.precision === 'fp16' || found?.precision === 'bf16') && Array.isArray(found.kept)

@@ -7,8 +7,9 @@ import { isWeighted } from './weighted.js'
 const relabelling: readonly string[] = ['Flatten', 'Identity', 'Reshape', 'Squeeze', 'Unsqueeze']
 
 /**
- * Stores weights as they are used, where nodes lay them out otherwise first: transposed, in another shape, in float16 with a Cast. Behind such nodes they are computed, and would stay in floating point.
- * The model has to be finished. Others have their turn between large ones.
+ * Stores weights as they are used, where nodes lay them out otherwise first: transposed, in another shape, in float16
+ * with a Cast. Behind such nodes they are computed, and would stay in floating point. The model has to be finished.
+ * Others have their turn between large ones.
  * @throws the signal's reason
  */
 export async function foldWeights(editor: GraphEditor, signal: AbortSignal | undefined): Promise<void> {

@@ -147,7 +147,10 @@ function checkedExclude(exclude: unknown): Excluded {
   }
 }
 
-/** The model in a version of the operators that has scales for each channel, its weights stored as they are used. @throws TensorRTError ERR_TRT_PRECISION, ERR_TRT_UNSUPPORTED */
+/**
+ * The model in a version of the operators that has scales for each channel, its weights stored as they are used.
+ * @throws TensorRTError ERR_TRT_PRECISION, ERR_TRT_UNSUPPORTED
+ */
 async function prepare(model: ModelProto, signal: AbortSignal | undefined): Promise<ModelProto> {
   const editor = new GraphEditor(model)
   const pair = editor.nodes().find((node) => isOnnx(node) && ['QuantizeLinear', 'DequantizeLinear'].includes(node.opType))

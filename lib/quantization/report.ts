@@ -36,8 +36,9 @@ export interface QuantizationReport {
   /** Bytes of the weights that were quantized. */
   readonly weightBytes: { readonly before: number; readonly after: number }
   /**
-   * Values that float16 does not hold (beyond 65504) on the data that was measured: what computes with them must stay in float32 beside INT8. `convertPrecision(model, 'fp16', { ranges })` with
-   * the ranges of the calibration sees to it; a build with `precision: ['int8', 'fp16']` knows no ranges.
+   * Values that float16 does not hold (beyond 65504) on the data that was measured: what computes with them must stay
+   * in float32 beside INT8. `convertPrecision(model, 'fp16', { ranges })` with the ranges of the calibration sees to
+   * it; a build with `precision: ['int8', 'fp16']` knows no ranges.
    */
   readonly beyondFloat16: readonly { readonly name: string; readonly min: number; readonly max: number }[]
   /** Layers that were left in floating point to reach the cosine that was asked for. */

@@ -23,7 +23,10 @@ for (const [precision, type] of [
   })
 }
 
-/** What TensorRT-RTX 1.7 builds in float32 and refuses in one of the halves, one after the other, with a Relu before each. */
+/**
+ * What TensorRT-RTX 1.7 builds in float32 and refuses in one of the halves, one after the other, with a Relu before
+ * each.
+ */
 function hard(): Uint8Array {
   const g = new GraphBuilder({ name: 'hard', opset: 22 })
   let x = g.input('x', 'float32', [4, 2, 8, 8])

@@ -1,4 +1,5 @@
-// What half precision cannot hold: masks, integers, values that overflow. Each float16 value is rounded (compare sees to it), as on a GPU and in onnx's ReferenceEvaluator.
+// What half precision cannot hold: masks, integers, values that overflow. Each float16 value is rounded (compare sees
+// to it), as on a GPU and in onnx's ReferenceEvaluator.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Tensor } from '../../lib/index.js'
@@ -83,7 +84,8 @@ const masks: [name: string, model: Uint8Array, kept: Record<string, string>, cla
 ] // prettier-ignore
 
 /**
- * Of the first sequence all keys are masked, of the second the last two. Scores go from -30 to 30: float32 has steps of 64 at -1e9, and makes them all alike; float16 has steps of 32 at
+ * Of the first sequence all keys are masked, of the second the last two. Scores go from -30 to 30: float32 has steps of
+ * 64 at -1e9, and makes them all alike; float16 has steps of 32 at
  * -65504, and nothing below -65520.
  */
 const attentionInputs: Inputs = {

@@ -1,4 +1,5 @@
-// FP16 and BF16 of real models on real photographs: what is lost against float32 where each float16 value is rounded, how much is halved, and that TensorRT-RTX builds it.
+// FP16 and BF16 of real models on real photographs: what is lost against float32 where each float16 value is rounded,
+// how much is halved, and that TensorRT-RTX builds it.
 import { join } from 'node:path'
 import t from 'tap'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'

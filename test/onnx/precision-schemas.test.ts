@@ -1,4 +1,5 @@
-// Half precision against ONNX's own schemas (test/facts/schemas.json): every operator that is converted, from each opset on.
+// Half precision against ONNX's own schemas (test/facts/schemas.json): every operator that is converted, from each
+// opset on.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -22,7 +23,10 @@ const { operators, opset: newest } = JSON.parse(readFileSync(join(root, 'test', 
 
 const precisions = [['fp16', 'float16'], ['bf16', 'bfloat16']] as const // prettier-ignore
 
-/** What of an operator's version does not take a type that conversion gives it: float inputs and outputs change together, but for those that stay. */
+/**
+ * What of an operator's version does not take a type that conversion gives it: float inputs and outputs change
+ * together, but for those that stay.
+ */
 function wrong(name: string, { inputs, outputs, types }: Version, type: string): string[] {
   const sides = [['input', inputs], ['output', outputs]] as const // prettier-ignore
   return sides.flatMap(([side, values]) => {

@@ -24,7 +24,10 @@ interface ConvertGiven extends DataGiven {
   readonly externalData?: true
 }
 
-/** `trt convert`: `convertPrecision` and `raiseOpset` of `node-tensorrt/onnx`; with `--data` the ranges of values are measured first, by a `Calibrator` of `node-tensorrt/quantization`. */
+/**
+ * `trt convert`: `convertPrecision` and `raiseOpset` of `node-tensorrt/onnx`; with `--data` the ranges of values are
+ * measured first, by a `Calibrator` of `node-tensorrt/quantization`.
+ */
 export function command(session: Session): Command {
   const convert = newCommand(session, 'convert', 'model.onnx --fp16 --output model-fp16.onnx')
     .argument('<model>', 'an ONNX file')

@@ -7,13 +7,8 @@ import { integersOf } from './integers.js'
 import { isElementwise, masksOf } from './masks.js'
 import { onlyMoves, refusedPart, staysFloat, takesSince } from './operators.js'
 import { halfTypes, type PrecisionSettings } from './options.js'
-import type { KeptReason } from './report.js'
+import type { Kept } from './report.js'
 import { hasGraph, sizesOf } from './shape-math.js'
-
-export interface Kept {
-  readonly reason: KeptReason
-  readonly detail: string
-}
 
 /** What is to become of the nodes that read or give float32; those that read what there is (Shape, Cast) and Constant nodes are in neither. */
 export interface Verdicts {
@@ -140,7 +135,10 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings, masks: Readonly
   ]
 }
 
-/** Whether a node adds what was made of integers to activations for a softmax alone: it is a mask, of 0 and some number as low as -10000. */
+/**
+ * Whether a node adds what was made of integers to activations for a softmax alone: it is a mask, of 0 and some number
+ * as low as -10000.
+ */
 function isMaskOfSoftmax({ editor }: FloatGraph, node: NodeProto, integers: ReadonlySet<string>): boolean {
   if (node.opType !== 'Add' || node.input.every((value) => integers.has(value))) return false
   const [output = ''] = node.output

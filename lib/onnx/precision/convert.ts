@@ -14,13 +14,15 @@ import { Rewriting } from './rewrite.js'
  * Makes a float32 model compute in float16 or bfloat16, by types in its graph: what TensorRT 11 and TensorRT-RTX, which have no flags for it, and strongly typed networks
  * of TensorRT 10 need; the rules are those of NVIDIA's AutoCast. Nodes take the new type with their weights, unless something of them speaks against it
  * ({@link KeptReason}); casts stand only where values go from one type to the other; graphs inside of nodes (If, Loop, Scan) stay as they are. Inputs and outputs of the
- * model keep their types, unless `keepIO` is false. What overflows inside of the model only data can tell: see the option `ranges`.
+ * model keep their types, unless `keepIO` is false. What overflows inside of the model only data can tell: see the
+ * option `ranges`.
  *
  * It works on the calling thread, for about a second for 100 million weights; {@link Builder} does it on another one.
  * @param model it is edited in place, so that a large one is not there twice; weights of other files have to be loaded ({@link loadExternalData})
  * @returns the same model, and what became of it
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also for ranges of which none is of a value of the model; ERR_TRT_ONNX_PARSE for a graph that cannot run; ERR_TRT_PRECISION for a model
- * whose opset is too low and cannot be raised: below 6, and for bf16 what the operators need
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also for ranges of which none is of a value of the model;
+ * ERR_TRT_ONNX_PARSE for a graph that cannot run; ERR_TRT_PRECISION for a model whose opset is too low and cannot be
+ * raised: below 6, and for bf16 what the operators need
  * @see https://nvidia.github.io/TensorRT-Model-Optimizer/guides/8_autocast.html
  */
 export function convertPrecision(
@@ -42,7 +44,10 @@ export function convertPrecision(
   return { model: editor.finish(), report }
 }
 
-/** Before version 4 of the file format every initializer had to be an input; runtimes take those for constants, as do we. */
+/**
+ * Before version 4 of the file format every initializer had to be an input; runtimes take those for constants, as do
+ * we.
+ */
 function declareConstants(model: ModelProto): void {
   const { graph } = model
   const names = new Set(graph?.initializer.map(({ name }) => name))

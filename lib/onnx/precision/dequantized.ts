@@ -1,15 +1,16 @@
 import { isOnnx } from '../editor.js'
 import type { NodeProto } from '../onnx_pb.js'
-import type { Kept } from './classify.js'
 import { type FloatGraph, nameOf } from './float-graph.js'
 import { onlyMoves } from './operators.js'
+import type { Kept } from './report.js'
 
 /** What TensorRT takes into a kernel of INT8, between what is computed there and the quantizing of it. */
 const activations: readonly string[] = ['Clip', 'LeakyRelu', 'Relu']
 
 /**
- * Has a DequantizeLinear and the nodes that read it stay in float32 together, and with them the way to the next QuantizeLinear: with a Cast between them TensorRT would not join them to a
- * kernel of INT8, which computes the same in either type.
+ * Has a DequantizeLinear and the nodes that read it stay in float32 together, and with them the way to the next
+ * QuantizeLinear: with a Cast between them TensorRT would not join them to a kernel of INT8, which computes the same in
+ * either type.
  */
 export function keepDequantized(graph: FloatGraph, converted: Set<NodeProto>, kept: Map<NodeProto, Kept>): void {
   const links = linksOf(graph)
@@ -47,7 +48,10 @@ function linksOf({ editor }: FloatGraph): ReadonlyMap<NodeProto, readonly NodePr
   return links
 }
 
-/** The nodes from one to a QuantizeLinear that alone reads what it gives, with activations between them; none where there is something else. */
+/**
+ * The nodes from one to a QuantizeLinear that alone reads what it gives, with activations between them; none where
+ * there is something else.
+ */
 function wayToQuantize({ editor }: FloatGraph, node: NodeProto): NodeProto[] {
   const way: NodeProto[] = []
   for (let value = node.output[0] ?? ''; ;) {

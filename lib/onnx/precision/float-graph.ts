@@ -28,7 +28,10 @@ export class FloatGraph {
     return this.dtypes.get(value) === 'float32'
   }
 
-  /** Whether it is stored in the model and nobody can give another value for it: an initializer, or what a Constant node gives. */
+  /**
+   * Whether it is stored in the model and nobody can give another value for it: an initializer, or what a Constant node
+   * gives.
+   */
   isStored(value: string): boolean {
     if (this.#overridable.has(value)) return false
     return this.editor.initializer(value) !== undefined || isConstantNode(this.editor.producer(value))

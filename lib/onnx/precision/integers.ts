@@ -23,8 +23,9 @@ const arithmetic = new Set(
 )
 
 /**
- * The float32 values that hold integers whose size is not known (a Cast of int32 or int64: token positions, the index of a maximum, a time), and what arithmetic makes of them,
- * constants and sizes alone. Beside activations, which are rounded themselves, and as weighted sums they are numbers as any others.
+ * The float32 values that hold integers whose size is not known (a Cast of int32 or int64: token positions, the index
+ * of a maximum, a time), and what arithmetic makes of them, constants and sizes alone. What a node makes of them and of
+ * activations, which are rounded themselves, or as a weighted sum is a number as any other.
  */
 export function integersOf(graph: FloatGraph, sizes: ReadonlySet<string>): ReadonlySet<string> {
   const { editor } = graph

@@ -17,8 +17,9 @@ export function isElementwise({ opType }: NodeProto): boolean {
 }
 
 /**
- * The float32 values that are made of finite constants beyond the type by arithmetic on single elements, as the masks of attention are: -1e9, or the lowest number of float32. In 16 bits
- * they would be infinite, and the softmax of a row that is masked whole NaN.
+ * The float32 values that are made of finite constants beyond the type by arithmetic on single elements, as the masks
+ * of attention are: -1e9, or the lowest number of float32. In 16 bits they would be infinite, and the softmax of a row
+ * that is masked whole NaN.
  */
 export function masksOf(graph: FloatGraph): ReadonlySet<string> {
   const masks = new Set<string>()

@@ -6,7 +6,9 @@
 import type { NodeProto } from '../onnx_pb.js'
 import type { HalfPrecision } from './options.js'
 
-/** `[first opset with float16, first with bfloat16, operators]`, held against onnx's schemas by test/facts/schemas.json. */
+/**
+ * `[first opset with float16, first with bfloat16, operators]`, held against onnx's schemas by test/facts/schemas.json.
+ */
 const table: readonly (readonly [number, number, string])[] = [
   [
     1,
@@ -60,7 +62,10 @@ export function takesSince(operator: string, precision: HalfPrecision): number |
   return since.get(operator)?.[precision]
 }
 
-/** What TensorRT-RTX 1.7 builds in float32 and refuses in 16 bits; with `ConvTranspose` it says "Could not infer output types for operation". */
+/**
+ * What TensorRT-RTX 1.7 builds in float32 and refuses in 16 bits; with `ConvTranspose` it says "Could not infer output
+ * types for operation".
+ */
 const refused: Readonly<Record<HalfPrecision, ReadonlySet<string>>> = {
   fp16: new Set(['MeanVarianceNormalization']),
   bf16: new Set('ConvTranspose GRU HardSwish LpNormalization LpPool MeanVarianceNormalization Mish'.split(' ')),
@@ -74,7 +79,10 @@ export function isRecurrent(operator: string): boolean {
   return recurrent.includes(operator)
 }
 
-/** What of a node TensorRT-RTX 1.7 builds in float32 alone, though ONNX has it in 16 bits; nothing where there is no such thing. */
+/**
+ * What of a node TensorRT-RTX 1.7 builds in float32 alone, though ONNX has it in 16 bits; nothing where there is no
+ * such thing.
+ */
 export function refusedPart({ opType, input }: NodeProto, precision: HalfPrecision): string | undefined {
   if (refused[precision].has(opType)) return opType
   return isRecurrent(opType) && input[sequenceLens] ? `${opType} with sequence_lens` : undefined
@@ -84,8 +92,9 @@ const floatInputs: Readonly<Record<string, readonly number[]>> = { Dropout: [1],
 const floatOutputs: Readonly<Record<string, readonly number[]>> = { LayerNormalization: [1, 2] }
 
 /**
- * Whether an input (output) of a converted node stays float32: a Resize's scales, and its roi beside them; a Dropout's ratio, which takes bfloat16 nine opsets after the rest;
- * indices and depth of a OneHot; what a LayerNormalization tells besides its result.
+ * Whether an input (output) of a converted node stays float32: a Resize's scales, and its roi beside them; a Dropout's
+ * ratio, which takes bfloat16 nine opsets after the rest; indices and depth of a OneHot; what a LayerNormalization
+ * tells besides its result.
  */
 export function staysFloat(operator: string, side: 'input' | 'output', index: number): boolean {
   return (side === 'input' ? floatInputs : floatOutputs)[operator]?.includes(index) ?? false

@@ -14,7 +14,10 @@ export interface ValueRange {
   readonly max: number
 }
 
-/** A range of a `Calibration` of `node-tensorrt/quantization`; where it has no `min` and `max`, since it was read from TensorRT's cache, it goes from -`amax` to `amax`. */
+/**
+ * A range of a `Calibration` of `node-tensorrt/quantization`; where it has no `min` and `max`, since it was read from
+ * TensorRT's cache, it goes from -`amax` to `amax`.
+ */
 export interface MeasuredRange {
   readonly min?: number | undefined
   readonly max?: number | undefined
@@ -35,8 +38,9 @@ export interface PrecisionOptions {
   /** A node that reads or gives a value whose range goes beyond it stays in float32; 512 unless given. Only values in `ranges` are looked at. */
   readonly dataMax?: number | undefined
   /**
-   * What values were seen to be, by name, on data that is typical: the `ranges` of a `Calibration` of this model (`new Calibrator(data, { algorithm: 'minmax' }).calibrate(model)`
-   * of `node-tensorrt/quantization`), or measured elsewhere. Without them nobody knows what overflows float16 inside of the model.
+   * What values were seen to be, by name, on data that is typical: the `ranges` of a `Calibration` of this model (`new
+   * Calibrator(data, { algorithm: 'minmax' }).calibrate(model)` of `node-tensorrt/quantization`), or measured
+   * elsewhere. Without them nobody knows what overflows float16 inside of the model.
    */
   readonly ranges?: Readonly<Record<string, ValueRange>> | ReadonlyMap<string, ValueRange | MeasuredRange> | undefined
   /** A node that adds up more products or numbers than this for one element stays in float32, as far as shapes are known; no limit unless given. */

@@ -162,7 +162,10 @@ export class Rewriting {
     return editor.addNode('Max', [value, this.#lowest], {}, { output })
   }
 
-  /** TensorRT-RTX 1.7 fails to build a recurrent node whose sequence comes from a Cast ("Mismatched number of elements in reshape"): a Max that changes nothing stands between them. */
+  /**
+   * TensorRT-RTX 1.7 fails to build a recurrent node whose sequence comes from a Cast ("Mismatched number of elements
+   * in reshape"): a Max that changes nothing stands between them.
+   */
   #shield(node: NodeProto): void {
     const { editor } = this.#graph
     const [sequence = ''] = node.input
