@@ -7,6 +7,7 @@ import { awaited } from './base/stacks.js'
 import { closeModel, openModel, withContent } from './engine/source.js'
 import { checkedBoolean, checkedText } from './base/checks.js'
 import { type Abortable, checkedAbort, checkedPlace, readOptions, unaborted } from './base/options.js'
+import { weightsFor } from './building/reconversion.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin, isStripped, withWeights } from './plan/origin.js'
 import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
@@ -97,14 +98,18 @@ export class Refitter implements AsyncDisposable {
 
   /**
    * Gives all weights the values that they have in an ONNX model, by name: a path (weights in files beside it are found from there) or bytes, which are copied here.
-   * The model is the one that the plan was built from, but for its weights. It is checked as a build checks it.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE where it is damaged or reaches outside of its folder, ERR_TRT_WEIGHTS when it lacks some or they do not fit, and as {@link weights}
+   * The model is the one that the plan was built from, but for its weights. It is checked as a build checks it, and
+   * converted as that was, where the plan was built with half precision by types (`plan.info.conversion`): where these
+   * weights would convert otherwise (a number beyond float16), that is ERR_TRT_WEIGHTS.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE where it is damaged or reaches outside of
+   * its folder, ERR_TRT_WEIGHTS when it lacks some or they do not fit, ERR_TRT_PRECISION where it cannot be converted,
+   * and as {@link weights}
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html refitFromBytes, refitFromFile
    */
   async setFromOnnx(model: ModelSource, options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'setFromOnnx')
     const source = onnxSource(model, 'model')
-    return this.#run(signal, ({ refitter }) => refitter.setFromOnnx(source))
+    return this.#run(signal, async ({ refitter, info }) => refitter.setFromOnnx(await weightsFor(source, info, signal)))
   }
 
   /**

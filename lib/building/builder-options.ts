@@ -41,8 +41,11 @@ export interface BuilderOptions extends TimingCacheOptions {
    *
    * TensorRT 10, weakly typed: BuilderFlag kFP16, kBF16, kINT8, kFP8, kINT4 (10.1). TensorRT 11, TensorRT-RTX, and 10 with `stronglyTyped`: types are the model's. There
    * 'fp16' or 'bf16' converts a model that has nothing of the type, on a thread of its own, as `convertPrecision` of node-tensorrt/onnx does without options; `plan.info.conversion`
-   * says what became of it. A precision that the network does not have then is ERR_TRT_PRECISION: a tensor of that type for fp16 and bf16, quantizing layers for the others.
-   * int8, fp8 and int4 need quantizing layers (QuantizeLinear, DequantizeLinear) everywhere; in place of them int8 takes a `calibrator` of build() in TensorRT 10, weakly typed.
+   * says what became of it. What overflows float16 on your data it cannot know: convert the model yourself, with
+   * `ranges`, where that may be. A precision that the network does not have then is ERR_TRT_PRECISION: a tensor of that
+   * type for fp16 and bf16, quantizing layers for the others. int8, fp8 and int4 need quantizing layers
+   * (QuantizeLinear, DequantizeLinear) everywhere; in place of them int8 takes a `calibrator` of build() in TensorRT
+   * 10, weakly typed.
    */
   readonly precision?: Precision | readonly Precision[]
   /**

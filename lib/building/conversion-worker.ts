@@ -7,7 +7,9 @@ import { externalFiles, loadExternalData } from '../onnx/external.js'
 import { readModel, writeModel } from '../onnx/model.js'
 import type { ModelProto } from '../onnx/onnx_pb.js'
 import { convertPrecision } from '../onnx/precision/convert.js'
+import { halfTypes } from '../onnx/precision/options.js'
 import { hasPrecision } from '../onnx/precision/present.js'
+import type { PrecisionReport } from '../onnx/precision/report.js'
 import { tensorsOf } from '../onnx/walk.js'
 import type { ConversionAnswer, ConversionOrder } from './conversion.js'
 
@@ -20,9 +22,20 @@ async function convert({ source, precision }: ConversionOrder): Promise<Conversi
   if (typeof source === 'string') await loadExternalData(model, dirname(source))
   else if (externalFiles(model).length > 0) return {} // which the builder refuses, in its words
   const { report } = convertPrecision(model, precision)
-  if (report.converted === 0) return {}
+  if (report.converted === 0) return nothingConverted(report)
   refuseTooLarge(model)
   return { model: writeModel(model), report }
+}
+
+/** A model without any float32 stays as it is, and the builder says what it has instead. */
+function nothingConverted({ precision, kept: [first, ...others] }: PrecisionReport): ConversionAnswer {
+  if (first === undefined) return {}
+  const more = others.length === 0 ? '' : `, and ${others.length} more`
+  throw new TensorRTError(
+    'ERR_TRT_PRECISION',
+    `Nothing of the model can be converted to ${halfTypes[precision]}: ${first.node} stays in float32 (${first.detail})${more}. Build it without the precision '${precision}'`,
+    { details: { precision, node: first.node, reason: first.reason } },
+  )
 }
 
 function refuseTooLarge(model: ModelProto): void {

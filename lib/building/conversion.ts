@@ -79,7 +79,7 @@ async function prepared(precision: HalfPrecision, request: NativeBuildRequest, s
   const choice = await loadAddon().chooseBuilder(request).catch(nothing)
   signal?.throwIfAborted()
   if (source === undefined || choice === undefined || !needsTypes(request, choice)) return {}
-  const { model, report } = await inWorker({ source, precision }, signal)
+  const { model, report } = await convertedInWorker({ source, precision }, signal)
   if (model === undefined || report === undefined) return {}
   loadAddon().tellLog(information, `node-tensorrt: ${textOf(report, choice.name)}`)
   return { model, report }
@@ -90,7 +90,7 @@ function needsTypes({ options }: NativeBuildOptions, { kind, version }: NativeBu
 }
 
 /** Rejected with what went wrong, or when the thread was ended for an abort; never before it is gone. */
-async function inWorker(order: ConversionOrder, signal: AbortSignal | undefined): Promise<ConversionAnswer> {
+export async function convertedInWorker(order: ConversionOrder, signal: AbortSignal | undefined): Promise<ConversionAnswer> {
   const worker = new Worker(entry, { name: 'node-tensorrt conversion', workerData: order, execArgv: [] })
   const forget = onAbort(signal, () => void worker.terminate())
   let answer: ConversionAnswer | undefined
@@ -105,10 +105,11 @@ async function inWorker(order: ConversionOrder, signal: AbortSignal | undefined)
   return answer
 }
 
-function textOf({ precision, converted, kept, casts, weights }: PrecisionReport, library: string): string {
+function textOf({ precision, converted, kept, casts, clamped, weights }: PrecisionReport, library: string): string {
   const share = weights.bytesBefore === 0 ? 100 : (100 * weights.bytesConverted) / weights.bytesBefore
   const some = kept.slice(0, 3).map(({ node, detail }) => `${node}: ${detail}`)
   const more = kept.length > some.length ? ', …' : ''
   const stay = kept.length === 0 ? '' : `; ${kept.length} stay in float32 (${some.join(', ')}${more})`
-  return `${library} takes its types from the model, which was converted to ${halfTypes[precision]}: ${share.toFixed(1)} % of its float32 weights, ${converted} nodes, ${casts} casts${stay}`
+  const raised = clamped.length === 0 ? '' : `; values below the type's lowest number become it (${clamped.join(', ')})`
+  return `${library} takes its types from the model, which was converted to ${halfTypes[precision]}: ${share.toFixed(1)} % of its float32 weights, ${converted} nodes, ${casts} casts${stay}${raised}`
 }

@@ -3,7 +3,7 @@ import type { NativeBuilderChoice, NativeBuildOptions, NativeProfile } from '../
 import type { ModelDigest } from './digest.js'
 
 /** Raised when a plan that an earlier version of this package built from the same things is no longer what this one would build. */
-const cacheFormat = 2
+const cacheFormat = 3
 
 /** All that decides what a plan is. */
 export interface KeyParts {

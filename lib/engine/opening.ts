@@ -128,11 +128,18 @@ async function openPlan(plan: PlanToOpen, options: OpenOptions & Pick<Built, 'ru
   const { openTensorRT } = await import('../backend/tensorrt.js')
   const { bytes: compiled, keep: keepCompiled } = options.runtimeCache ?? {}
   const told = { precisions: precisionsOf(plan.info), dimensionNames: dimensionNamesOf(plan.info), keepCompiled }
-  const given = { ...options, origin, stripped: isStripped(plan.info), compiled, told }
+  const weights = options.weights && (await weightsOf(options.weights, plan, signal))
+  const given = { ...options, ...(weights && { weights }), origin, stripped: isStripped(plan.info), compiled, told }
   const backend = await nativelyOpened(plan, (content) => openTensorRT(content, given, options.lanes))
   if (!signal.aborted) return backend
   await backend.close()
   throw signal.reason
+}
+
+/** As the plan's own model was given to TensorRT. */
+async function weightsOf(weights: OnnxSource, { info }: PlanToOpen, signal: AbortSignal): Promise<OnnxSource> {
+  const { weightsFor } = await import('../building/reconversion.js')
+  return weightsFor(weights, info, signal)
 }
 
 async function nativelyOpened(plan: PlanToOpen, open: (content: Uint8Array | number) => Promise<Backend>): Promise<Backend> {

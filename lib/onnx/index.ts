@@ -54,7 +54,7 @@ export type {
 } from './onnx_pb.js'
 export { raiseOpset, whyNotRaised } from './opset.js'
 export { convertPrecision } from './precision/convert.js'
-export type { HalfPrecision, PrecisionOptions, ValueRange } from './precision/options.js'
+export type { HalfPrecision, MeasuredRange, PrecisionOptions, ValueRange } from './precision/options.js'
 export type { KeptNode, KeptReason, PrecisionReport } from './precision/report.js'
 export type { PreprocessingSteps, Resizing } from './processing/input.js'
 export type { Decoder } from './processing/checked-detection.js'

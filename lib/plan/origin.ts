@@ -1,5 +1,6 @@
 import type { NativePlanOrigin } from '../backend/native-types.js'
 import { TensorRTError } from '../errors.js'
+import type { PrecisionReport } from '../onnx/precision/report.js'
 import { checkedHeader } from './header.js'
 import type { PlanInfo } from './info.js'
 import { OpenPlan } from './read.js'
@@ -79,6 +80,16 @@ export function withWeights(info: PlanInfo): PlanInfo {
 export function precisionsOf(info: PlanInfo): readonly string[] {
   const { precision } = settingsOf(info)
   return Array.isArray(precision) ? precision.filter((name): name is string => typeof name === 'string' && name !== 'fp32') : []
+}
+
+/**
+ * What was converted of its model to half precision, and stayed in float32; nothing where none was, or where that is
+ * not known.
+ */
+export function conversionOf({ conversion }: PlanInfo): Pick<PrecisionReport, 'precision' | 'kept'> | undefined {
+  const found = conversion as { readonly precision?: unknown; readonly kept?: unknown } | null | undefined
+  const isKnown = (found?.precision === 'fp16' || found?.precision === 'bf16') && Array.isArray(found.kept)
+  return isKnown ? conversion : undefined
 }
 
 /** The names of the dimensions of inputs and outputs, by the tensor's name; nothing where a sidecar does not know them. */

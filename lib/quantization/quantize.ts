@@ -15,6 +15,7 @@ import {
 import { bytesOfModel, checkFits, mostBytes } from '../onnx/save.js'
 import { Calibration } from './calibration.js'
 import { type CalibrateOptions, Calibrator, checkedCalibrate } from './calibrator.js'
+import { foldWeights } from './folding.js'
 import type { Graph } from './graph.js'
 import type { CalibrationProgress } from './measure.js'
 import { insert, type WeightForm } from './insert.js'
@@ -94,7 +95,7 @@ export async function quantize(
   const tell = teller(checkedListener<NonNullable<QuantizeOptions['onProgress']>>(onProgress, 'onProgress'))
   const loaded = await loadModel(model)
   const hash = await hashOfModel(loaded, signal)
-  const prepared = prepare(loaded)
+  const prepared = await prepare(loaded, signal)
   const cpu = rest as CalibrateOptions
   const ranges = await calibrationFor(prepared, hash, calibration, { ...cpu, onProgress: () => tell('calibrating') })
   const how = { excluded, form, signal }
@@ -146,13 +147,18 @@ function checkedExclude(exclude: unknown): Excluded {
   }
 }
 
-/** The model in a version of the operators that has scales for each channel. @throws TensorRTError ERR_TRT_PRECISION, ERR_TRT_UNSUPPORTED */
-function prepare(model: ModelProto): ModelProto {
+/**
+ * The model in a version of the operators that has scales for each channel, its weights stored as they are used.
+ * @throws TensorRTError ERR_TRT_PRECISION, ERR_TRT_UNSUPPORTED
+ */
+async function prepare(model: ModelProto, signal: AbortSignal | undefined): Promise<ModelProto> {
   const editor = new GraphEditor(model)
   const pair = editor.nodes().find((node) => isOnnx(node) && ['QuantizeLinear', 'DequantizeLinear'].includes(node.opType))
   if (pair !== undefined)
     throw new TensorRTError('ERR_TRT_PRECISION', `The model is quantized already: it has ${pair.opType} node ${JSON.stringify(pair.name)}`)
   raise(editor)
+  editor.finish()
+  await foldWeights(editor, signal)
   return editor.finish()
 }
 

@@ -35,6 +35,12 @@ export interface QuantizationReport {
   readonly multiplyAdds: { readonly all: number; readonly quantized: number; readonly share: number; readonly uncounted: number }
   /** Bytes of the weights that were quantized. */
   readonly weightBytes: { readonly before: number; readonly after: number }
+  /**
+   * Values that float16 does not hold (beyond 65504) on the data that was measured: what computes with them must stay
+   * in float32 beside INT8. `convertPrecision(model, 'fp16', { ranges })` with the ranges of the calibration sees to
+   * it; a build with `precision: ['int8', 'fp16']` knows no ranges.
+   */
+  readonly beyondFloat16: readonly { readonly name: string; readonly min: number; readonly max: number }[]
   /** Layers that were left in floating point to reach the cosine that was asked for. */
   readonly kept: readonly string[]
 }
@@ -62,8 +68,17 @@ export function reportOf(
     shared: placement.shared,
     multiplyAdds: { all, quantized, share: all === 0 ? 0 : quantized / all, uncounted },
     weightBytes,
+    beyondFloat16: beyondFloat16(calibration),
     kept,
   }
+}
+
+const largestFloat16 = 65504
+
+function beyondFloat16({ ranges }: Calibration): QuantizationReport['beyondFloat16'] {
+  return Array.from(ranges, ([name, { amax, min = -amax, max = amax }]) => ({ name, min, max })).filter(
+    ({ min, max }) => Math.max(-min, max) > largestFloat16,
+  )
 }
 
 function sum(layers: readonly { readonly multiplyAdds?: number }[]): number {

@@ -110,6 +110,11 @@ t.test('what goes wrong', async (t) => {
     code: 'ERR_TRT_PRECISION',
     message: /cannot be converted to bfloat16/,
   })
+  t.match(await failureOf(() => new Builder({ tensorrt: trt11.path, precision: 'bf16' }).build(oneNode('HardSwish'))), {
+    code: 'ERR_TRT_PRECISION',
+    message: /Nothing of the model can be converted to bfloat16: the-node stays in float32 \(TensorRT-RTX does not build HardSwish/,
+    details: { precision: 'bf16', node: 'the-node', reason: 'unsupported' },
+  })
   const controller = new AbortController()
   const building = builder.build(relu, { signal: controller.signal })
   controller.abort(new Error('enough'))

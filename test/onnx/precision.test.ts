@@ -19,6 +19,7 @@ import {
   writeModel,
 } from '../../lib/onnx/index.js'
 import { AttributeProtoSchema } from '../../lib/onnx/onnx_pb.js'
+import { Calibrator, quantize } from '../../lib/quantization/index.js'
 import { failureOf } from '../support/errors.js'
 import { cosine, randomFloats, randomTensor } from '../support/values.js'
 import { run } from './helpers.js'
@@ -266,7 +267,7 @@ async function runIf(model: Uint8Array, x: Float32Array, c: number): Promise<Arr
 
 t.test("a model's own casts are not doubled", async (t) => {
   const g = new GraphBuilder({ name: 'casts' })
-  const whole = g.input('x', 'int32', [4])
+  const whole = g.input('x', 'uint8', [4])
   const a = g.node('Relu', [g.node('Cast', [whole], { to: 1 }, { output: 'float' })])
   const half = g.node('Cast', [a], { to: 10 }, { output: 'half' })
   const back = g.node('Cast', [g.node('Neg', [half])], { to: 1 }, { output: 'back' })
@@ -326,7 +327,50 @@ t.test('quantized models', async (t) => {
     await agrees(t, model, converted.bytes, [1, 2, 4, 4], 9)
   }
   const tiny = convert(quantized(19, 2e-5))
-  t.same(reasons(tiny), { q: 'small', dq: 'small' }, 'a scale that would lose digits')
+  t.same(reasons(tiny), { q: 'small', dq: 'small', wdq: 'dequantized', conv: 'dequantized' }, 'a scale that would lose digits')
+})
+
+/** The nodes between which a Cast stands, by operator. */
+function castBetween(converted: Converted): string[] {
+  const [all, of] = [nodes(converted), new Map<string, NodeProto>()]
+  for (const node of all) for (const value of node.output) of.set(value, node)
+  return all.flatMap((node) => {
+    const cast = node.input.map((value) => of.get(value)).find((each) => each?.opType === 'Cast')
+    const source = cast && of.get(cast.input[0] as string)
+    return source === undefined ? [] : [`${source.opType} → ${node.opType}`]
+  })
+}
+
+t.test('FP16 beside INT8: no Cast stands where TensorRT makes one kernel', async (t) => {
+  const g = new GraphBuilder({ name: 'beside', opset: 19 })
+  const x = g.input('x', 'float32', [1, 16, 8, 8])
+  const conv = (input: string, name: string, smallest: number): string => {
+    const weights = randomTensor([16, 16, 3, 3], name.length, 0.3)
+    weights.data.subarray(0, 144).forEach((value, i, row) => (row[i] = value * smallest))
+    return g.node('Conv', [input, g.constant(`${name}.w`, weights)], { pads: [1, 1, 1, 1] }, { name })
+  }
+  const a = g.node('Relu', [conv(x, 'tiny', 0.01)], {}, { name: 'relu' })
+  const b = g.node('Relu', [conv(a, 'usual', 1)])
+  g.output(g.node('Softmax', [b], { axis: 1 }, { output: 'y' }), 'float32', [1, 16, 8, 8])
+  const { model } = await quantize(g.toModel(), new Calibrator([randomTensor([1, 16, 8, 8], 5)]))
+  const converted = convert(writeModel(model))
+  t.same(castBetween(converted).filter((pair) => /DequantizeLinear →|→ QuantizeLinear|→ Relu/.test(pair)), [], castBetween(converted).join(', ')) // prettier-ignore
+  const { kept } = converted.report
+  t.match(
+    kept.find(({ node }) => node === 'tiny'),
+    { reason: 'dequantized', detail: /stays in float32, and a Cast between them would cost/ },
+  )
+  t.match(
+    kept.find(({ node }) => node === 'relu'),
+    { reason: 'dequantized' },
+  )
+  t.equal(
+    kept.find(({ node }) => node === 'usual'),
+    undefined,
+    'whose scales float16 has',
+  )
+  const keep = convert(writeModel(model), { keep: { operators: ['Conv'] } })
+  t.same(castBetween(keep).filter((pair) => pair.startsWith('DequantizeLinear')), [], 'what stays by its name takes its DequantizeLinear along') // prettier-ignore
 })
 
 t.test('bf16 raises the opset, or says why it cannot', (t) => {

@@ -193,6 +193,31 @@ t.test('what stays: few channels, vectors, computed weights, what is excluded', 
   })
 })
 
+t.test('weights that nodes lay out otherwise first are weights', async (t) => {
+  const net = new Net()
+  const { g } = net
+  const conv = (x: string, name: string, weights: string): string => g.node('Conv', [x, weights], { kernel_shape: [1, 1] }, { name })
+  let count = 0
+  const constant = (value: Tensor): string => g.constant(`c${count++}`, value)
+  const ints = (...values: number[]): string => constant(Tensor.from(BigInt64Array.from(values, BigInt)))
+  let x = g.input('x', 'float32', [1, 16, 8, 8])
+  const stored = (shape: readonly number[]): string => constant(tensor(shape, 0.25))
+  x = conv(x, 'transposed', g.node('Transpose', [stored([1, 1, 16, 24])]))
+  x = conv(x, 'reshaped', g.node('Identity', [g.node('Reshape', [stored([16, 24]), ints(16, -1, 1, 1)])]))
+  x = conv(x, 'half', g.node('Cast', [constant(Tensor.fromFloat32('float16', tensor([24, 16, 1, 1], 0.25).data, [24, 16, 1, 1]))], { to: 1 })) // prettier-ignore
+  x = conv(x, 'turned', g.node('Reshape', [g.node('Transpose', [stored([4, 24, 4])], { perm: [2, 0, 1] }), ints(16, 24, 1, 1)]))
+  x = conv(x, 'scaled', g.node('Mul', [stored([16, 16, 1, 1]), constant(tensor([1]))]))
+  const model = net.model(x, [1, 16, 8, 8])
+  const data = batches([1, 16, 8, 8])
+  const { model: quantized, report } = await quantize(model, new Calibrator(data))
+  const left = report.layers.filter((layer) => !layer.quantized).map(({ name, reason }) => [name, reason])
+  t.same(left, [['scaled', 'its weights are computed']])
+  t.notOk(quantized.graph?.node.some(({ opType }) => ['Cast', 'Identity', 'Reshape', 'Transpose'].includes(opType)))
+  const { outputs } = await compare(model, quantized, data)
+  const [found] = Object.values(outputs)
+  t.ok((found?.cosine ?? 0) > 0.99, `cosine ${found?.cosine}`)
+})
+
 t.test('weights: for each channel, 127 steps to its largest magnitude, or as they were with a pair', async (t) => {
   const net = new Net()
   const model = net.model(net.conv(net.g.input('x', 'float32', [1, 16, 4, 4]), 16, 16), [1, 16, 4, 4])

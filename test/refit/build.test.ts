@@ -1,6 +1,7 @@
 // From the builder's options to a refitted plan, on the fakes.
 import t from 'tap'
-import { Builder, Engine, Refitter } from '../../lib/index.js'
+import { Builder, type BuilderOptions, Engine, type Plan, Refitter, Tensor } from '../../lib/index.js'
+import { convertPrecision, parseModel, writeModel } from '../../lib/onnx/index.js'
 import { failureOf } from '../support/errors.js'
 import { computed, families, input, leftovers, onnxOf, weightsOf } from './models.js'
 
@@ -42,6 +43,31 @@ for (const { name, path: tensorrt } of families) {
     })
   })
 }
+
+t.test('half precision by types: weights of the model as it is are converted as the plan was', async (t) => {
+  const [, { path: tensorrt }] = families
+  const run = async (plan: Plan, weights?: Uint8Array): Promise<number[]> => {
+    await using engine = await Engine.load(plan, { tensorrt, ...(weights && { weights }) })
+    return Array.from((await engine.infer(input)).data as Float32Array)
+  }
+  const builder: BuilderOptions = { tensorrt, precision: 'fp16', refit: true, stripWeights: true }
+  const plan = await new Builder(builder).build(onnxOf(old), { shapes })
+  t.match(plan.info.conversion, { precision: 'fp16', kept: [] })
+  t.same(await run(plan, onnxOf(old)), computed(old), 'halves are exact in float16')
+  t.same(await run(plan, onnxOf(fresh)), computed(fresh))
+  await using refitter = new Refitter(plan, { tensorrt })
+  await refitter.setFromOnnx(onnxOf(fresh))
+  t.same(await run(await refitter.refit()), computed(fresh))
+  await using engine = await Engine.load(onnxOf(old), { tensorrt, shapes, builder: { precision: 'fp16', stripWeights: true } })
+  t.same(Array.from((await engine.infer(input)).data as Float32Array), computed(old), 'built and opened in one')
+  const half = writeModel(convertPrecision(parseModel(onnxOf(fresh)), 'fp16').model)
+  t.same(await run(plan, half), computed(fresh), 'a model that somebody converted')
+  const huge = { ...old, bias: new Tensor('float32', Float32Array.of(1, 1e6), [2]) }
+  t.match(await failureOf(() => run(plan, onnxOf(huge))), {
+    code: 'ERR_TRT_WEIGHTS',
+    message: /converted to fp16, and other weights convert otherwise: .* stays in float32 with these: "bias" has 1000000/,
+  })
+})
 
 t.test('nothing is left, and nothing was done wrong', (t) => {
   t.same(leftovers(), {})

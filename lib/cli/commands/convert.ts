@@ -1,15 +1,16 @@
 import type { Command } from 'commander'
 import { TensorRTError } from '../../errors.js'
-import type { ModelProto } from '../../onnx/index.js'
+import type { ModelProto, PrecisionOptions } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
 import { exitCodes } from '../exit-codes.js'
+import { type DataGiven, dataOf, inputsOf, withDataOptions, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted } from '../output/format.js'
 import { refuseUnwritable } from '../output/writable.js'
 import { action, list, numberIn, newCommand, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
-interface ConvertGiven {
+interface ConvertGiven extends DataGiven {
   readonly output: string
   readonly fp16?: true
   readonly bf16?: true
@@ -18,11 +19,15 @@ interface ConvertGiven {
   readonly keepOperators?: readonly string[]
   readonly keepIo: boolean
   readonly initMax?: number
+  readonly dataMax?: number
   readonly maxReductionDepth?: number
   readonly externalData?: true
 }
 
-/** `trt convert`: `convertPrecision` and `raiseOpset` of `node-tensorrt/onnx`. */
+/**
+ * `trt convert`: `convertPrecision` and `raiseOpset` of `node-tensorrt/onnx`; with `--data` the ranges of values are
+ * measured first, by a `Calibrator` of `node-tensorrt/quantization`.
+ */
 export function command(session: Session): Command {
   const convert = newCommand(session, 'convert', 'model.onnx --fp16 --output model-fp16.onnx')
     .argument('<model>', 'an ONNX file')
@@ -34,26 +39,34 @@ export function command(session: Session): Command {
     .option('--keep-operators <NAMES>', 'operators that do', list)
     .option('--no-keep-io', 'inputs and outputs are converted too')
     .option('--init-max <N>', 'a node with a stored number beyond it stays in float32', numberIn(0, Infinity))
+    .option('--data-max <N>', 'a node whose values go beyond it in --data stays in float32; 512 unless given', numberIn(0, Infinity))
     .option('--max-reduction-depth <N>', 'a node that adds up more products stays in float32', whole(1))
     .option('--external-data', 'weights go into a file beside the model')
-  return action(convert, session, async (given: ConvertGiven, path: string) => {
-    const { output, keep, keepOperators } = given
-    refuseIdle(given, (message) => convert.error(`error: ${message}`, { exitCode: exitCodes.usage }))
+  return action(withDataOptions(convert), session, async (asked: ConvertGiven, path: string) => {
+    const { output, keep, keepOperators } = asked
+    const refuse = (message: string): never => convert.error(`error: ${message}`, { exitCode: exitCodes.usage })
+    refuseIdle(asked, refuse)
+    const given = await withPreset(asked, refuse)
     await refuseUnwritable(output)
     const onnx = await import('../../onnx/index.js')
     const { signal } = session
     const read = await onnx.readModel(path)
     await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
-    const { model, report } = await converted(await raised(read, given.opset), given)
+    const ranges = await measured(path, read, given, session)
+    const { model, report } = await converted(await raised(read, given.opset), given, ranges)
     await onnx.saveModel(model, output, { signal, ...(given.externalData && { externalData: true }) })
-    session.result({ model: output, opset: onnx.modelInfo(model).opset, ...report }, () => account(session, output, report))
+    const isMeasured = ranges !== undefined
+    session.result({ model: output, opset: onnx.modelInfo(model).opset, ...report }, () => account(session, output, report, isMeasured))
   })
 }
 
 /** What cannot be together, and what would have no effect. */
 function refuseIdle(given: ConvertGiven, refuse: (message: string) => never): void {
-  const { fp16, bf16, opset, keep, keepOperators, keepIo, initMax, maxReductionDepth } = given
+  const { fp16, bf16, opset, keep, keepOperators, keepIo, initMax, data, dataMax, preset, batch, maxBatches, maxReductionDepth } = given
   if (fp16 && bf16) refuse('Expected --fp16 or --bf16 but received both')
+  const ofData = { '--data-max': dataMax, '--preset': preset, '--batch': batch, '--max-batches': maxBatches }
+  const alone = Object.entries(ofData).find(([, value]) => value !== undefined && data === undefined)
+  if (alone !== undefined) refuse(`${alone[0]} needs --data, which values are measured on`)
   if (fp16 || bf16) return
   if (opset === undefined) refuse('Expected --fp16, --bf16 or --opset but received none of them')
   const ofPrecision = {
@@ -61,6 +74,7 @@ function refuseIdle(given: ConvertGiven, refuse: (message: string) => never): vo
     '--keep-operators': keepOperators,
     '--no-keep-io': keepIo ? undefined : true,
     '--init-max': initMax,
+    '--data': data,
     '--max-reduction-depth': maxReductionDepth,
   }
   const idle = Object.entries(ofPrecision).find(([, value]) => value !== undefined)
@@ -82,21 +96,40 @@ async function raised(model: ModelProto, opset: number | undefined): Promise<Mod
   return editor.finish()
 }
 
-async function converted(model: ModelProto, given: ConvertGiven): Promise<{ model: ModelProto; report?: PrecisionReport }> {
-  if (!given.fp16 && !given.bf16) return { model }
-  const { convertPrecision } = await import('../../onnx/index.js')
-  const { keep: names, keepOperators: operators, keepIo: keepIO, initMax, maxReductionDepth } = given
-  return convertPrecision(model, given.fp16 ? 'fp16' : 'bf16', { keep: { names, operators }, keepIO, initMax, maxReductionDepth })
+/** The ranges of the model's values on the data that is given. */
+async function measured(path: string, model: ModelProto, given: ConvertGiven, session: Session): Promise<PrecisionOptions['ranges']> {
+  const data = await dataOf(given, inputsOf(model, await import('../../onnx/index.js')), session)
+  if (data === undefined) return undefined
+  const { Calibrator } = await import('../../quantization/index.js')
+  const progress = session.progress()
+  const onProgress = ({ batches }: { readonly batches: number }): void =>
+    progress.update(0, 0, 'measuring ranges', counted(batches, 'batch', 'batches'))
+  const calibrator = new Calibrator(data, { algorithm: 'minmax', maxBatches: given.maxBatches })
+  return (await calibrator.calibrate(path, { onProgress, signal: session.signal })).ranges
 }
 
-function account(session: Session, path: string, report: PrecisionReport | undefined): string {
+async function converted(
+  model: ModelProto,
+  given: ConvertGiven,
+  ranges: PrecisionOptions['ranges'],
+): Promise<{ model: ModelProto; report?: PrecisionReport }> {
+  if (!given.fp16 && !given.bf16) return { model }
+  const { convertPrecision } = await import('../../onnx/index.js')
+  const { keep: names, keepOperators: operators, keepIo: keepIO, initMax, dataMax, maxReductionDepth } = given
+  const options = { keep: { names, operators }, keepIO, initMax, dataMax, ranges, maxReductionDepth }
+  return convertPrecision(model, given.fp16 ? 'fp16' : 'bf16', options)
+}
+
+function account(session: Session, path: string, report: PrecisionReport | undefined, isMeasured: boolean): string {
   if (report === undefined) return path
-  const { precision, converted, casts, weights, kept } = report
+  const { precision, converted, casts, clamped, weights, kept } = report
   const fields = session.fields([
     ['model', path],
     ['converted', `${counted(converted, 'node')} to ${precision}, with ${counted(casts, 'cast')}`],
     ['weights', `${bytesText(weights.bytesBefore)} before, ${bytesText(weights.bytesAfter)} after`],
     ['flushed', weights.flushed > 0 ? `${counted(weights.flushed, 'stored number')} became 0` : undefined],
+    ['clamped', clamped.length > 0 ? `to the lowest number of ${precision}: ${clamped.join(', ')}` : undefined],
+    ['not known', isMeasured || precision === 'bf16' ? undefined : 'what overflows inside of the model on your data: --data measures it'],
     ['in float32', kept.length === 0 ? 'nothing' : counted(kept.length, 'node')],
   ])
   if (kept.length === 0) return fields

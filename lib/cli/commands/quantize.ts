@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 import { saveText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
-import type { ModelProto } from '../../onnx/index.js'
 import type { QuantizationProgress, QuantizationReport, QuantizeOptions, QuantizedModel } from '../../quantization/index.js'
 import { exitCodes } from '../exit-codes.js'
-import { type DataGiven, type DataInput, dataOf, withDataOptions, withPreset } from '../options/data.js'
+import { type DataGiven, dataOf, inputsOf, withDataOptions, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, percentText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
@@ -86,16 +85,8 @@ function tell(progress: Progress): (told: QuantizationProgress) => void {
   return ({ stage, batches }) => progress.update(0, 0, stages[stage], counted(batches, 'batch', 'batches'))
 }
 
-function inputsOf(model: ModelProto, { modelInfo }: Pick<typeof import('../../onnx/index.js'), 'modelInfo'>): DataInput[] {
-  return modelInfo(model).inputs.map(({ name, dtype, shape = [] }) => ({
-    name,
-    dtype: dtype as DataInput['dtype'],
-    shape: shape.map((size) => (typeof size === 'number' ? size : -1)),
-  }))
-}
-
 function account(session: Session, path: string, { report, calibration }: QuantizedModel): string {
-  const { layers, multiplyAdds, weightBytes, kept } = report
+  const { layers, multiplyAdds, weightBytes, kept, beyondFloat16 } = report
   const quantized = layers.filter((layer) => layer.quantized).length
   const fields = session.fields([
     ['model', path],
@@ -106,6 +97,12 @@ function account(session: Session, path: string, { report, calibration }: Quanti
     ['weights', `${bytesText(weightBytes.before)} before, ${bytesText(weightBytes.after)} after`],
     ['ranges', `of ${counted(report.tensors.length, 'value')}, measured on ${counted(calibration.batches, 'batch', 'batches')}`],
     ['kept', kept.length > 0 ? kept.join(', ') : undefined],
+    [
+      'beyond fp16',
+      beyondFloat16.length > 0
+        ? `${counted(beyondFloat16.length, 'value')}: ${beyondFloat16.map(({ name }) => name).join(', ')}`
+        : undefined,
+    ],
   ])
   const reasons = countedReasons(report)
   return reasons.length === 0 ? fields : `${fields}\n\n${session.table(['in floating point, since', 'layers'], reasons)}`

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { TensorInfo } from '../../backend/backend.js'
 import { TensorRTError } from '../../errors.js'
+import type { ModelProto } from '../../onnx/index.js'
 import type { CalibrationData } from '../../quantization/index.js'
 import type { Preset, PresetName } from '../../tasks/index.js'
 import { whole } from '../parsing.js'
@@ -19,6 +20,15 @@ export interface DataGiven {
 
 /** An input as far as that is known before a model is loaded. */
 export type DataInput = Pick<TensorInfo, 'name' | 'dtype' | 'shape'>
+
+/** The inputs of a model that was read. */
+export function inputsOf(model: ModelProto, { modelInfo }: Pick<typeof import('../../onnx/index.js'), 'modelInfo'>): DataInput[] {
+  return modelInfo(model).inputs.map(({ name, dtype, shape = [] }) => ({
+    name,
+    dtype: dtype as DataInput['dtype'],
+    shape: shape.map((size) => (typeof size === 'number' ? size : -1)),
+  }))
+}
 
 /** Gives a command the data that a model is run on. */
 export function withDataOptions(command: Command): Command {

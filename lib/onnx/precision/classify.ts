@@ -1,27 +1,28 @@
 import { isOnnx } from '../editor.js'
 import type { NodeProto } from '../onnx_pb.js'
 import { reductionDepth } from './depth.js'
+import { keepDequantized } from './dequantized.js'
 import { type FloatGraph, isConstantNode, isTransparent, nameOf } from './float-graph.js'
-import { onlyMoves, staysFloat, takesSince } from './operators.js'
+import { integersOf } from './integers.js'
+import { isElementwise, masksOf } from './masks.js'
+import { onlyMoves, refusedPart, staysFloat, takesSince } from './operators.js'
 import { halfTypes, type PrecisionSettings } from './options.js'
-import type { KeptReason } from './report.js'
+import type { Kept } from './report.js'
 import { hasGraph, sizesOf } from './shape-math.js'
-
-export interface Kept {
-  readonly reason: KeptReason
-  readonly detail: string
-}
 
 /** What is to become of the nodes that read or give float32; those that read what there is (Shape, Cast) and Constant nodes are in neither. */
 export interface Verdicts {
   readonly converted: ReadonlySet<NodeProto>
   readonly kept: ReadonlyMap<NodeProto, Kept>
+  /** Values beyond the type, which are brought to its lowest number where they are cast. */
+  readonly masks: ReadonlySet<string>
 }
 
 type Rule = (node: NodeProto) => Kept | undefined
 
 export function classify(graph: FloatGraph, settings: PrecisionSettings): Verdicts {
-  const rules = rulesOf(graph, settings)
+  const masks = masksOf(graph)
+  const rules = rulesOf(graph, settings, masks)
   const converted = new Set<NodeProto>()
   const kept = new Map<NodeProto, Kept>()
   for (const node of graph.editor.nodes()) {
@@ -30,11 +31,17 @@ export function classify(graph: FloatGraph, settings: PrecisionSettings): Verdic
     if (found === undefined) converted.add(node)
     else kept.set(node, found)
   }
+  keepDequantized(graph, converted, kept)
   for (const node of movingBetweenKept(graph, converted)) {
     converted.delete(node)
     kept.set(node, { reason: 'between', detail: 'it only moves elements, between nodes that stay in float32' })
   }
-  return { converted, kept }
+  return { converted, kept: inOrder(graph, kept), masks }
+}
+
+/** As the report has them. */
+function inOrder(graph: FloatGraph, kept: ReadonlyMap<NodeProto, Kept>): ReadonlyMap<NodeProto, Kept> {
+  return new Map(graph.editor.nodes().flatMap((node) => (kept.has(node) ? [[node, kept.get(node) as Kept] as const] : [])))
 }
 
 /** Whether a node reads or gives float32 that conversion could change, or what is not known. A node with a graph inside always counts. */
@@ -53,11 +60,12 @@ function firstOf(rules: readonly Rule[], node: NodeProto): Kept | undefined {
 }
 
 /** Each says why a node has to stay, if it has to. */
-function rulesOf(graph: FloatGraph, settings: PrecisionSettings): Rule[] {
+function rulesOf(graph: FloatGraph, settings: PrecisionSettings, masks: ReadonlySet<string>): Rule[] {
   const { precision, keepNames, keepOperators, initMax, dataMax, ranges, maxReductionDepth } = settings
   const { editor, dtypes } = graph
   const type = halfTypes[precision]
   const sizes = sizesOf(graph)
+  const integers = integersOf(graph, sizes)
   const { opset } = editor
   const floats = (node: NodeProto): string[] =>
     node.input.filter((value, i) => value !== '' && graph.isFloat(value) && !staysFloat(node.opType, 'input', i))
@@ -72,6 +80,10 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings): Rule[] {
     (node) => {
       if (isOnnx(node) && takesSince(node.opType, precision) !== undefined && !hasGraph(node)) return undefined
       return { reason: 'unsupported', detail: `${node.opType} is none of the operators that are converted to ${type}` }
+    },
+    (node) => {
+      const part = refusedPart(node, precision)
+      return part === undefined ? undefined : { reason: 'unsupported', detail: `TensorRT-RTX does not build ${part} in ${type}` }
     },
     ({ opType }) => {
       const since = takesSince(opType, precision) as number
@@ -90,9 +102,18 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings): Rule[] {
         : undefined
     },
     (node) => {
+      const integer = floats(node).find((value) => integers.has(value))
+      if (integer === undefined || isMaskOfSoftmax(graph, node, integers)) return undefined
+      return { reason: 'integers', detail: `${JSON.stringify(integer)} holds integers, which have to be exact` }
+    },
+    (node) => {
       const large = stored(node).find((value) => graph.numbers(value).largest > initMax)
       if (large === undefined) return undefined
       return { reason: 'weights', detail: `${JSON.stringify(large)} has ${graph.numbers(large).largest}, beyond initMax ${initMax}` }
+    },
+    (node) => {
+      const mask = isElementwise(node) ? node.input.find((value) => masks.has(value)) : undefined
+      return mask === undefined ? undefined : { reason: 'mask', detail: `${JSON.stringify(mask)} goes beyond the numbers of ${type}` }
     },
     (node) => tooSmall(graph, node, stored(node)),
     (node) => {
@@ -112,6 +133,20 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings): Rule[] {
         : undefined
     },
   ]
+}
+
+/**
+ * Whether a node adds what was made of integers to activations for a softmax alone: it is a mask, of 0 and some number
+ * as low as -10000.
+ */
+function isMaskOfSoftmax({ editor }: FloatGraph, node: NodeProto, integers: ReadonlySet<string>): boolean {
+  if (node.opType !== 'Add' || node.input.every((value) => integers.has(value))) return false
+  const [output = ''] = node.output
+  return (
+    !editor.isOutput(output) &&
+    editor.uses(output).length > 0 &&
+    editor.uses(output).every(({ node: reader }) => reader.opType === 'Softmax')
+  )
 }
 
 /** Numbers that the type cannot tell from 0, such as an epsilon, and scales that would lose digits: each quantized number is multiplied by one. */

@@ -1,12 +1,12 @@
 import { TensorRTError } from '../../errors.js'
 import { GraphEditor, isOnnx } from '../editor.js'
 import type { ModelProto, NodeProto } from '../onnx_pb.js'
-import { classify } from './classify.js'
+import { classify, type Verdicts } from './classify.js'
 import { dtypesOf } from './dtypes.js'
 import { FloatGraph, nameOf } from './float-graph.js'
-import { takesSince } from './operators.js'
+import { refusedPart, takesSince } from './operators.js'
 import { highestOpset, raiseOpset, whyNotRaised } from '../opset.js'
-import { checkedPrecisionOptions, type HalfPrecision, type PrecisionOptions, type PrecisionSettings } from './options.js'
+import { checkedPrecisionOptions, type HalfPrecision, halfTypes, type PrecisionOptions, type PrecisionSettings } from './options.js'
 import type { PrecisionReport } from './report.js'
 import { Rewriting } from './rewrite.js'
 
@@ -14,12 +14,15 @@ import { Rewriting } from './rewrite.js'
  * Makes a float32 model compute in float16 or bfloat16, by types in its graph: what TensorRT 11 and TensorRT-RTX, which have no flags for it, and strongly typed networks
  * of TensorRT 10 need; the rules are those of NVIDIA's AutoCast. Nodes take the new type with their weights, unless something of them speaks against it
  * ({@link KeptReason}); casts stand only where values go from one type to the other; graphs inside of nodes (If, Loop, Scan) stay as they are. Inputs and outputs of the
- * model keep their types, unless `keepIO` is false.
+ * model keep their types, unless `keepIO` is false. What overflows inside of the model only data can tell: see the
+ * option `ranges`.
  *
  * It works on the calling thread, for about a second for 100 million weights; {@link Builder} does it on another one.
  * @param model it is edited in place, so that a large one is not there twice; weights of other files have to be loaded ({@link loadExternalData})
  * @returns the same model, and what became of it
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_ONNX_PARSE for a graph that cannot run, ERR_TRT_PRECISION for bf16 where the model's opset is too low and cannot be raised
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also for ranges of which none is of a value of the model;
+ * ERR_TRT_ONNX_PARSE for a graph that cannot run; ERR_TRT_PRECISION for a model whose opset is too low and cannot be
+ * raised: below 6, and for bf16 what the operators need
  * @see https://nvidia.github.io/TensorRT-Model-Optimizer/guides/8_autocast.html
  */
 export function convertPrecision(
@@ -30,13 +33,55 @@ export function convertPrecision(
   const settings = checkedPrecisionOptions(precision, options)
   const editor = new GraphEditor(model)
   const opset = raised(editor, settings)
-  const graph = new FloatGraph(editor, precision)
+  declareConstants(model)
+  const graph = new FloatGraph(editor, precision, settings.keepIO ? inputsWithDefaults(editor) : undefined)
+  refuseStrangeRanges(graph, settings)
   const verdicts = classify(graph, settings)
+  refuseOldCasts(editor, verdicts, settings)
   const done = new Rewriting(graph, verdicts, settings.keepIO).run()
   const kept = Array.from(verdicts.kept, ([node, { reason, detail }]) => ({ node: nameOf(node), operator: node.opType, reason, detail }))
   const report = { precision, converted: verdicts.converted.size, kept, ...done, ...(opset !== undefined && { opset }) }
   return { model: editor.finish(), report }
 }
+
+/**
+ * Before version 4 of the file format every initializer had to be an input; runtimes take those for constants, as do
+ * we.
+ */
+function declareConstants(model: ModelProto): void {
+  const { graph } = model
+  const names = new Set(graph?.initializer.map(({ name }) => name))
+  if (graph === undefined || model.irVersion >= 4n || !graph.input.some(({ name }) => names.has(name))) return
+  graph.input = graph.input.filter(({ name }) => !names.has(name))
+  model.irVersion = 4n
+}
+
+/** Initializers that are inputs, too: what they have is a default. */
+function inputsWithDefaults(editor: GraphEditor): ReadonlySet<string> {
+  return new Set(editor.graph.input.map(({ name }) => name).filter((name) => editor.initializer(name) !== undefined))
+}
+
+/** Ranges of another model would change nothing, without a word. */
+function refuseStrangeRanges({ dtypes }: FloatGraph, { ranges }: PrecisionSettings): void {
+  const [first] = ranges.keys()
+  if (first === undefined || [...ranges.keys()].some((name) => dtypes.has(name))) return
+  throw new TensorRTError(
+    'ERR_TRT_INVALID_ARGUMENT',
+    `None of the ${ranges.size} ranges is of a value of this model: it has no ${JSON.stringify(first)}. Give those that were measured on it`,
+  )
+}
+
+/** Up to opset 5 a Cast says its type in words, and there is nothing to raise such a model with. */
+function refuseOldCasts({ opset }: GraphEditor, { converted }: Verdicts, { precision }: PrecisionSettings): void {
+  if (opset >= oldestCast || converted.size === 0) return
+  throw new TensorRTError(
+    'ERR_TRT_PRECISION',
+    `The model cannot be converted to ${halfTypes[precision]}: it has opset ${opset}, and a Cast as it is needed is there from opset ${oldestCast} on. Export it with a newer opset`,
+    { details: { precision, opset, needed: oldestCast } },
+  )
+}
+
+const oldestCast = 6
 
 /** Raises the opset to what the model's operators need for the type: bfloat16 came to Conv in 22. float16 was nearly always there: what lacks it may stay in float32. */
 function raised(editor: GraphEditor, settings: PrecisionSettings): PrecisionReport['opset'] {
@@ -69,6 +114,7 @@ function neededOpset(
   let most: { opset: number; node: NodeProto } | undefined
   for (const node of editor.nodes()) {
     if (!isOnnx(node) || keepOperators.has(node.opType) || ![...node.input, ...node.output].some(isFloat)) continue
+    if (refusedPart(node, precision) !== undefined) continue
     const opset = takesSince(node.opType, precision) ?? 0
     if (opset <= highestOpset && opset > (most?.opset ?? 0)) most = { opset, node }
   }

@@ -14,10 +14,13 @@ export class FloatGraph {
   /** As they were before anything was converted. */
   readonly dtypes: ValueDTypes
   readonly #numbers = new Map<string, Numbers>()
+  readonly #overridable: ReadonlySet<string>
 
-  constructor(editor: GraphEditor, precision: HalfPrecision) {
+  /** @param overridable initializers that are inputs too: who runs the model may give other values for them */
+  constructor(editor: GraphEditor, precision: HalfPrecision, overridable: ReadonlySet<string> = new Set()) {
     this.editor = editor
     this.precision = precision
+    this.#overridable = overridable
     this.dtypes = dtypesOf(editor)
   }
 
@@ -25,8 +28,12 @@ export class FloatGraph {
     return this.dtypes.get(value) === 'float32'
   }
 
-  /** Whether it is stored in the model: an initializer, or what a Constant node gives. */
+  /**
+   * Whether it is stored in the model and nobody can give another value for it: an initializer, or what a Constant node
+   * gives.
+   */
   isStored(value: string): boolean {
+    if (this.#overridable.has(value)) return false
     return this.editor.initializer(value) !== undefined || isConstantNode(this.editor.producer(value))
   }
 

@@ -14,6 +14,16 @@ export interface ValueRange {
   readonly max: number
 }
 
+/**
+ * A range of a `Calibration` of `node-tensorrt/quantization`; where it has no `min` and `max`, since it was read from
+ * TensorRT's cache, it goes from -`amax` to `amax`.
+ */
+export interface MeasuredRange {
+  readonly min?: number | undefined
+  readonly max?: number | undefined
+  readonly amax: number
+}
+
 export interface PrecisionOptions {
   /** Nodes that stay in float32: by their names (a text is the whole name, an expression may match anywhere in it; of a node without a name that of its first output), and by operators. */
   readonly keep?:
@@ -27,8 +37,12 @@ export interface PrecisionOptions {
   readonly initMax?: number | undefined
   /** A node that reads or gives a value whose range goes beyond it stays in float32; 512 unless given. Only values in `ranges` are looked at. */
   readonly dataMax?: number | undefined
-  /** What values were seen to be, by name, measured elsewhere on data that is typical. */
-  readonly ranges?: Readonly<Record<string, ValueRange>> | undefined
+  /**
+   * What values were seen to be, by name, on data that is typical: the `ranges` of a `Calibration` of this model (`new
+   * Calibrator(data, { algorithm: 'minmax' }).calibrate(model)` of `node-tensorrt/quantization`), or measured
+   * elsewhere. Without them nobody knows what overflows float16 inside of the model.
+   */
+  readonly ranges?: Readonly<Record<string, ValueRange>> | ReadonlyMap<string, ValueRange | MeasuredRange> | undefined
   /** A node that adds up more products or numbers than this for one element stays in float32, as far as shapes are known; no limit unless given. */
   readonly maxReductionDepth?: number | undefined
 }
@@ -71,13 +85,14 @@ function isName(value: unknown): value is string | RegExp {
 
 function checkedRanges(value: unknown): ReadonlyMap<string, ValueRange> {
   if (value === undefined) return new Map()
-  const entries = Object.entries(checkedObject(value, 'ranges', 'an object of ranges by value'))
+  const entries =
+    value instanceof Map ? [...(value as Map<string, unknown>)] : Object.entries(checkedObject(value, 'ranges', 'ranges by value'))
   return new Map(entries.map(([name, range]) => [name, checkedRange(range, `the range of '${name}'`)]))
 }
 
 function checkedRange(value: unknown, name: string): ValueRange {
-  const range = checkedObject(value, name, '{ min, max }') as Partial<Record<'min' | 'max', unknown>>
-  const { min, max } = range
+  const { amax, ...range } = checkedObject(value, name, '{ min, max }') as Partial<Record<'min' | 'max' | 'amax', unknown>>
+  const { min = typeof amax === 'number' ? -amax : undefined, max = amax } = range
   return { min: checkedBound(min, `min in ${name}`), max: checkedBound(max, `max in ${name}`) }
 }
 

@@ -1,15 +1,16 @@
-import { type DType, elementCount, type Tensor } from '../../tensor.js'
+import { type DType, elementCount, Tensor } from '../../tensor.js'
 import { clone } from '@bufbuild/protobuf'
+import { float } from '../attributes.js'
 import { isOnnx, type Use } from '../editor.js'
 import { elementTypeNumber } from '../element-type.js'
 import { type NodeProto, type ValueInfoProto, ValueInfoProtoSchema } from '../onnx_pb.js'
 import type { Verdicts } from './classify.js'
 import { intAttribute } from '../node-attributes.js'
 import { type FloatGraph, isTransparent } from './float-graph.js'
-import { staysFloat } from './operators.js'
+import { isRecurrent, onlyMoves, staysFloat } from './operators.js'
 import { halfTypes } from './options.js'
 import type { PrecisionReport } from './report.js'
-import { halved, store } from './weights.js'
+import { finiteMost, halved, store } from './weights.js'
 
 /** Who reads a float32 value: converted nodes, nodes (and graphs inside of nodes) that need float32, and nodes that take whichever there is. */
 interface Readers {
@@ -28,6 +29,8 @@ export class Rewriting {
   readonly #retyped = new Set<string>()
   /** All that were float32, or were made of one, and have the new type. */
   readonly #halves = new Set<string>()
+  readonly #clamped: string[] = []
+  #lowest: string | undefined
   #casts = 0
   readonly #weights = { bytesBefore: 0, bytesAfter: 0, bytesConverted: 0, flushed: 0 }
 
@@ -38,15 +41,16 @@ export class Rewriting {
     this.#half = halfTypes[graph.precision]
   }
 
-  run(): Pick<PrecisionReport, 'casts' | 'weights'> {
+  run(): Pick<PrecisionReport, 'casts' | 'clamped' | 'weights'> {
     const { editor, dtypes } = this.#graph
     // before anything changes: who reads what follows from the verdicts alone
     const values = [...dtypes.keys()].filter((value) => this.#graph.isFloat(value)).map((value) => [value, this.#readers(value)] as const)
     const casts = editor.nodes().filter((node) => isOnnx(node) && node.opType === 'Cast')
     for (const [value, readers] of values) this.#rewrite(value, readers)
     for (const node of casts.reverse()) this.#simplify(node)
+    for (const node of this.#verdicts.kept.keys()) if (isRecurrent(node.opType)) this.#shield(node)
     this.#declare()
-    return { casts: this.#casts, weights: this.#weights }
+    return { casts: this.#casts, clamped: this.#clamped, weights: this.#weights }
   }
 
   #readers(value: string): Readers {
@@ -64,10 +68,17 @@ export class Rewriting {
 
   #rewrite(value: string, readers: Readers): void {
     const { editor } = this.#graph
-    if (this.#graph.isStored(value)) this.#rewriteStored(value, readers)
-    else if (this.#isGivenHalf(value)) this.#rewriteGiven(value, readers)
+    if (this.#graph.isStored(value)) return this.#rewriteStored(value, readers)
+    if (editor.initializer(value) !== undefined) this.#countFloat(value)
+    if (this.#isGivenHalf(value)) this.#rewriteGiven(value, readers)
     else if (editor.isInput(value) && !this.#keepIO && readers.half.length > 0) this.#retype(value, readers)
     else this.#read(value, readers.half, () => this.#halfOf(value))
+  }
+
+  #countFloat(value: string): void {
+    const bytes = 4 * elementCount(this.#graph.storedShape(value))
+    this.#weights.bytesBefore += bytes
+    this.#weights.bytesAfter += bytes
   }
 
   /** Whether a converted node gives it. */
@@ -81,15 +92,12 @@ export class Rewriting {
     const { editor, precision } = this.#graph
     const weights = this.#weights
     const initializer = editor.initializer(value)
+    if (half.length === 0) return this.#countFloat(value)
     const bytes = 4 * elementCount(this.#graph.storedShape(value))
-    weights.bytesBefore += bytes
-    if (half.length === 0) {
-      weights.bytesAfter += bytes
-      return
-    }
     const tensor = halved(this.#graph.stored(value), precision)
     const isShared = float.length > 0 || any.length > 0 || editor.isOutput(value)
     weights.flushed += this.#graph.numbers(value).flushed
+    weights.bytesBefore += bytes
     weights.bytesConverted += bytes
     weights.bytesAfter += bytes / 2 + (isShared ? bytes : 0)
     if (initializer === undefined || isShared) this.#readCopy(value, half, tensor)
@@ -131,12 +139,45 @@ export class Rewriting {
   /** What has the new type of a float32 value: a cast; of what a cast gave, a cast of what that one read, so that there are never two in a row. */
   #halfOf(value: string): string {
     const { editor, dtypes } = this.#graph
+    if (this.#verdicts.masks.has(value)) {
+      this.#clamped.push(value)
+      return this.#cast(this.#raised(value), this.#half, editor.unused(this.#nameOf(value)))
+    }
     const there = editor.uses(value).find(({ node }) => this.#castsTo(node, this.#half))?.node.output[0]
     if (there) return there
     const producer = editor.producer(value)
     const [source = ''] = producer && this.#castsTo(producer, 'float32') ? producer.input : []
     if (dtypes.get(source) === this.#half) return source
     return this.#cast(dtypes.has(source) && !this.#graph.isFloat(source) ? source : value, this.#half, editor.unused(this.#nameOf(value)))
+  }
+
+  /** The value with the lowest number of the type for what is below it. */
+  #raised(value: string): string {
+    const { editor, precision } = this.#graph
+    const lowest = -finiteMost[precision]
+    const output = editor.unused(`${value}_clamped`)
+    // Max has no broadcasting yet
+    if (editor.opset < 8) return editor.addNode('Clip', [value], { min: float(lowest) }, { output })
+    this.#lowest ??= editor.addConstant(`lowest_${this.#half}`, new Tensor('float32', Float32Array.of(lowest), []))
+    return editor.addNode('Max', [value, this.#lowest], {}, { output })
+  }
+
+  /**
+   * TensorRT-RTX 1.7 fails to build a recurrent node whose sequence comes from a Cast ("Mismatched number of elements
+   * in reshape"): a Max that changes nothing stands between them.
+   */
+  #shield(node: NodeProto): void {
+    const { editor } = this.#graph
+    const [sequence = ''] = node.input
+    if (this.#isOfCast(sequence)) editor.replaceInput(node, 0, this.#raised(sequence))
+  }
+
+  #isOfCast(value: string): boolean {
+    const producer = this.#graph.editor.producer(value)
+    if (producer === undefined) return false
+    return producer.opType === 'Cast'
+      ? this.#halves.has(producer.input[0] ?? '')
+      : onlyMoves(producer.opType) && this.#isOfCast(producer.input[0] ?? '')
   }
 
   #cast(value: string, to: DType, output: string): string {

@@ -10,10 +10,15 @@ const smallest = {
   bf16: { zero: 2 ** -134, normal: 2 ** -126 },
 } as const satisfies Record<HalfPrecision, object>
 
+/** The largest finite number of a type; its lowest is the same below zero. */
+export const finiteMost = { fp16: 65504, bf16: 2 ** 128 - 2 ** 120 } as const satisfies Record<HalfPrecision, number>
+
 /** What is to be known of stored numbers before they lose half of their bits. */
 export interface Numbers {
   /** The largest magnitude; infinite ones count, NaN does not. */
   readonly largest: number
+  /** The largest magnitude that is finite. */
+  readonly largestFinite: number
   /** How many are not 0 and would become 0. */
   readonly flushed: number
   /** How many are not 0, and would keep all digits that the type has. */
@@ -24,15 +29,16 @@ export interface Numbers {
 
 export function numbersOf(data: Float32Array, precision: HalfPrecision): Numbers {
   const { zero, normal: least } = smallest[precision]
-  let [largest, flushed, normal, zeros] = [0, 0, 0, 0]
+  let [largest, largestFinite, flushed, normal, zeros] = [0, 0, 0, 0, 0]
   for (let i = 0; i < data.length; i++) {
     const size = Math.abs(data[i] as number)
     if (size > largest) largest = size
+    if (size > largestFinite && size < Infinity) largestFinite = size
     if (size >= least) normal++
     else if (size === 0) zeros++
     else if (size <= zero) flushed++
   }
-  return { largest, flushed, normal, nonZero: data.length - zeros }
+  return { largest, largestFinite, flushed, normal, nonZero: data.length - zeros }
 }
 
 export function halved(tensor: Tensor<'float32'>, precision: HalfPrecision): Tensor {
