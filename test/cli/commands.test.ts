@@ -179,6 +179,18 @@ t.test('convert: half precision, newer operators, and what contradicts itself', 
     code: 1,
     stderr: /from 17 on.*received 13/,
   })
+  const open = ['convert', file('newer.onnx'), '--open-sizes', '-o', file('open.onnx')]
+  t.match(await trt(open), { code: 0, stdout: /inputs +images batchx3xheightxwidth\n/ })
+  const both = await trt([...open, '--keep-batch', '--fp16', '--json'])
+  t.match(JSON.parse(both.stdout), { inputs: [{ name: 'images', shape: ['batch', 3, 'height', 'width'] }], precision: 'fp16' })
+  t.match(await trt(['convert', file('relu.onnx'), '--open-sizes', '-o', file('x.onnx')]), {
+    code: 1,
+    stderr: /input of pictures.*ERR_TRT_SHAPE/,
+  })
+  t.match(await trt(['convert', file('small.onnx'), '--fp16', '--keep-batch', '-o', file('x.onnx')]), {
+    code: 2,
+    stderr: /--keep-batch says what --open-sizes/,
+  })
   t.match(await trt(['convert', file('small.onnx'), '--fp16', '--bf16', '-o', file('x.onnx')]), {
     code: 2,
     stderr: /--fp16 or --bf16.*both/,
