@@ -68,7 +68,7 @@ async function blurRow(peer: PythonPeer, model: Uint8Array, folder: string): Pro
   const ours = async (): Promise<void> => {
     let index = 0
     const writing: Promise<void>[] = []
-    for await (const image of blur.blur(photographs.values()))
+    for await (const { image } of blur.blur(photographs.values()))
       writing.push(writeImage(image, join(folder, `ours-${index++}.jpg`), { quality: 75 }))
     await Promise.all(writing)
   }
