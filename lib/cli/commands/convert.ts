@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { TensorRTError } from '../../errors.js'
-import type { ModelProto } from '../../onnx/index.js'
+import type { ModelProto, ValueInfo } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
 import { exitCodes } from '../exit-codes.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
-import { bytesText, counted } from '../output/format.js'
+import { bytesText, counted, type Field } from '../output/format.js'
 import { refuseUnwritable } from '../output/writable.js'
 import { action, list, numberIn, newCommand, whole } from '../parsing.js'
 import type { Session } from '../session.js'
@@ -14,6 +14,8 @@ interface ConvertGiven {
   readonly fp16?: true
   readonly bf16?: true
   readonly opset?: number
+  readonly openSizes?: true
+  readonly keepBatch?: true
   readonly keep?: readonly string[]
   readonly keepOperators?: readonly string[]
   readonly keepIo: boolean
@@ -22,7 +24,7 @@ interface ConvertGiven {
   readonly externalData?: true
 }
 
-/** `trt convert`: `convertPrecision` and `raiseOpset` of `node-tensorrt/onnx`. */
+/** `trt convert`: `convertPrecision`, `raiseOpset` and `openSizes` of `node-tensorrt/onnx`. */
 export function command(session: Session): Command {
   const convert = newCommand(session, 'convert', 'model.onnx --fp16 --output model-fp16.onnx')
     .argument('<model>', 'an ONNX file')
@@ -30,6 +32,8 @@ export function command(session: Session): Command {
     .option('--fp16', 'float32 becomes float16, but for what would lose by it')
     .option('--bf16', 'float32 becomes bfloat16')
     .option('--opset <N>', "a newer version of ONNX's operators", whole(1))
+    .option('--open-sizes', 'pictures of any size and number where the model fixes them, and no node of it holds a size')
+    .option('--keep-batch', 'with --open-sizes: the number of pictures stays as it is')
     .option('--keep <NAMES>', 'nodes that stay in float32', list)
     .option('--keep-operators <NAMES>', 'operators that do', list)
     .option('--no-keep-io', 'inputs and outputs are converted too')
@@ -44,18 +48,21 @@ export function command(session: Session): Command {
     const { signal } = session
     const read = await onnx.readModel(path)
     await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
-    const { model, report } = await converted(await raised(read, given.opset), given)
+    const { model, report } = await converted(await opened(await raised(read, given.opset), given), given)
     await onnx.saveModel(model, output, { signal, ...(given.externalData && { externalData: true }) })
-    session.result({ model: output, opset: onnx.modelInfo(model).opset, ...report }, () => account(session, output, report))
+    const { opset, inputs } = onnx.modelInfo(model)
+    const sizes = given.openSizes && { inputs: inputs.map(({ name, shape }) => ({ name, shape })) }
+    session.result({ model: output, opset, ...sizes, ...report }, () => account(session, output, report, sizes?.inputs))
   })
 }
 
 /** What cannot be together, and what would have no effect. */
 function refuseIdle(given: ConvertGiven, refuse: (message: string) => never): void {
-  const { fp16, bf16, opset, keep, keepOperators, keepIo, initMax, maxReductionDepth } = given
+  const { fp16, bf16, opset, openSizes, keepBatch, keep, keepOperators, keepIo, initMax, maxReductionDepth } = given
   if (fp16 && bf16) refuse('Expected --fp16 or --bf16 but received both')
+  if (keepBatch && !openSizes) refuse('--keep-batch says what --open-sizes leaves as it is, and that was not given')
   if (fp16 || bf16) return
-  if (opset === undefined) refuse('Expected --fp16, --bf16 or --opset but received none of them')
+  if (opset === undefined && !openSizes) refuse('Expected --fp16, --bf16, --opset or --open-sizes but received none of them')
   const ofPrecision = {
     '--keep': keep,
     '--keep-operators': keepOperators,
@@ -82,6 +89,12 @@ async function raised(model: ModelProto, opset: number | undefined): Promise<Mod
   return editor.finish()
 }
 
+async function opened(model: ModelProto, { openSizes: isWanted, keepBatch }: ConvertGiven): Promise<ModelProto> {
+  if (!isWanted) return model
+  const { openSizes } = await import('../../onnx/index.js')
+  return openSizes(model, { batch: !keepBatch })
+}
+
 async function converted(model: ModelProto, given: ConvertGiven): Promise<{ model: ModelProto; report?: PrecisionReport }> {
   if (!given.fp16 && !given.bf16) return { model }
   const { convertPrecision } = await import('../../onnx/index.js')
@@ -89,11 +102,18 @@ async function converted(model: ModelProto, given: ConvertGiven): Promise<{ mode
   return convertPrecision(model, given.fp16 ? 'fp16' : 'bf16', { keep: { names, operators }, keepIO, initMax, maxReductionDepth })
 }
 
-function account(session: Session, path: string, report: PrecisionReport | undefined): string {
-  if (report === undefined) return path
+function account(
+  session: Session,
+  path: string,
+  report: PrecisionReport | undefined,
+  inputs: readonly Pick<ValueInfo, 'name' | 'shape'>[] | undefined,
+): string {
+  const sizes: Field = ['inputs', inputs?.map(({ name, shape = [] }) => `${name} ${shape.join('x')}`).join(', ')]
+  if (report === undefined) return inputs === undefined ? path : session.fields([['model', path], sizes])
   const { precision, converted, casts, weights, kept } = report
   const fields = session.fields([
     ['model', path],
+    sizes,
     ['converted', `${counted(converted, 'node')} to ${precision}, with ${counted(casts, 'cast')}`],
     ['weights', `${bytesText(weights.bytesBefore)} before, ${bytesText(weights.bytesAfter)} after`],
     ['flushed', weights.flushed > 0 ? `${counted(weights.flushed, 'stored number')} became 0` : undefined],

@@ -16,7 +16,13 @@ export interface RunGiven extends EngineGiven, ShapesGiven {
   readonly labels?: string
   readonly top?: number
   readonly threshold?: number
+  readonly maxSide?: number
+  readonly limitPixels?: number
   readonly draw?: 'overlay' | 'mask' | 'cutout'
+  readonly method?: 'blur' | 'pixelate' | 'fill'
+  readonly grow?: number
+  readonly strength?: number
+  readonly requireFound?: true
   readonly output?: string
   readonly format?: TensorFormat
 }
