@@ -3,7 +3,8 @@ import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { GraphProtoSchema, ModelProtoSchema, TensorProtoSchema, type ValueInfoProto, ValueInfoProtoSchema } from './onnx_pb.js'
 
 /**
- * The inputs of a model's bytes that have no value in it, without decoding anything else: of a model of any size in less than a millisecond. Nothing for bytes that are no model.
+ * The inputs of a model's bytes that have no value in it, without decoding anything else: of a model of any size in
+ * less than a millisecond. Nothing for bytes that are no model.
  */
 export function declaredInputs(bytes: Uint8Array): ValueInfoProto[] {
   try {

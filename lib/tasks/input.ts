@@ -179,7 +179,10 @@ function layoutOf({ name, shape }: TensorInfo, channels: number, wanted: 'NCHW' 
   )
 }
 
-/** A network sees nothing in pictures that are smaller than it works with, and what it does not find would pass for what is not there. @throws TensorRTError ERR_TRT_SHAPE */
+/**
+ * A network sees nothing in pictures that are smaller than it works with, and what it does not find would pass for what
+ * is not there. @throws TensorRTError ERR_TRT_SHAPE
+ */
 function checkLeast({ name, shape }: TensorInfo, { width, height }: Size, least: number | undefined): void {
   if (least === undefined || ![width, height].some((side) => side >= 0 && side < least)) return
   throw new TensorRTError(

@@ -30,7 +30,8 @@ export interface SourceToLoad {
 const mostBytes = 2 ** 29
 
 /**
- * What is to be loaded: the model as it is, or where its file fixes pictures at less than the steps are for, with its sizes opened; told in the log.
+ * What is to be loaded: the model as it is, or where its file fixes pictures at less than the steps are for, with its
+ * sizes opened; told in the log.
  * @throws TensorRTError ERR_TRT_SHAPE where its graph holds the size
  */
 export async function sizesOpened(source: EngineSource, steps: Steps): Promise<SourceToLoad> {
@@ -62,7 +63,10 @@ export function withShapes(error: unknown, opened: OpenedSizes | undefined): unk
   return reworded(error, `${error.message}. ${openedText(opened)}: ${remedy}`, { remedy })
 }
 
-/** From the least to the longest side; most pictures are wider than high, or the other way round, and the best shape is in between. */
+/**
+ * From the least to the longest side; most pictures are wider than high, or the other way round, and the best shape is
+ * in between.
+ */
 function shapesFor(to: readonly (number | string)[], { size, maxSide, minSide = 1 }: Steps): OpenedSizes['shapes'] {
   const of = (width: number, height: number): number[] => {
     const [row, column] = to[1] === 'height' ? [1, 2] : [2, 3]

@@ -29,13 +29,20 @@ export interface InputSteps extends PreprocessingSteps {
   /** Pixels are divided by the greatest value of the resized picture instead of 255, as U²-Net's own code does; with `range: '0-1'`. Default false. */
   readonly ownMaximum?: boolean | undefined
   /**
-   * Where the size follows from the picture: a longer side beyond this becomes so long, before both sides become multiples (torchvision's `max_size`). It bounds the memory that one picture takes; what is smaller
+   * Where the size follows from the picture: a longer side beyond this becomes so long, before both sides become
+   * multiples (torchvision's `max_size`). It bounds the memory that one picture takes; what is smaller
    * than the network sees after that is not found. Default 1920, or `mostLongSide` of the size where that is more.
    */
   readonly maxSide?: number | undefined
-  /** The least width and height that the family works with: of a model that fixes less, sizes are opened (`openSizes` of `node-tensorrt/onnx`), or it is refused. Default: none. */
+  /**
+   * The least width and height that the family works with: of a model that fixes less, sizes are opened (`openSizes` of
+   * `node-tensorrt/onnx`), or it is refused. Default: none.
+   */
   readonly minSide?: number | undefined
-  /** How many pixels a picture may have that is read from a file or its bytes, by what its head says: `limitPixels` of `readImage`, and its default. */
+  /**
+   * How many pixels a picture may have that is read from a file or its bytes, by what its head says: `limitPixels` of
+   * `readImage`, and its default.
+   */
   readonly limitPixels?: number | undefined
 }
 
@@ -74,7 +81,10 @@ export interface Steps {
 
 const hostNames = ['size', 'ownMaximum', 'maxSide', 'minSide', 'limitPixels'] as const
 
-/** Of the input of a picture whose size follows from it, unless somebody says more: what a photograph of a telephone takes is then less than a gigabyte (CenterFace). */
+/**
+ * Of the input of a picture whose size follows from it, unless somebody says more: what a photograph of a telephone
+ * takes is then less than a gigabyte (CenterFace).
+ */
 const defaultMaxSide = 1920
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

