@@ -14,6 +14,8 @@ import { useFakes } from '../native/fakes.js'
 import { addModel, oneNode } from '../support/models.js'
 import { Random } from '../support/random.js'
 import { presets } from '../../lib/tasks/index.js'
+import { answering, filled } from '../tasks/models.js'
+import { plain } from '../vision/helpers.js'
 import { trt, whenTold } from './rig.js'
 
 const { fakes, families } = await useFakes()
@@ -164,6 +166,16 @@ t.test('run: a plan on random numbers, and on those of a file', async (t) => {
   t.match(await trt(['run', file('run.plan'), '--tensorrt', fakes.trt10, '--random', '--device', '7']), {
     code: 1,
     stderr: /ERR_TRT_NO_GPU/,
+  })
+})
+
+t.test('run: a model that was opened for its preset says which shapes TensorRT is to be given', async (t) => {
+  writeFileSync(file('tiny.onnx'), answering([filled([1, 5, 21], [])], { input: [1, 3, 32, 32] }))
+  await writeImage(plain(8, 8, [1, 2, 3]), file('eight.png'))
+  const args = ['run', file('tiny.onnx'), file('eight.png'), '--preset', 'yolov8', '--tensorrt', fakes.trt10]
+  t.match(await trt(args), {
+    code: 1,
+    stderr: /--min-shapes images:1x3x640x640 --opt-shapes images:1x3x640x640 --max-shapes images:1x3x640x640 \(ERR_TRT_SHAPES_REQUIRED\)/,
   })
 })
 
