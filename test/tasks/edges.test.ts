@@ -1,7 +1,7 @@
 // What lies at the edge of what tasks are asked: rows of a batch that are no pictures, numbers that are none, words that go before a preset's.
 import t from 'tap'
 import { type Dim, GraphBuilder, withPreprocessing, writeModel } from '../../lib/onnx/index.js'
-import { Engine, Tensor } from '../../lib/index.js'
+import { Engine, onLog, Tensor } from '../../lib/index.js'
 import { Classifier, Detector, type DetectorOptions, presetBatches, Segmenter } from '../../lib/tasks/index.js'
 import { encodeImage } from '../../lib/vision/index.js'
 import { failureOf } from '../support/errors.js'
@@ -184,10 +184,16 @@ t.test('limitPixels: a picture of more is not read, whoever asks for it', async 
 
 t.test('a model that fixes pictures at less than its preset works with: opened, or refused by the node that holds its size', async (t) => {
   const small = answering([filled([1, 5, 84], [[[0, 4, 3], 0.9]])], { input: [1, 3, 32, 32] })
+  const heard: string[] = []
+  const stop = onLog(({ level, text }) => heard.push(`${level}: ${text}`), 'info')
   for (const model of [small, Uint8Array.from(small).buffer]) {
     await using detector = await Detector.load(model, { preset: 'yolov8', input: { size: 64 }, backend })
     t.equal((await detector.detect([noise(9, 9), noise(9, 9)])).flat().length, 2)
   }
+  stop()
+  const told =
+    'info: node-tensorrt: Input images is fixed at 1x3x32x32 in the model, where little is found: its sizes are opened, Nx3xheightxwidth'
+  t.same(heard.filter((line) => line.includes('opened')), [told, told]) // prettier-ignore
   const needed = await failureOf(() => Detector.load(small, { preset: 'centerface', shapes: {}, backend }))
   t.match(needed, {
     code: 'ERR_TRT_SHAPES_REQUIRED',
