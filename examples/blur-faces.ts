@@ -122,7 +122,7 @@ async function blurPhoto(engine: Engine, photo: string, target: string): Promise
   const faces = detector.decode(output, image)
   const decode = lap()
   const regions = faces.map(({ box }) => box)
-  await writeImage(await blurRegions(image, regions, { grow: 1.1, feather: 0.3 }), target)
+  await writeImage(await blurRegions(image, regions, { grow: 1.3, feather: 0.3 }), target)
   return { photo, backend: engine.backend, faces, ms: { read, tensor, infer, decode, blur: lap() } }
 }
 

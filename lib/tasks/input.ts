@@ -9,6 +9,9 @@ import { isFixed, type PictureSize, sizeFor, type Steps } from './steps.js'
 /** How many pictures a batch has at most where neither the model nor a profile says. */
 const defaultRows = 16
 
+/** How many pixels a batch has at most then, unless one picture has more: 16 of 640 x 640. */
+const defaultPixels = defaultRows * 640 * 640
+
 /** The input of a model that takes pictures. */
 export class PictureInput {
   readonly name: string
@@ -16,6 +19,8 @@ export class PictureInput {
   readonly layout: 'NCHW' | 'NHWC'
   /** The most pictures of a batch. */
   readonly mostRows: number
+  /** Of a picture that is read, as `readImage` takes it. */
+  readonly limitPixels: number | undefined
   /** Where the model fixes how many pictures a batch has. */
   readonly fixedRows: number | undefined
   readonly #steps: Steps
@@ -24,6 +29,8 @@ export class PictureInput {
   readonly #width: number
   readonly #height: number
   readonly #size: Size | PictureSize | undefined
+  /** Whether nothing says how many pictures a batch may have. */
+  readonly #isFree: boolean
 
   /**
    * @param asked whether the steps' size is the user's own word, rather than a preset's
@@ -40,8 +47,11 @@ export class PictureInput {
     this.#width = width
     this.#height = height
     this.fixedRows = rows < 0 ? undefined : rows
+    this.#isFree = rows < 0 && info.profiles.length === 0
+    this.limitPixels = steps.limitPixels
     this.mostRows = rows < 0 ? mostRowsOf(info.profiles) : rows
     this.#size = asked ? steps.size : (profileSize(info, this.layout, steps.size) ?? steps.size)
+    checkLeast(info, { width: this.#width, height: this.#height }, steps.minSide)
     this.#checkSize(info, asked)
     if (steps.ownMaximum && this.dtype !== 'float32') throw expected('a model whose input is float32', 'ownMaximum', this.dtype)
   }
@@ -51,6 +61,8 @@ export class PictureInput {
     const isStatic = this.#width >= 0 && this.#height >= 0
     if (asked && isStatic && size !== undefined && isFixed(size) && (size.width !== this.#width || size.height !== this.#height))
       throw expected(`${this.#width} x ${this.#height}, which the model fixes,`, 'input.size', `${size.width} x ${size.height}`)
+    if (this.#steps.isBounded && this.size !== undefined)
+      throw expected('no maxSide where the input has one size for all pictures', 'input.maxSide', this.#steps.maxSide)
     if (size !== undefined || isStatic) return
     throw new TensorRTError(
       'ERR_TRT_SHAPES_REQUIRED',
@@ -66,12 +78,17 @@ export class PictureInput {
   }
 
   frame(picture: Size): Frame {
-    return this.#steps.frame(picture, this.size ?? this.#within(sizeFor(picture, this.#size as PictureSize)))
+    return this.#steps.frame(picture, this.size ?? this.#within(sizeFor(picture, this.#size as PictureSize, this.#steps.maxSide)))
   }
 
   /** What the model fixes goes first. */
   #within({ width, height }: Size): Size {
     return { width: this.#width < 0 ? width : this.#width, height: this.#height < 0 ? height : this.#height }
+  }
+
+  /** How many pictures run together in an input of this size: of large ones fewer, where nothing says how many. */
+  rowsOf({ width, height }: Size): number {
+    return this.#isFree ? Math.min(this.mostRows, Math.max(1, Math.floor(defaultPixels / (width * height)))) : this.mostRows
   }
 
   /** The shape of a batch of so many pictures, in an input of this size. */
@@ -161,6 +178,24 @@ function layoutOf({ name, shape }: TensorInfo, channels: number, wanted: 'NCHW' 
     { details: { expected: shapes, found: shape } },
   )
 }
+
+/**
+ * A network sees nothing in pictures that are smaller than it works with, and what it does not find would pass for what
+ * is not there. @throws TensorRTError ERR_TRT_SHAPE
+ */
+function checkLeast({ name, shape }: TensorInfo, { width, height }: Size, least: number | undefined): void {
+  if (least === undefined || ![width, height].some((side) => side >= 0 && side < least)) return
+  throw new TensorRTError(
+    'ERR_TRT_SHAPE',
+    `Expected at least ${least} x ${least} for pictures but the model fixes its input ${JSON.stringify(name)} at ${shapeText(shape)}, in which little is found: ${openingRemedy}`,
+    { details: { expected: [least, least], found: shape, remedy: openingRemedy } },
+  )
+}
+
+/** What helps against a size that is too small. */
+const openingRemedy =
+  "give the task the ONNX model itself, whose sizes it opens, or open them before: openSizes() of 'node-tensorrt/onnx', trt convert --open-sizes, or the exporter's dynamic axes; a plan is then built again. " +
+  'Of a model that is meant for pictures so small, input: { minSide } says so'
 
 function mostRowsOf(profiles: readonly ProfileShapes[]): number {
   return profiles.length === 0 ? defaultRows : Math.max(...profiles.map(({ max }) => max[0] ?? 1))

@@ -8,9 +8,10 @@ import { expected, reworded, TensorRTError } from '../errors.js'
 import { elementCount, Tensor } from '../tensor.js'
 import type { RawImage, Size } from '../vision/index.js'
 import { PictureInput, pictureInputOf } from './input.js'
+import { sizesOpened, withShapes } from './opened-sizes.js'
 import { type Answers, Pipeline } from './pipeline.js'
 import { misnamed, type Preset, type PresetName, presets } from './presets.js'
-import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
+import { checkedSteps, type InputSteps, mergedSteps, type Steps } from './steps.js'
 
 /** What a task takes when it is loaded, and an engine's options, such as `backend`, `device`, `lanes`, `builder`: these not beside an engine that is open already. */
 export interface LoadOptions<P> extends EngineOptions {
@@ -87,12 +88,23 @@ function checkedPreset<P extends Preset>(given: unknown, task: P['task'], owner:
 export async function engineOf(
   source: TaskSource,
   { engine: options }: { readonly engine: EngineOptions },
+  steps: Steps,
 ): Promise<{ readonly engine: Engine; readonly isOurs: boolean }> {
-  if (!(source instanceof Engine)) return { engine: await Engine.load(source, options), isOurs: true }
+  if (!(source instanceof Engine)) return { engine: await loaded(source, options, steps), isOurs: true }
   const [first] = Object.keys(options)
   if (first !== undefined) throw expected('no option of an engine beside an Engine that is given', 'options', first)
   await source.ready
   return { engine: source, isOurs: false }
+}
+
+/** A model that fixes pictures at less than its preset works with is loaded with its sizes opened. */
+async function loaded(source: EngineSource, options: EngineOptions, steps: Steps): Promise<Engine> {
+  const { source: model, opened } = await sizesOpened(source, steps)
+  try {
+    return await Engine.load(model, options)
+  } catch (error) {
+    throw withShapes(error, opened)
+  }
 }
 
 /** A model that is open, and what is made of what it gives. */
@@ -116,7 +128,7 @@ export async function opened<R, P extends Preset, K extends string>(
       'input',
       undefined,
     )
-  const { engine, isOurs } = await engineOf(source, split)
+  const { engine, isOurs } = await engineOf(source, split, steps)
   try {
     const input = new PictureInput(pictureInputOf(engine), steps, split.hasOwnSize)
     const answers = withContext(answersFor(engine, input), split.presetName)

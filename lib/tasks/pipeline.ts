@@ -14,6 +14,7 @@ import {
   type RawImage,
   readImage,
   type Size,
+  type ReadImageOptions,
 } from '../vision/index.js'
 import { checkedPixels } from '../vision/raw.js'
 import type { PictureInput } from './input.js'
@@ -81,9 +82,8 @@ export class Pipeline {
     const { signal, tell } = checkedCall(options, owner)
     const named = pictures.map((picture, index) => ({ picture, name: `pictures[${index}]` }))
     const { mostRows } = this.#input
-    const batches = Array.from({ length: Math.ceil(named.length / mostRows) }, (_, i) => named.slice(i * mostRows, (i + 1) * mostRows))
     const answers: R[] = []
-    for await (const found of inOrder(batches, { most: this.#inFlight, signal, run }))
+    for await (const found of inOrder(inParts(named, mostRows), { most: this.#inFlight, signal, run }))
       for (const answer of found) {
         answers.push(answer)
         tell?.({ done: answers.length, total: pictures.length })
@@ -119,7 +119,8 @@ export class Pipeline {
 
   /** Pictures whose inputs are of one size run together. */
   async #batch<R>(wanted: Answers<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
-    const images = await allOf(batch.map(({ picture, name }) => decoded(picture, name, signal)))
+    const { limitPixels } = this.#input
+    const images = await allOf(batch.map(({ picture, name }) => decoded(picture, name, { limitPixels, signal })))
     const framed = images.map((image, index) => {
       const { width, height } = checkedPixels(image, batch[index]!.name)
       return { image, frame: this.#input.frame({ width, height }), index }
@@ -128,13 +129,12 @@ export class Pipeline {
     const alike = groupedBy(framed, ({ frame }) => `${frame.width} x ${frame.height}`)
     await allOf(
       alike.map(async (group) => {
-        const found = await this.#infer(
-          wanted,
-          group.map(({ image }) => image),
-          group.map(({ frame }) => frame),
-          signal,
-        )
-        group.forEach(({ index }, i) => (answers[index] = found[i] as R))
+        for (const part of inParts(group, this.#input.rowsOf(group[0]!.frame))) {
+          const images = part.map(({ image }) => image)
+          const frames = part.map(({ frame }) => frame)
+          const found = await this.#infer(wanted, images, frames, signal)
+          part.forEach(({ index }, i) => (answers[index] = found[i] as R))
+        }
       }),
     )
     return answers
@@ -198,8 +198,12 @@ function checkedCall(
   return { signal: unaborted(given.signal), tell }
 }
 
-async function decoded(picture: Picture, name: string, signal: AbortSignal | undefined): Promise<Image | RawImage> {
-  if (typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array) return readImage(picture, { signal })
+async function decoded(
+  picture: Picture,
+  name: string,
+  options: Pick<ReadImageOptions, 'limitPixels' | 'signal'>,
+): Promise<Image | RawImage> {
+  if (typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array) return readImage(picture, options)
   checkedPixels(picture, name)
   return picture
 }
@@ -210,6 +214,11 @@ async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   const failure = settled.find((each) => each.status === 'rejected')
   if (failure !== undefined) throw failure.reason
   return settled.map((each) => (each as PromiseFulfilledResult<T>).value)
+}
+
+/** Lists of so many at most. */
+function inParts<T>(items: readonly T[], most: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / most) }, (_, i) => items.slice(i * most, (i + 1) * most))
 }
 
 function groupedBy<T>(items: readonly T[], keyOf: (item: T) => string): T[][] {

@@ -94,6 +94,24 @@ export async function openSegmenter(
   return { masks, output, presetName: split.presetName }
 }
 
+/** What a matte model says of a picture: how opaque each pixel is, and the mask of what is more than the threshold. */
+export interface MatteAndMask {
+  readonly matte: Alpha
+  readonly mask: Mask
+}
+
+/** Both of one run of the model. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT of a model that gives no matte */
+export async function openMattes(model: TaskSource, options: SegmenterOptions): Promise<Opened<MatteAndMask>> {
+  const { masks, output, presetName } = await openSegmenter(model, options, 'Segmenter')
+  if (output.decide !== 'matte') throw expected("'matte', for a matte,", 'output.decide', output.decide)
+  const mattes = withContext(matteAnswers(masks.answers.outputs[0]!, output), presetName)
+  const of: Answers<MatteAndMask>['of'] = async (...given) => {
+    const [all, opaque] = await Promise.all([masks.answers.of(...given), mattes.of(...given)])
+    return all.map((mask, index) => ({ mask, matte: opaque[index]! }))
+  }
+  return { ...masks, answers: { ...masks.answers, of } }
+}
+
 type Checked = SegmentOutput & { readonly threshold: number; readonly layout: 'NCHW' | 'NHWC' }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

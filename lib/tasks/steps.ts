@@ -28,6 +28,22 @@ export interface InputSteps extends PreprocessingSteps {
   readonly size?: InputSize | undefined
   /** Pixels are divided by the greatest value of the resized picture instead of 255, as U²-Net's own code does; with `range: '0-1'`. Default false. */
   readonly ownMaximum?: boolean | undefined
+  /**
+   * Where the size follows from the picture: a longer side beyond this becomes so long, before both sides become
+   * multiples (torchvision's `max_size`). It bounds the memory that one picture takes; what is smaller
+   * than the network sees after that is not found. Default 1920, or `mostLongSide` of the size where that is more.
+   */
+  readonly maxSide?: number | undefined
+  /**
+   * The least width and height that the family works with: of a model that fixes less, sizes are opened (`openSizes` of
+   * `node-tensorrt/onnx`), or it is refused. Default: none.
+   */
+  readonly minSide?: number | undefined
+  /**
+   * How many pixels a picture may have that is read from a file or its bytes, by what its head says: `limitPixels` of
+   * `readImage`, and its default.
+   */
+  readonly limitPixels?: number | undefined
 }
 
 const layoutNames: readonly string[] = ['position', 'rounding', 'multipleOf', 'shortSide', 'fill', 'fillAfter']
@@ -53,23 +69,42 @@ export interface Steps {
   readonly layout: 'NCHW' | 'NHWC' | undefined
   readonly size: Size | PictureSize | undefined
   readonly ownMaximum: boolean
+  /** The longest side of a size that follows from the picture, and whether that is somebody's word. */
+  readonly maxSide: number
+  readonly isBounded: boolean
+  readonly minSide: number | undefined
+  readonly limitPixels: number | undefined
   readonly frame: (picture: Size, input: Size) => Frame
   /** The same as complete numbers: (value - mean) * scale. */
   readonly checked: CheckedSteps
 }
 
+const hostNames = ['size', 'ownMaximum', 'maxSide', 'minSide', 'limitPixels'] as const
+
+/**
+ * Of the input of a picture whose size follows from it, unless somebody says more: what a photograph of a telephone
+ * takes is then less than a gigabyte (CenterFace).
+ */
+const defaultMaxSide = 1920
+
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedSteps(steps: unknown): Steps {
-  const { size, ownMaximum = false, ...given } = readOptions(steps, [...preprocessingStepNames, 'size', 'ownMaximum'], 'input')
+  const { size, ownMaximum = false, maxSide, minSide, limitPixels, ...given } = readOptions(steps, [...preprocessingStepNames, ...hostNames], 'input') // prettier-ignore
   const checked = checkedPreprocessing(given)
   const { filter, coordinates, round, range, mean, scale, std, order } = given as PreprocessingSteps
   const own = checkedBoolean(ownMaximum, 'ownMaximum')
   if (own && range !== '0-1') throw expected("range '0-1' with ownMaximum", 'input', range)
+  const known = size === undefined ? undefined : checkedInputSize(size)
+  const mostLongSide = known !== undefined && !isFixed(known) ? (known.mostLongSide ?? 0) : 0
   return {
     pixels: { filter, coordinates, round, range, mean, scale, std, order },
     layout: given.layout as Steps['layout'],
-    size: size === undefined ? undefined : checkedInputSize(size),
+    size: known,
     ownMaximum: own,
+    maxSide: maxSide === undefined ? Math.max(defaultMaxSide, mostLongSide) : checkedWhole(maxSide, 'maxSide', 1, longest),
+    isBounded: maxSide !== undefined,
+    minSide: minSide === undefined ? undefined : checkedWhole(minSide, 'minSide', 1, longest),
+    limitPixels: limitPixels === undefined ? undefined : checkedWhole(limitPixels, 'limitPixels', 1),
     frame: framingOf(checked),
     checked,
   }
@@ -121,14 +156,21 @@ export function isFixed(size: Size | PictureSize): size is Size {
   return 'width' in size
 }
 
-/** The input's size for a picture. */
-export function sizeFor(picture: Size, { shortSide, leastShortSide, mostLongSide, multipleOf, rounding = 'up' }: PictureSize): Size {
+/** The input's size for a picture, whose longer side is at most `maxSide` before it becomes a multiple. */
+export function sizeFor(picture: Size, { multipleOf, rounding = 'up', ...sides }: PictureSize, maxSide: number): Size {
+  const wanted = askedSize(picture, sides)
+  return inUnits(longSide(wanted) > maxSide ? scaled(picture, maxSide, longSide(picture)) : wanted, multipleOf, rounding)
+}
+
+const longSide = ({ width, height }: Size): number => Math.max(width, height)
+
+function askedSize(picture: Size, { shortSide, leastShortSide, mostLongSide }: PictureSize): Size {
   const short = Math.min(picture.width, picture.height)
-  const long = Math.max(picture.width, picture.height)
-  if (shortSide !== undefined) return inUnits(scaled(picture, shortSide, short), multipleOf, rounding)
-  if (mostLongSide !== undefined && long > mostLongSide) return inUnits(scaled(picture, mostLongSide, long), multipleOf, rounding)
-  if (leastShortSide !== undefined && short < leastShortSide) return inUnits(scaled(picture, leastShortSide, short), multipleOf, rounding)
-  return inUnits(picture, multipleOf, rounding)
+  const long = longSide(picture)
+  if (shortSide !== undefined) return scaled(picture, shortSide, short)
+  if (mostLongSide !== undefined && long > mostLongSide) return scaled(picture, mostLongSide, long)
+  if (leastShortSide !== undefined && short < leastShortSide) return scaled(picture, leastShortSide, short)
+  return picture
 }
 
 /** By `side / of`, rounded down; the products come first, so that no side is a pixel short by what its ratio lost. */

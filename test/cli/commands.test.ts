@@ -14,6 +14,8 @@ import { useFakes } from '../native/fakes.js'
 import { addModel, oneNode } from '../support/models.js'
 import { Random } from '../support/random.js'
 import { presets } from '../../lib/tasks/index.js'
+import { answering, filled } from '../tasks/models.js'
+import { plain } from '../vision/helpers.js'
 import { trt, whenTold } from './rig.js'
 
 const { fakes, families } = await useFakes()
@@ -167,6 +169,16 @@ t.test('run: a plan on random numbers, and on those of a file', async (t) => {
   })
 })
 
+t.test('run: a model that was opened for its preset says which shapes TensorRT is to be given', async (t) => {
+  writeFileSync(file('tiny.onnx'), answering([filled([1, 5, 21], [])], { input: [1, 3, 32, 32] }))
+  await writeImage(plain(8, 8, [1, 2, 3]), file('eight.png'))
+  const args = ['run', file('tiny.onnx'), file('eight.png'), '--preset', 'yolov8', '--tensorrt', fakes.trt10]
+  t.match(await trt(args), {
+    code: 1,
+    stderr: /--min-shapes images:1x3x640x640 --opt-shapes images:1x3x640x640 --max-shapes images:1x3x640x640 \(ERR_TRT_SHAPES_REQUIRED\)/,
+  })
+})
+
 t.test('convert: half precision, newer operators, and what contradicts itself', async (t) => {
   const run = await trt(['convert', file('small.onnx'), '--fp16', '-o', file('half.onnx'), '--json'])
   t.equal(run.code, 0, run.stderr)
@@ -178,6 +190,18 @@ t.test('convert: half precision, newer operators, and what contradicts itself', 
   t.match(await trt(['convert', file('newer.onnx'), '--opset', '13', '-o', file('older.onnx')]), {
     code: 1,
     stderr: /from 17 on.*received 13/,
+  })
+  const open = ['convert', file('newer.onnx'), '--open-sizes', '-o', file('open.onnx')]
+  t.match(await trt(open), { code: 0, stdout: /inputs +images batchx3xheightxwidth\n/ })
+  const both = await trt([...open, '--keep-batch', '--fp16', '--json'])
+  t.match(JSON.parse(both.stdout), { inputs: [{ name: 'images', shape: ['batch', 3, 'height', 'width'] }], precision: 'fp16' })
+  t.match(await trt(['convert', file('relu.onnx'), '--open-sizes', '-o', file('x.onnx')]), {
+    code: 1,
+    stderr: /input of pictures.*ERR_TRT_SHAPE/,
+  })
+  t.match(await trt(['convert', file('small.onnx'), '--fp16', '--keep-batch', '-o', file('x.onnx')]), {
+    code: 2,
+    stderr: /--keep-batch says what --open-sizes/,
   })
   t.match(await trt(['convert', file('small.onnx'), '--fp16', '--bf16', '-o', file('x.onnx')]), {
     code: 2,

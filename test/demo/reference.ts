@@ -20,8 +20,13 @@ interface Tfjs {
   tensor3d(data: Uint8Array, shape: [number, number, number], dtype: 'int32'): Disposable
 }
 
+interface Net {
+  loadFromDisk(folder: string): Promise<void>
+}
+
 interface FaceApi {
-  nets: { tinyFaceDetector: { loadFromDisk(folder: string): Promise<void> } }
+  nets: { tinyFaceDetector: Net; ssdMobilenetv1: Net }
+  SsdMobilenetv1Options: new (options: { minConfidence: number; maxResults: number }) => object
   TinyFaceDetectorOptions: new (options: { inputSize: number; scoreThreshold: number }) => object
   detectAllFaces(
     image: Disposable,
@@ -32,7 +37,19 @@ interface FaceApi {
 export type Reference = (image: Image) => Promise<Face[]>
 
 /** The package's own tiny face detector on its WASM backend, at score > 0.4 and the package's NMS IoU of 0.4; nothing is downloaded. */
-export async function loadReference(): Promise<Reference> {
+export function loadReference(): Promise<Reference> {
+  return referenceOf(
+    'tinyFaceDetector',
+    ({ TinyFaceDetectorOptions }) => new TinyFaceDetectorOptions({ inputSize: 416, scoreThreshold: 0.4 }),
+  )
+}
+
+/** The same of its SSD MobileNetV1, at a score of 0.5 and more. */
+export function loadSsdReference(): Promise<Reference> {
+  return referenceOf('ssdMobilenetv1', ({ SsdMobilenetv1Options }) => new SsdMobilenetv1Options({ minConfidence: 0.5, maxResults: 100 }))
+}
+
+async function referenceOf(net: keyof FaceApi['nets'], optionsOf: (faceApi: FaceApi) => object): Promise<Reference> {
   const tf = require('@tensorflow/tfjs') as Tfjs
   const wasm = require('@tensorflow/tfjs-backend-wasm') as { setWasmPaths(folder: string): void }
   wasm.setWasmPaths(join(dirname(require.resolve('@tensorflow/tfjs-backend-wasm/package.json')), 'dist/'))
@@ -41,8 +58,8 @@ export async function loadReference(): Promise<Reference> {
   await tf.setBackend('wasm')
   await tf.ready()
   const faceApi = require('@vladmandic/face-api/dist/face-api.node-wasm.js') as FaceApi
-  await faceApi.nets.tinyFaceDetector.loadFromDisk(join(packageDir, 'model'))
-  const options = new faceApi.TinyFaceDetectorOptions({ inputSize: 416, scoreThreshold: 0.4 })
+  await faceApi.nets[net].loadFromDisk(join(packageDir, 'model'))
+  const options = optionsOf(faceApi)
   return async (image) => {
     const tensor = tf.tensor3d(image.data, [image.height, image.width, 3], 'int32')
     try {

@@ -3,7 +3,18 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Engine } from '../../lib/index.js'
-import { Classifier, type ClassifierOptions, coco80, coco90, coco91, Detector, FaceBlur, Segmenter, voc } from '../../lib/tasks/index.js'
+import {
+  type BlurResult,
+  Classifier,
+  type ClassifierOptions,
+  coco80,
+  coco90,
+  coco91,
+  Detector,
+  FaceBlur,
+  Segmenter,
+  voc,
+} from '../../lib/tasks/index.js'
 import { encodeImage, type Image } from '../../lib/vision/index.js'
 import { failure, failureOf } from '../support/errors.js'
 import { noise, plain } from '../vision/helpers.js'
@@ -433,30 +444,69 @@ t.test('a matte of a picture that lies in a part of the input', async (t) => {
 
 t.test('faces blurred, by boxes and by a mask: what is outside stays, what is inside does not', async (t) => {
   const picture = noise(128, 64)
-  const changed = (image: Image): boolean[] =>
+  const changed = ({ image }: BlurResult): boolean[] =>
     Array.from({ length: 128 * 64 }, (_, at) => [0, 1, 2].some((k) => image.data[at * 3 + k] !== picture.data[at * 3 + k]))
   const boxes = filled([1, 5, 84], [24, 24, 16, 16].map((value, k) => [[0, k, 3], value] as const).concat([[[0, 4, 3], 0.9]]))
   const byBoxes = await FaceBlur.load(answering([boxes]), {
     preset: 'yolov8',
-    blur: { method: 'fill', shape: 'rectangle', feather: 0 },
+    blur: { method: 'fill', shape: 'rectangle', feather: 0, grow: 1 },
+    labels: ['face'],
     backend: 'cpu',
   })
-  const hidden = changed(await byBoxes.blur(picture))
+  const result = await byBoxes.blur(picture)
+  const hidden = changed(result)
   // 16 to 32 of 64, and rows 16 to 32 less the padding of 16
   t.ok(hidden.every((is, at) => is === (at % 128 >= 32 && at % 128 < 64 && Math.floor(at / 128) < 32)))
-  t.equal((await byBoxes.blur([picture, picture])).length, 2)
+  t.match(result.regions, [{ box: [32, 0, 32, 32], score: Math.fround(0.9), classIndex: 0, label: 'face' }])
+  t.same(
+    (await byBoxes.blur([picture, picture])).map(({ regions }) => regions),
+    [result.regions, result.regions],
+  )
   let streamed = 0
-  for await (const { width } of byBoxes.blur([picture, picture].values())) streamed += width
+  for await (const { image, regions } of byBoxes.blur([picture, picture].values())) streamed += image.width * regions.length
   t.equal(streamed, 256)
   await byBoxes.close()
   await byBoxes.close()
   const values = filled([1, 2, 64, 64], [], -1)
   for (let y = 8; y < 24; y++) values.data.fill(5, 4096 + y * 64 + 16, 4096 + y * 64 + 32)
   const byMask = await FaceBlur.load(answering([values]), { preset: 'unet', blur: { method: 'fill' }, backend: 'cpu' })
-  const masked = changed(await byMask.blur(picture))
+  const byPixels = await byMask.blur(picture)
+  const masked = changed(byPixels)
+  const [part, ...others] = byPixels.regions
+  const places = [...masked.entries()].filter(([, is]) => is).map(([at]) => [at % 128, Math.floor(at / 128)] as const)
+  const [xs, ys] = [places.map(([x]) => x), places.map(([, y]) => y)]
+  const [left, top] = [Math.min(...xs), Math.min(...ys)]
+  const box = [left, top, Math.max(...xs) + 1 - left, Math.max(...ys) + 1 - top]
+  t.same([part?.box, part?.pixels, others], [box, places.length, []], 'a connected part of the mask')
   t.ok(masked[32 * 128 + 48] && !masked[32 * 128 + 20] && !masked[2 * 128 + 48])
   await byMask.close()
   const none = await FaceBlur.load(answering([filled([1, 5, 84], [])]), { preset: 'yolov8', backend: 'cpu' })
-  t.notOk(changed(await none.blur(picture)).includes(true), 'nothing found: a copy')
+  const nothing = await none.blur(picture)
+  t.notOk(changed(nothing).includes(true), 'nothing found: a copy')
+  t.same(nothing.regions, [], 'and it says so')
   await none.close()
+})
+
+t.test('regions are as they were hidden: 1.3 times as large as the box, cut at the edges; what is all beyond them is none', async (t) => {
+  const picture = noise(64, 64)
+  // cx, cy, w, h: one in the middle, one over the left edge, one beyond the right, one of a tenth of a pixel
+  const found = [
+    [32, 32, 20, 10],
+    [2, 50, 20, 10],
+    [90, 10, 20, 10],
+    [20.05, 8.05, 0.1, 0.1],
+  ]
+  const values = found.flatMap((box, i) => [...box, 0.9 - i / 10].map((value, k) => [[0, k, i], value] as const))
+  const blur = await FaceBlur.load(answering([filled([1, 5, 84], values)]), { preset: 'yolov8', output: { clip: false }, backend: 'cpu' })
+  const { image, regions } = await blur.blur(picture)
+  const wanted = [
+    [19, 25.5, 26, 13],
+    [0, 43.5, 15, 13],
+  ]
+  t.equal(regions.length, 2, JSON.stringify(regions))
+  regions.forEach(({ box }, i) => box.forEach((side, k) => t.ok(Math.abs(side - wanted[i]![k]!) < 1e-4, `${side}`)))
+  const isChanged = (x: number, y: number): boolean =>
+    [0, 1, 2].some((k) => image.data[(y * 64 + x) * 3 + k] !== picture.data[(y * 64 + x) * 3 + k])
+  t.ok(isChanged(20, 32) && isChanged(43, 32) && isChanged(0, 50) && !isChanged(63, 10))
+  await blur.close()
 })

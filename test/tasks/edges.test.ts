@@ -1,11 +1,12 @@
 // What lies at the edge of what tasks are asked: rows of a batch that are no pictures, numbers that are none, words that go before a preset's.
 import t from 'tap'
 import { type Dim, GraphBuilder, withPreprocessing, writeModel } from '../../lib/onnx/index.js'
-import { Engine, Tensor } from '../../lib/index.js'
+import { Engine, onLog, Tensor } from '../../lib/index.js'
 import { Classifier, Detector, type DetectorOptions, presetBatches, Segmenter } from '../../lib/tasks/index.js'
+import { encodeImage } from '../../lib/vision/index.js'
 import { failureOf } from '../support/errors.js'
 import { noise, plain } from '../vision/helpers.js'
-import { answering, filled } from './models.js'
+import { answering, colours, filled } from './models.js'
 
 const backend = 'cpu'
 
@@ -122,7 +123,7 @@ t.test('fillAfter goes before the fill of a preset, and is 0 whatever is rounded
         const wanted = (await engine.infer(bytes)).data as Float32Array
         t.ok(wanted.includes(0), 'filled')
         // yolov8 has a fill of 114, and rounds
-        const input = { ...own, filter: 'triangle' } as const
+        const input = { ...own, filter: 'triangle', minSide: 1 } as const
         const batches = presetBatches([picture], { name: 'images', dtype, shape: shape as number[] }, { preset: 'yolov8', input })
         for await (const batch of batches) {
           const { data } = batch.toFloat32()
@@ -145,4 +146,86 @@ t.test('what a batch of a fixed size has beside the pictures is no answer that a
   await using detector = await Detector.load(writeModel(g.toModel()), { preset: 'yolov8', backend })
   t.equal((await detector.detect(noise(64, 64))).length, 1)
   t.match(await failureOf(() => detector.detect([noise(64, 64), noise(64, 64)])), { code: 'ERR_TRT_SHAPE', message: /NaN/ })
+})
+
+/** What a preset makes of a picture of this size: the shape of the model's input. */
+async function inputOf(width: number, height: number, preset: Parameters<typeof presetBatches>[2]): Promise<readonly number[]> {
+  const info = { name: 'images', dtype: 'float32', shape: [-1, 3, -1, -1] } as const
+  for await (const { shape } of presetBatches([plain(width, height, [1, 2, 3])], info, preset)) return shape
+  throw new Error('no batch')
+}
+
+t.test('the input of a large picture is bounded, where its size follows from the picture', async (t) => {
+  t.same(await inputOf(1920, 20, { preset: 'centerface' }), [1, 3, 32, 1920], 'up to 1920 the picture as it is')
+  t.same(await inputOf(6000, 40, { preset: 'centerface' }), [1, 3, 32, 1920])
+  t.same(await inputOf(40, 6000, { preset: 'retinaface' }), [1, 3, 1920, 12])
+  t.same(await inputOf(1000, 10, { preset: 'voc' }), [1, 3, 19, 1920], "torchvision's max_size, which goes before the shorter side")
+  t.same(await inputOf(3000, 30, { preset: 'dbnet' }), [1, 3, 32, 960], 'a preset that asks for less')
+  t.same(await inputOf(3000, 30, { input: { size: { mostLongSide: 2500 } } }), [1, 3, 25, 2500], 'who says more, gets it')
+  t.same(await inputOf(3000, 30, { preset: 'centerface', input: { maxSide: 4000 } }), [1, 3, 32, 3008])
+  t.same(await inputOf(3000, 1500, { preset: 'centerface', input: { maxSide: 320 } }), [1, 3, 160, 320])
+  for (const size of [64, { width: 64, height: 32 }])
+    t.match(await failureOf(() => inputOf(9, 9, { input: { size, maxSide: 32 } })), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /no maxSide where the input has one size.*32/,
+    })
+  for (const wrong of [0, 1.5, '9', 2 ** 30])
+    for (const name of ['maxSide', 'minSide', 'limitPixels'])
+      if (name !== 'limitPixels' || wrong !== 2 ** 30)
+        t.match(await failureOf(() => inputOf(9, 9, { preset: 'centerface', input: { [name]: wrong } })), { message: new RegExp(name) })
+})
+
+t.test('large pictures run together in smaller batches', async (t) => {
+  await using engine = await Engine.load(colours(['N', 3, 'h', 'w']), { backend })
+  await using classifier = await Classifier.load(engine, { input: { size: 1280 }, output: { activation: 'none' } })
+  const found = await classifier.classify(Array.from({ length: 9 }, (_, i) => plain(2, 2, [i + 1, 0, 0])))
+  t.same(found.map(([best]) => best!.score), [1, 2, 3, 4, 5, 6, 7, 8, 9]) // prettier-ignore
+  t.equal(engine.stats.completed, 3, '4, 4 and 1 of 1280 x 1280')
+})
+
+t.test('limitPixels: a picture of more is not read, whoever asks for it', async (t) => {
+  const png = await encodeImage(plain(20, 10, [1, 2, 3]), 'png')
+  const own = { input: { limitPixels: 199, size: 8 }, output: { activation: 'none' }, backend } as const
+  await using classifier = await Classifier.load(colours(['N', 3, 'h', 'w']), own)
+  for (const pictures of [png, [png]])
+    t.match(await failureOf(() => classifier.classify(pictures as never)), {
+      code: 'ERR_TRT_IMAGE',
+      message: /200 pixels \(20 x 10\), limitPixels allows 199/,
+    })
+  await using another = await Classifier.load(colours(['N', 3, 'h', 'w']), { ...own, input: { ...own.input, limitPixels: 200 } })
+  t.equal((await another.classify(png))[0]?.score, 3)
+})
+
+t.test('a model that fixes pictures at less than its preset works with: opened, or refused by the node that holds its size', async (t) => {
+  const small = answering([filled([1, 5, 84], [[[0, 4, 3], 0.9]])], { input: [1, 3, 32, 32] })
+  const heard: string[] = []
+  const stop = onLog(({ level, text }) => heard.push(`${level}: ${text}`), 'info')
+  for (const model of [small, Uint8Array.from(small).buffer]) {
+    await using detector = await Detector.load(model, { preset: 'yolov8', input: { size: 64 }, backend })
+    t.equal((await detector.detect([noise(9, 9), noise(9, 9)])).flat().length, 2)
+  }
+  stop()
+  const told =
+    'info: node-tensorrt: Input images is fixed at 1x3x32x32 in the model, where little is found: its sizes are opened, Nx3xheightxwidth'
+  t.same(heard.filter((line) => line.includes('opened')), [told, told]) // prettier-ignore
+  const needed = await failureOf(() => Detector.load(small, { preset: 'centerface', shapes: {}, backend }))
+  t.match(needed, {
+    code: 'ERR_TRT_SHAPES_REQUIRED',
+    message: /shapes: \{ "images": \{ min: \[1, 3, 32, 32\], opt: \[1, 3, 640, 640\], max: \[1, 3, 1920, 1920\] \} \}/,
+  })
+  const g = new GraphBuilder({ name: 'flat' })
+  const flat = g.node('Flatten', [g.input('images', 'float32', [1, 3, 32, 32])])
+  g.output(g.node('Gemm', [flat, g.constant('w', filled([3072, 5], []))], {}, { name: 'head', output: 'y' }), 'float32', [1, 5])
+  const held = await failureOf(() => Detector.load(writeModel(g.toModel()), { preset: 'yolov8', backend }))
+  t.match(held, {
+    code: 'ERR_TRT_SHAPE',
+    details: { node: 'head', operator: 'Gemm' },
+    message: /at least 64 x 64.*"images" at \[1, 3, 32, 32\].*Gemm node "head" holds one/,
+  })
+  await using engine = await Engine.load(small, { backend })
+  t.match(await failureOf(() => Detector.load(engine, { preset: 'yolov8' })), { code: 'ERR_TRT_SHAPE', message: /openSizes\(\)/ })
+  const info = engine.inputs['images']!
+  t.match(await failureOf(() => presetBatches([], info, { preset: 'yolov8' })), { code: 'ERR_TRT_SHAPE', message: /openSizes\(\)/ })
+  for (const wrong of ['/no/such.onnx', new Uint8Array(9), 'http://a/b.onnx', '/tmp', 3])
+    t.ok((await failureOf(() => Detector.load(wrong as never, { preset: 'yolov8', backend }))).code.startsWith('ERR_TRT_'))
 })

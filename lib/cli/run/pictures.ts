@@ -3,7 +3,7 @@ import { saveFile } from '../../base/files.js'
 import type { Engine } from '../../engine.js'
 import { inOrder } from '../../engine/stream.js'
 import { TensorRTError } from '../../errors.js'
-import type { EncodableImage, ReadImage } from '../../vision/index.js'
+import type { EncodableImage, ReadImage, ReadImageOptions } from '../../vision/index.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
 import { isPictureFile, makeFolder, pathsIn, pictureFormats, type Target } from './target.js'
@@ -32,6 +32,8 @@ export interface Failed {
 export interface Answers {
   readonly results: readonly PictureResult[]
   readonly failed: readonly Failed[]
+  /** How many pictures have nothing that was found. */
+  readonly without: number
   readonly head: readonly string[]
   readonly rows: readonly Row[]
   readonly right: readonly number[]
@@ -43,14 +45,13 @@ const inFlight = ({ batch = 1 }: TaskGiven): number => 2 * batch + 2
 /** Answers of all pictures, in their order; what is drawn is written as they come. */
 export async function answerPictures(engine: Engine, { task, given, files, target }: PicturesJob, session: Session): Promise<Answers> {
   await using worker = await openTask(task, engine, given, session.signal)
-  await warnOfSmallInput(engine, task, session)
   const paths = await drawnPaths(task, files, target, given)
   const progress = session.progress()
   progress.update(0, files.length, task)
   const all: Outcome[] = []
   const begun: Promise<Outcome>[] = []
   const run = ([index, file]: [number, string]): Promise<Outcome> => {
-    const outcome = outcomeOf(worker, file, paths?.[index], session.signal)
+    const outcome = outcomeOf(worker, file, paths?.[index], { limitPixels: given.limitPixels, signal: session.signal })
     begun.push(outcome)
     return outcome
   }
@@ -58,6 +59,8 @@ export async function answerPictures(engine: Engine, { task, given, files, targe
     for await (const outcome of inOrder([...files.entries()], { most: inFlight(given), signal: session.signal, run })) {
       all.push(outcome)
       if ('code' in outcome) session.fail(outcome)
+      else if (task === 'blur' && outcome.count === 0)
+        session.warn(`${outcome.result.file}: nothing was found to hide, and nothing is written`)
       progress.update(all.length, files.length, task, basename(files[all.length - 1]!))
     }
   } finally {
@@ -69,44 +72,41 @@ export async function answerPictures(engine: Engine, { task, given, files, targe
   return {
     results: answered.map(({ result }) => result),
     failed: all.filter((each) => 'code' in each),
+    without: answered.filter(({ count }) => count === 0).length,
     head: worker.head.length === 0 ? [] : [...(several ? ['picture'] : []), ...worker.head],
     right: worker.right.map((column) => column + Number(several)),
     rows: worker.head.length === 0 ? [] : answered.flatMap((each) => rowsOf(each, worker.head.length, several)),
   }
 }
 
-/** A detector whose input was left at what it was exported with finds nothing, and nothing is hidden then: CenterFace comes with 32 x 32. */
-async function warnOfSmallInput(engine: Engine, task: TaskName, session: Session): Promise<void> {
-  if (task !== 'detect' && task !== 'blur') return
-  const { pictureInputOf } = await import('../../tasks/input.js')
-  const { name, shape } = pictureInputOf(engine)
-  const sides = shape.slice(1).filter((side) => side > 4)
-  if (sides.length < 2 || Math.min(...sides) >= 64) return
-  session.warn(`${session.paint('yellow', 'warning:', session.stderr)} Input ${name} is fixed at ${shape.join('x')}: in pictures as small as that little is found`) // prettier-ignore
-}
-
 interface Answered {
   readonly result: PictureResult
+  readonly count: number | undefined
   readonly rows: readonly Row[]
 }
 
 type Outcome = Answered | Failed
 
 /** What is wrong with the picture is told; what is wrong with the model, or where the answer goes, is thrown. */
-async function outcomeOf(worker: Worker, file: string, path: string | undefined, signal: AbortSignal): Promise<Outcome> {
-  const image = await readOrFail(file, signal)
+async function outcomeOf(
+  worker: Worker,
+  file: string,
+  path: string | undefined,
+  options: Pick<ReadImageOptions, 'limitPixels'> & { readonly signal: AbortSignal },
+): Promise<Outcome> {
+  const image = await readOrFail(file, options)
   if ('code' in image) return image
-  const { found, rows, draw } = await worker.answer(image)
-  if (path === undefined || draw === undefined) return { result: { file, ...found }, rows }
-  await writePicture(await draw(), path, signal)
-  return { result: { file, ...found, written: path }, rows }
+  const { found, count, rows, draw } = await worker.answer(image)
+  if (path === undefined || draw === undefined) return { result: { file, ...found }, count, rows }
+  await writePicture(await draw(), path, options.signal)
+  return { result: { file, ...found, written: path }, count, rows }
 }
 
 /** @throws what is no fault of the file: an interruption */
-export async function readOrFail(file: string, signal: AbortSignal): Promise<ReadImage | Failed> {
+export async function readOrFail(file: string, options: Pick<ReadImageOptions, 'limitPixels' | 'signal'>): Promise<ReadImage | Failed> {
   const { readImage } = await import('../../vision/index.js')
   try {
-    return await readImage(file, { signal })
+    return await readImage(file, options)
   } catch (error) {
     if (!(error instanceof TensorRTError) || (error.code !== 'ERR_TRT_FILE' && error.code !== 'ERR_TRT_IMAGE')) throw error
     return { file, code: error.code, message: error.message }

@@ -1,6 +1,7 @@
 import type { Engine } from '../../engine.js'
-import type { Found, InputSize, PresetName } from '../../tasks/index.js'
-import type { EncodableImage, Image, InstanceMask, Mask } from '../../vision/index.js'
+import type { Found, InputSize, InputSteps, PresetName, SegmenterOptions } from '../../tasks/index.js'
+import type { MatteAndMask } from '../../tasks/segmenter.js'
+import type { Alpha, EncodableImage, Image, InstanceMask, Mask } from '../../vision/index.js'
 import { percentText } from '../output/format.js'
 import type { Row } from '../output/table.js'
 import type { FoundPreset } from './preset.js'
@@ -20,15 +21,22 @@ export interface TaskGiven {
   readonly activation?: 'softmax' | 'sigmoid' | 'none'
   readonly threshold?: number
   readonly draw?: 'overlay' | 'mask' | 'cutout'
+  readonly method?: 'blur' | 'pixelate' | 'fill'
+  readonly grow?: number
+  readonly strength?: number
+  readonly maxSide?: number
+  readonly limitPixels?: number
 }
 
 /** What was found in one picture. */
 export interface Answer {
   /** What `--json` prints. */
   readonly found: object
+  /** How many things were found, where a picture may have none. */
+  readonly count?: number
   /** The table's rows after the picture's name. */
   readonly rows: readonly Row[]
-  /** The picture that is written, if anything is drawn; made when it is called. */
+  /** The picture that is written, if anything is drawn or hidden; made when it is called. */
   readonly draw?: () => Promise<EncodableImage>
 }
 
@@ -42,7 +50,7 @@ export interface Worker extends AsyncDisposable {
 
 /** Opens a task on an engine, which it does not close. @throws TensorRTError */
 export async function openTask(task: Exclude<TaskName, 'tensors'>, engine: Engine, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
-  const common = { preset: given.preset.given as PresetName, ...(given.size !== undefined && { input: { size: given.size } }) }
+  const common = { preset: given.preset.given as PresetName, input: inputOf(given) }
   if (task === 'classify') return classifying(engine, common, given, signal)
   if (task === 'detect') return detecting(engine, common, given, signal)
   return task === 'segment' ? segmenting(engine, common, given, signal) : blurring(engine, common, given, signal)
@@ -50,7 +58,16 @@ export async function openTask(task: Exclude<TaskName, 'tensors'>, engine: Engin
 
 interface Common {
   readonly preset: PresetName
-  readonly input?: { readonly size: InputSize }
+  readonly input: InputSteps
+}
+
+/** What the command line says of the input's size. */
+export function inputOf({ size, maxSide, limitPixels }: Pick<TaskGiven, 'size' | 'maxSide' | 'limitPixels'>): InputSteps {
+  return {
+    ...(size !== undefined && { size }),
+    ...(maxSide !== undefined && { maxSide }),
+    ...(limitPixels !== undefined && { limitPixels }),
+  }
 }
 
 async function classifying(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
@@ -78,6 +95,7 @@ async function detecting(engine: Engine, common: Common, { labels, threshold }: 
       const found = await detector.detect(image, { signal })
       return {
         found: { found: found.map(plainFound) },
+        count: found.length,
         rows: found.map((one) => [nameOf(one), one.score.toFixed(4), ...one.box.map((side) => side.toFixed(1))]),
         draw: () => drawn(image, found, signal),
       }
@@ -118,32 +136,56 @@ function ofClass(mask: InstanceMask, classIndex: number): InstanceMask {
 }
 
 async function segmenting(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
-  const { Segmenter } = await import('../../tasks/index.js')
   const { checkedLabels } = await import('../../tasks/labels.js')
   const { cutOut, overlay } = await import('../../vision/index.js')
   const { threshold, draw = 'overlay' } = given
   const labels = await checkedLabels(given.labels)
-  const segmenter = await Segmenter.load(engine, { ...common, ...(threshold !== undefined && { output: { threshold } }) })
+  const options = { ...common, ...(threshold !== undefined && { output: { threshold } }) }
+  const { seen, close } = await (draw === 'cutout' && isMatte(given.preset) ? openMatting : openMasking)(engine, options, signal)
   const draws = {
-    overlay: (image: Image, mask: Mask) => overlay(image, mask, { signal }),
-    mask: async (_: Image, { width, height, data }: Mask) => ({ width, height, data, format: 'gray' as const }),
-    cutout: async (image: Image, mask: Mask) =>
-      cutOut(image, isMatte(given.preset) ? await segmenter.matte(image, { signal }) : mask, { signal }),
+    overlay: (image: Image, { mask }: Seen) => overlay(image, mask, { signal }),
+    mask: async (_: Image, { mask: { width, height, data } }: Seen) => ({ width, height, data, format: 'gray' as const }),
+    cutout: (image: Image, { mask, matte }: Seen) => cutOut(image, matte ?? mask, { signal }),
   }
   return {
     head: ['class', 'pixels', 'share'],
     right: [1, 2],
     answer: async (image) => {
-      const mask = await segmenter.segment(image, { signal })
+      const found = await seen(image)
+      const { mask } = found
       const classes = classesOf(mask, labels)
       return {
         found: { width: mask.width, height: mask.height, classes },
+        count: classes.filter(({ classIndex }) => classIndex !== 0).length,
         rows: classes.map((each) => [nameOf(each), each.pixels, percentText(each.share)]),
-        draw: () => draws[draw](image, mask),
+        draw: () => draws[draw](image, found),
       }
     },
-    [Symbol.asyncDispose]: () => segmenter.close(),
+    [Symbol.asyncDispose]: close,
   }
+}
+
+interface Seen {
+  readonly mask: Mask
+  readonly matte?: Alpha
+}
+
+interface Seer {
+  readonly seen: (image: Image) => Promise<Seen>
+  readonly close: () => Promise<void>
+}
+
+async function openMasking(engine: Engine, options: SegmenterOptions, signal: AbortSignal): Promise<Seer> {
+  const { Segmenter } = await import('../../tasks/index.js')
+  const segmenter = await Segmenter.load(engine, options)
+  return { seen: async (image) => ({ mask: await segmenter.segment(image, { signal }) }), close: () => segmenter.close() }
+}
+
+/** The mask and the matte of one run. */
+async function openMatting(engine: Engine, options: SegmenterOptions, signal: AbortSignal): Promise<Seer> {
+  const { openMattes } = await import('../../tasks/segmenter.js')
+  const { pipeline, answers, close } = await openMattes(engine, options)
+  return { seen: (image) => pipeline.call(answers, image, { signal }, 'segment') as Promise<MatteAndMask>, close }
 }
 
 function isMatte({ preset }: FoundPreset): boolean {
@@ -165,21 +207,21 @@ function classesOf(
     .sort((a, b) => b.pixels - a.pixels)
 }
 
-async function blurring(
-  engine: Engine,
-  common: Common,
-  { preset: { preset }, threshold }: TaskGiven,
-  signal: AbortSignal,
-): Promise<Worker> {
+async function blurring(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
   const { FaceBlur } = await import('../../tasks/index.js')
-  const finding = preset.task === 'segment' ? { output: { threshold } } : { scoreThreshold: threshold }
-  const faces = await FaceBlur.load(engine, { ...common, ...(threshold !== undefined && finding) })
+  const { preset, threshold, method, grow, strength } = given
+  const finding = preset.preset.task === 'segment' ? { output: { threshold } } : { scoreThreshold: threshold }
+  const style = Object.fromEntries(Object.entries({ method, grow, strength }).filter(([, value]) => value !== undefined))
+  const faces = await FaceBlur.load(engine, { ...common, ...(threshold !== undefined && finding), blur: style })
   return {
-    head: [],
-    right: [],
+    head: ['hidden'],
+    right: [0],
     answer: async (image) => {
-      const blurred = await faces.blur(image, { signal })
-      return { found: {}, rows: [], draw: async () => blurred }
+      const { image: blurred, regions } = await faces.blur(image, { signal })
+      const found = { found: regions }
+      // what hides nothing is no picture to be given away
+      if (regions.length === 0) return { found, count: 0, rows: [] }
+      return { found, count: regions.length, rows: [[regions.length]], draw: async () => blurred }
     },
     [Symbol.asyncDispose]: () => faces.close(),
   }

@@ -10,7 +10,7 @@ import { type GivenShapes, inputsOfFile, type Inputs, type NamedFile, namedInput
 import { type Failed, readOrFail } from './pictures.js'
 import { summaryHead, summaryOf, summaryRow, type TensorSummary } from './summary.js'
 import { makeFolder, pathsIn, type Target } from './target.js'
-import type { TaskGiven } from './tasks.js'
+import { inputOf, type TaskGiven } from './tasks.js'
 
 export interface TensorsJob extends GivenShapes {
   /** One inference for each; none: one of what is named, and random. */
@@ -19,7 +19,7 @@ export interface TensorsJob extends GivenShapes {
   /** Seeds what is not given. */
   readonly random: number | undefined
   /** How pictures become the input, where the files are pictures. */
-  readonly pictures: Pick<TaskGiven, 'preset' | 'size'> | undefined
+  readonly pictures: Pick<TaskGiven, 'preset' | 'size' | 'maxSide' | 'limitPixels'> | undefined
   readonly target: Target | undefined
   readonly format: TensorFormat | undefined
 }
@@ -34,6 +34,7 @@ export interface TensorsResult {
 export interface Summaries {
   readonly results: readonly TensorsResult[]
   readonly failed: readonly Failed[]
+  readonly without?: undefined
   readonly head: readonly string[]
   readonly rows: readonly Row[]
   readonly right: readonly number[]
@@ -121,13 +122,12 @@ async function inputsFor(
 async function fromFile(engine: Engine, job: TensorsJob, named: Inputs, file: string, signal: AbortSignal): Promise<Inputs | Failed> {
   const { pictures } = job
   if (pictures === undefined) return inputsOfFile(engine, file, { ...job, before: named }, signal)
-  const image = await readOrFail(file, signal)
+  const image = await readOrFail(file, { limitPixels: pictures.limitPixels, signal })
   if ('code' in image) return image
   const { presetBatches } = await import('../../tasks/index.js')
   const { pictureInputOf } = await import('../../tasks/input.js')
   const info = pictureInputOf(engine)
-  const { preset, size } = pictures
-  const steps = { preset: preset.preset, ...(size !== undefined && { input: { size } }), signal }
+  const steps = { preset: pictures.preset.preset, input: inputOf(pictures), signal }
   for await (const tensor of presetBatches([image], info, steps)) return { [info.name]: tensor }
   return {}
 }

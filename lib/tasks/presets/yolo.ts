@@ -2,7 +2,7 @@ import type { InputSteps } from '../steps.js'
 import type { DetectPreset } from './types.js'
 
 /** ultralytics' LetterBox, of pictures that cv2 resizes. */
-const letterbox: InputSteps = { resize: 'letterbox', size: 640, rounding: 'even', fill: 114, round: true, range: '0-1' }
+const letterbox: InputSteps = { resize: 'letterbox', size: 640, minSide: 64, rounding: 'even', fill: 114, round: true, range: '0-1' }
 
 const ultralytics = (source: string): DetectPreset => ({
   task: 'detect',
@@ -31,7 +31,7 @@ export const yolos = {
   yolo26: ultralytics(`${predict}, end to end`),
   yolox: {
     task: 'detect',
-    input: { resize: 'letterbox', position: 'start', size: 640, rounding: 'down', fill: 114, round: true, order: 'BGR' },
+    input: { resize: 'letterbox', position: 'start', size: 640, minSide: 64, rounding: 'down', fill: 114, round: true, order: 'BGR' },
     output: { decoder: 'yolox', scoreThreshold: 0.3 },
     suppress: { iouThreshold: 0.45, pixelAreas: true, perClass: false },
     source: 'Megvii-BaseDetection/YOLOX, demo/ONNXRuntime/onnx_inference.py',
