@@ -47,23 +47,22 @@ function onHost(images: readonly (Image | RawImage)[], steps: PreprocessingSteps
 
 /**
  * Where a value lies so near to the middle of two whole ones that the last bit of a sum decides: either is right there. Filters as PIL has them are whole numbers throughout, where
- * nothing is left open but grey.
+ * nothing is left open, grey included. Grey is of three such values.
  */
 function undecided(images: readonly (Image | RawImage)[], steps: PreprocessingSteps, input: Size): (index: number) => boolean {
   const { range, mean, std, scale, ...rest } = steps
   const { filter = 'linear', round = false, order } = rest
   const isNear = (value: number): boolean => Math.abs(Math.abs(value % 1) - 0.5) < 1e-3
-  if (!round) return () => false
-  if (!isWhole(filter, round)) {
+  if (!round || isWhole(filter, round)) return () => false
+  if (order !== 'GRAY') {
     const { data } = onHost(images, { ...rest, round: false }, input)
     return (index) => isNear(data[index]!)
   }
-  if (order !== 'GRAY') return () => false
-  const { data, shape } = onHost(images, { ...rest, order: 'RGB', layout: 'NCHW' }, input)
+  const { data, shape } = onHost(images, { ...rest, round: false, order: 'RGB', layout: 'NCHW' }, input)
   const size = shape[2]! * shape[3]!
   return (index) => {
     const red = Math.floor(index / size) * 3 * size + (index % size)
-    return isNear(0.299 * data[red]! + 0.587 * data[red + size]! + 0.114 * data[red + 2 * size]!)
+    return [red, red + size, red + 2 * size].some((at) => isNear(data[at]!))
   }
 }
 
