@@ -68,7 +68,7 @@ export class QuantizedModel {
   }
 
   /** Writes an ONNX file, with its weights in a file beside it where they are too many for one. @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_INVALID_ARGUMENT */
-  async save(path: string, options?: { readonly signal?: AbortSignal }): Promise<void> {
+  async save(path: string | URL, options?: { readonly signal?: AbortSignal }): Promise<void> {
     await saveModel(this.model, path, options)
   }
 }
