@@ -8,7 +8,8 @@
   deprecated  true where the operator is gone from then on
   inputs      [[name, type, how]]: how is "single", "optional" or "variadic"; a type is that of `types`
   outputs     the same
-  types       {type: [float types that it may be]}, of "float", "float16", "bfloat16", "double"; [] where it is none of these. Values of one type are of one and the same.
+  types       {type: [float types that it may be]}, of "float", "float16", "bfloat16", "double"; [] where it is none of
+              these. Values of one type are of one and the same.
   attributes  {name: [kind, required]}
 """
 import json
