@@ -113,6 +113,8 @@ const changes: readonly {
   { from: 13, operators: ['Squeeze', 'Unsqueeze', 'ReduceSum'], change: (editor, node) => intsToInputs(editor, node, ['axes']) },
   { from: 13, operators: ['Split'], change: (editor, node) => intsToInputs(editor, node, ['split']) },
   { from: 13, operators: ['Softmax', 'LogSoftmax', 'Hardmax'], change: alongOneAxis },
+  // what it is said to compute there has no default of its own: ONNX's checker wants it said
+  { from: 13, operators: ['MeanVarianceNormalization'], change: (_, node) => setDefault(node, 'axes', [0, 2, 3]) },
   {
     from: 16,
     operators: ['RoiAlign'],
