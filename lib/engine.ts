@@ -366,8 +366,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Runs zeros of every profile's best shape (of the static shape where there is none), and of a shape tensor every profile's best values ({@link TensorInfo.profileValues}),
-   * until memory is allocated and CUDA graphs are captured on all lanes; never more at once than the lanes have memory for. On the CPU nothing tells which inputs are shape
+   * Runs zeros of every profile's best shape (of the static shape where there is none), and of a shape tensor every
+   * profile's best values ({@link TensorInfo.profileValues}), until memory is allocated and CUDA graphs are captured on
+   * all lanes; never more at once than the lanes have memory for. On the CPU nothing tells which inputs are shape
    * tensors but their values in the option `shapes`.
    * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic input are not known
    */

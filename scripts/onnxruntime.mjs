@@ -1,5 +1,6 @@
 // @ts-check
-// Python's onnxruntime for tests: what it gives for data types that onnxruntime-node has not, and a library of another version than that one's. ONNX's own package, whose
+// Python's onnxruntime for tests: what it gives for data types that onnxruntime-node has not, and a library of another
+// version than that one's. ONNX's own package, whose
 // checker and reference evaluator are oracles; and for the bench `quantize` both.
 import { ensureWheel } from './wheels.mjs'
 

@@ -25,7 +25,8 @@ export interface TensorInfo<D extends DType = DType> {
   /** One entry per optimization profile; empty for outputs, for static inputs, and on the CPU unless the engine was given `shapes`. */
   readonly profiles: readonly ProfileShapes[]
   /**
-   * Of an input whose values decide shapes (a shape tensor): the values that each optimization profile takes, in the order of its elements. Empty for all others, where
+   * Of an input whose values decide shapes (a shape tensor): the values that each optimization profile takes, in the
+   * order of its elements. Empty for all others, where
    * TensorRT does not tell them, and on the CPU unless the engine was given `shapes` with them.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Core/Engine.html get_tensor_profile_values
    */

@@ -7,7 +7,10 @@ import type { TensorRecord } from './declaration.js'
 
 type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes'>
 
-/** Runs something for each profile, `iterations` times as many at once as the lanes have memory for: in rounds, so that no more of it is ever taken. */
+/**
+ * Runs something for each profile, `iterations` times as many at once as the lanes have memory for: in rounds, so that
+ * no more of it is ever taken.
+ */
 export async function warmUp(room: Room, iterations: number, run: (inputs: TensorRecord) => Promise<unknown>): Promise<void> {
   for (const inputs of warmupInputs(room)) {
     const inFlight = Array.from({ length: inFlightOf(inputs, room) })

@@ -61,7 +61,9 @@ function whyUntyped(node: NodeProto, opset: number, target: number, types: () =>
   if (!isOnnx(node) || opset >= 11 || target < 11) return undefined
   const given = (untyped.get(node.opType) ?? []).filter((name) => isNumber(node, name))
   if (given.length === 0 || floatTypeOf(node, types()) !== undefined) return undefined
-  return `has ${given.join(' and ')} as attributes, which become inputs of the type of ${JSON.stringify(node.input[0] ?? '')}, and that is not known to be one of floating point`
+  const input = JSON.stringify(node.input[0] ?? '')
+  const which = `${given.join(' and ')} as attributes, which become inputs of the type of ${input}`
+  return `has ${which}, and that is not known to be one of floating point`
 }
 
 /** Whether an attribute is there, and is no padding with 0, which is what an input that is left out says. */

@@ -31,7 +31,8 @@ export interface TensorOptions<D extends PixelType = PixelType> {
   /** Default NCHW: planes; NHWC: pixels. */
   readonly layout?: 'NCHW' | 'NHWC' | undefined
   /**
-   * Default RGB. `mean`, `scale` and `std` are in the order red, green, blue in either case. GRAY: one channel, 0.299 R + 0.587 G + 0.114 B; where values are whole (`round`, uint8) that of
+   * Default RGB. `mean`, `scale` and `std` are in the order red, green, blue in either case. GRAY: one channel, 0.299 R
+   * + 0.587 G + 0.114 B; where values are whole (`round`, uint8) that of
    * the whole R, G and B, to the last one as PIL's convert('L') makes it.
    */
   readonly order?: 'RGB' | 'BGR' | 'GRAY' | undefined

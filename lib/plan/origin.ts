@@ -70,7 +70,10 @@ export function hasPlaceholderRanges(info: PlanInfo): boolean {
   return settingsOf(info).placeholderRanges === true
 }
 
-/** What is known of a plan once it was refitted: its weights are in it, and unless it is refittable still, they stay as they are. */
+/**
+ * What is known of a plan once it was refitted: its weights are in it, and unless it is refittable still, they stay as
+ * they are.
+ */
 export function refittedInfo(info: PlanInfo, refittable: boolean): PlanInfo {
   if (info.settings === undefined) return info
   return { ...info, settings: { ...info.settings, stripWeights: false, ...(!refittable && { refit: false }) } }

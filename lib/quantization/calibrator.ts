@@ -43,7 +43,8 @@ export interface CalibrateOptions extends CpuEngineOptions {
  * const calibrator = new Calibrator(pictures, { algorithm: 'percentile', cache: 'photos.calibration' })
  * const { model, report } = await quantize('detector.onnx', calibrator)
  * ```
- * `A`: the algorithm that was asked for; those that TensorRT 10 has itself (`entropy` and `minmax`) make one for `builder.build(model, { calibrator })`, as none does.
+ * `A`: the algorithm that was asked for; those that TensorRT 10 has itself (`entropy` and `minmax`) make one for
+ * `builder.build(model, { calibrator })`, as none does.
  */
 export type Calibrator<A extends Algorithm | undefined = Algorithm | undefined> = DataCalibrator<A>
 

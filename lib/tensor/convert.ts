@@ -104,7 +104,10 @@ export function roundedTo<D extends FloatDType>(dtype: D, numbers: ArrayLike<num
   return codes as DTypeArrays[D]
 }
 
-/** Of a number that float32 does not hold: the next one towards 0, its last bit set, so that rounding it again is rounding once (the format has two bits less). */
+/**
+ * Of a number that float32 does not hold: the next one towards 0, its last bit set, so that rounding it again is
+ * rounding once (the format has two bits less).
+ */
 function roundToOdd(given: number): void {
   if (Number.isNaN(given)) return
   if (Math.abs(number[0]!) > Math.abs(given)) bits[0]! -= 1

@@ -16,7 +16,8 @@ export interface ReadImageOptions {
   readonly signal?: AbortSignal | undefined
   /**
    * Default `convert`: colours of a picture with a profile (Display P3 of a telephone) become those of sRGB, as they are meant to look; a profile that says sRGB is not worked through. `ignore` takes the numbers as they stand,
-   * as PIL, torchvision and OpenCV do, and with them most models' training. CMYK is converted in either case, by its own profile or that of a printing press; PIL,
+   * as PIL, torchvision and OpenCV do, and with them most models' training. CMYK is converted in either case, by its
+   * own profile or that of a printing press; PIL,
    * which multiplies instead, gives other colours, by up to 99 of 255 (21 on average).
    */
   readonly icc?: 'convert' | 'ignore' | undefined

@@ -19,7 +19,8 @@ export interface RawImage extends Size {
   readonly format: PixelFormat
   readonly data: Uint8Array
   /**
-   * Bytes from one row to the next, of i420 and nv12 those of Y; default: no gap between rows. A row of i420's U, and of its V, has half of them, rounded up; one of nv12's UV
+   * Bytes from one row to the next, of i420 and nv12 those of Y; default: no gap between rows. A row of i420's U, and
+   * of its V, has half of them, rounded up; one of nv12's UV
    * twice that: where the width is odd, one byte more than a row of Y, as ffmpeg packs it (3 x 3 in 17 bytes).
    */
   readonly stride?: number | undefined

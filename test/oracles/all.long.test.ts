@@ -1,4 +1,5 @@
-// All networks, what goes wrong in half precision, and what is odd to quantize, against ONNX's checker and reference evaluator, and TensorRT-RTX's builder.
+// All networks, what goes wrong in half precision, and what is odd to quantize, against ONNX's checker and reference
+// evaluator, and TensorRT-RTX's builder.
 import t from 'tap'
 import { skipWithoutOnnx, skipWithoutRtx } from '../support/tensorrt.js'
 import { checkCases } from './check.js'

@@ -1,4 +1,5 @@
-// What the converted and quantized forms of a model have to be: valid by ONNX's checker, built by TensorRT-RTX wherever the model itself is, and in half precision what the model is by
+// What the converted and quantized forms of a model have to be: valid by ONNX's checker, built by TensorRT-RTX wherever
+// the model itself is, and in half precision what the model is by
 // ONNX's reference evaluator, which rounds after each node; onnxruntime's CPU does not.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

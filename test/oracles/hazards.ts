@@ -1,4 +1,5 @@
-// Small graphs of what goes wrong in half precision: what overflows, what vanishes, what has to stay whole, what builders refuse.
+// Small graphs of what goes wrong in half precision: what overflows, what vanishes, what has to stay whole, what
+// builders refuse.
 import { type Attributes, float, type Value } from '../../lib/onnx/index.js'
 import { valueInfo } from '../../lib/onnx/value-info.js'
 import { Tensor } from '../../lib/index.js'

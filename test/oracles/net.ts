@@ -16,7 +16,8 @@ export interface Case {
   /** Whether conversion is told the ranges of its values, as far as float32 goes in it. */
   readonly measured?: boolean
   /**
-   * What half precision is held against, instead of what onnxruntime computes in float32: `evaluator`, the reference evaluator's own float32, which passes over lengths of sequences;
+   * What half precision is held against, instead of what onnxruntime computes in float32: `evaluator`, the reference
+   * evaluator's own float32, which passes over lengths of sequences;
    * `nothing`, where it cannot compute the model.
    */
   readonly against?: 'evaluator' | 'nothing'

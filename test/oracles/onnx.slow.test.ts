@@ -1,4 +1,5 @@
-// Half precision and INT8 against ONNX's checker and reference evaluator, and TensorRT-RTX's builder: each operator by itself, and twelve networks. All of them: all.long.test.ts.
+// Half precision and INT8 against ONNX's checker and reference evaluator, and TensorRT-RTX's builder: each operator by
+// itself, and twelve networks. All of them: all.long.test.ts.
 import t from 'tap'
 import { convertPrecision, parseModel, writeModel } from '../../lib/onnx/index.js'
 import { TensorRTError } from '../../lib/index.js'

@@ -1,4 +1,5 @@
-"""What ONNX itself says of models: its checker, and its reference evaluator, which rounds after each node. Jobs as JSON on stdin, an answer for each on stdout, in their order.
+"""What ONNX itself says of models: its checker, and its reference evaluator, which rounds after each node. Jobs as JSON
+on stdin, an answer for each on stdout, in their order.
 
 A job: {"model": base64} has {"valid": null, or why it is not}; with {"inputs": {name: tensor}} also {"outputs": {name: tensor}}, or {"failed": why}.
 What a node gives is rounded to its type, also where numpy multiplies bfloat16 to float32.

@@ -97,7 +97,10 @@ function* modelsOf(name: string, version: Version, opset: number): Generator<OfO
     }
 }
 
-/** One of each operator, version and choice of inputs; some are none that ONNX takes. Of each version the first and the last opset, from 6 on. */
+/**
+ * One of each operator, version and choice of inputs; some are none that ONNX takes. Of each version the first and the
+ * last opset, from 6 on.
+ */
 export function* operatorModels(newest: number): Generator<OfOperator> {
   const { operators } = JSON.parse(readFileSync(join(root, 'test', 'facts', 'schemas.json'), 'utf8')) as {
     readonly operators: Readonly<Record<string, readonly Version[]>>

@@ -7,7 +7,10 @@ export const pythonPath = process.env['TRT_TEST_PYTHONPATH']
 export const skipWithoutPython =
   pythonPath === undefined ? "TRT_TEST_PYTHONPATH is not set: no Python's onnxruntime could be fetched" : false
 
-/** Python's module path with ONNX's own package as scripts/onnxruntime.mjs provides it, or the reason why tests that ask it are skipped. */
+/**
+ * Python's module path with ONNX's own package as scripts/onnxruntime.mjs provides it, or the reason why tests that ask
+ * it are skipped.
+ */
 export const onnxPythonPath = process.env['TRT_TEST_ONNX_PYTHONPATH']
 export const skipWithoutOnnx =
   onnxPythonPath === undefined ? "TRT_TEST_ONNX_PYTHONPATH is not set: no Python's onnx could be fetched" : false

@@ -102,7 +102,10 @@ bothWays((t) => {
   t.same(full.data, grey.subarray(0, 63))
 }, 'YUV of odd sides')
 
-/** I420 as NV12, with so many bytes between rows of Y; UV has rows of twice the half of them, rounded up, as ffmpeg packs them. */
+/**
+ * I420 as NV12, with so many bytes between rows of Y; UV has rows of twice the half of them, rounded up, as ffmpeg
+ * packs them.
+ */
 function interleaved({ width, height, data, ...rest }: RawImage, gap: number): RawImage {
   const [half, rows, stride] = [Math.ceil(width / 2), Math.ceil(height / 2), width + gap]
   const row = 2 * Math.ceil(stride / 2)
@@ -127,7 +130,10 @@ bothWays((t) => {
   } // prettier-ignore
 }, 'NV12 of odd sides is I420 in turns')
 
-/** Some of all colours, those among them where 0.299 R + 0.587 G + 0.114 B rounds to another byte than PIL's whole weights. */
+/**
+ * Some of all colours, those among them where 0.299 R + 0.587 G + 0.114 B rounds to another byte than PIL's whole
+ * weights.
+ */
 bothWays((t) => {
   const [width, height] = [512, 96]
   const data = new Random(11).bytes(width * height * 3)

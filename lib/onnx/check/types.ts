@@ -23,7 +23,10 @@ const someOfOneType: ReadonlyMap<string, readonly number[]> = new Map([
   ['Where', [1, 2]],
 ])
 
-/** That no node of the main graph reads values of several types where ONNX has one, as far as types are known. @throws TensorRTError ERR_TRT_ONNX_PARSE */
+/**
+ * That no node of the main graph reads values of several types where ONNX has one, as far as types are known.
+ * @throws TensorRTError ERR_TRT_ONNX_PARSE
+ */
 export function checkInputTypes(model: ModelProto): void {
   const nodes = model.graph?.node.filter((node) => isOnnx(node) && node.input.length > 1) ?? []
   const types = inferTypes(model)

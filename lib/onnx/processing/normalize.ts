@@ -4,7 +4,8 @@ import type { StepGraph } from './graph.js'
 import type { CheckedSteps } from './input.js'
 
 /**
- * What becomes of RGB values in the order in which the host does it: rounded, grey, (value - mean) * scale, the channels' order.
+ * What becomes of RGB values in the order in which the host does it: rounded, grey, (value - mean) * scale, the
+ * channels' order.
  * @param planes [N, 3, height, width]
  * @returns [N, 3 or 1, height, width]
  */
