@@ -366,8 +366,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Runs zeros of every profile's best shape (of the static shape where there is none) until memory is allocated and CUDA graphs are captured on all lanes; never more at
-   * once than the lanes have memory for.
+   * Runs zeros of every profile's best shape (of the static shape where there is none), and of a shape tensor every
+   * profile's best values ({@link TensorInfo.profileValues}), until memory is allocated and CUDA graphs are captured on
+   * all lanes; never more at once than the lanes have memory for. On the CPU nothing tells which inputs are shape
+   * tensors but their values in the option `shapes`.
    * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic input are not known
    */
   async warmup(options?: { readonly iterations?: number | undefined; readonly signal?: AbortSignal | undefined }): Promise<void> {
@@ -375,8 +377,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const signal = unaborted(given.signal)
     const times = checkedWhole(iterations, 'iterations', 1, 10_000)
     await awaited(within({ signal }, () => this.ready))
-    const { inputs, backend } = this.#known()
-    await warmUp(inputs, backend, times, (zeros) => this.infer(zeros as InputRecord<I>, { signal }))
+    const { backend } = this.#known()
+    await warmUp(backend, times, (inputs) => this.infer(inputs as InputRecord<I>, { signal }))
   }
 
   /**

@@ -9,7 +9,7 @@ import { checkedBoolean, checkedText } from './base/checks.js'
 import { type Abortable, checkedAbort, checkedPlace, readOptions, unaborted } from './base/options.js'
 import { weightsFor } from './building/reconversion.js'
 import { Plan, type PlanInfo, planOf } from './plan.js'
-import { checkedOrigin, isStripped, withWeights } from './plan/origin.js'
+import { checkedOrigin, isStripped, refittedInfo } from './plan/origin.js'
 import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
 
 export interface RefitterOptions {
@@ -124,7 +124,7 @@ export class Refitter implements AsyncDisposable {
     const refittable = checkedBoolean(given.refittable === undefined ? false : given.refittable, 'refittable')
     return this.#run(signal, async ({ refitter, info }) => {
       const { plan, ...built } = await refitter.refit(refittable)
-      return planOf(new Uint8Array(plan), Object.freeze({ ...withWeights(info), ...built }))
+      return planOf(new Uint8Array(plan), Object.freeze({ ...refittedInfo(info, refittable), ...built }))
     })
   }
 

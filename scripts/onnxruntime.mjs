@@ -1,6 +1,7 @@
 // @ts-check
-// Python's onnxruntime for tests: what it gives for data types that onnxruntime-node has not, and a library of another version than that one's. And for the bench
-// `quantize` what its tools for quantization need beside it.
+// Python's onnxruntime for tests: what it gives for data types that onnxruntime-node has not, and a library of another
+// version than that one's. ONNX's own package, whose
+// checker and reference evaluator are oracles; and for the bench `quantize` both.
 import { ensureWheel } from './wheels.mjs'
 
 /** Of each for Python 3.11 to 3.14, by Node's names of the architectures. */
@@ -39,7 +40,7 @@ const numpy = {
   ],
 }
 
-/** What onnxruntime.quantization imports. */
+/** ONNX and what it imports; onnxruntime.quantization imports them, too. */
 const tools = {
   onnx: {
     version: '1.23.2',
@@ -108,8 +109,17 @@ export const ensurePythonOnnxRuntime = async () => {
  *
  * @returns {Promise<{ path?: string, reason?: string }>}
  */
-export const ensurePythonQuantization = async () => {
-  const had = await ensurePythonOnnxRuntime()
+export const ensurePythonQuantization = async () => withTools(await ensurePythonOnnxRuntime())
+
+/**
+ * ONNX's own package, with its checker and its reference evaluator, and what it needs.
+ *
+ * @returns {Promise<{ path?: string, reason?: string }>}
+ */
+export const ensurePythonOnnx = async () => withTools(await ensure('numpy', numpy, 'numpy/__init__.py'))
+
+/** @returns {Promise<{ path?: string, reason?: string }>} */
+const withTools = async (/** @type {{ path?: string, reason?: string }} */ had) => {
   const paths = [had.path]
   for (const [name, wheel] of Object.entries(tools)) {
     const { path, reason } = had.path ? await ensure(name, wheel, fileOf[/** @type {keyof typeof tools} */ (name)]) : had

@@ -3,7 +3,7 @@
 import { platform } from 'node:process'
 import { ensureCenterFace } from './centerface.mjs'
 import { buildFakes } from './fakes.mjs'
-import { ensurePythonOnnxRuntime } from './onnxruntime.mjs'
+import { ensurePythonOnnx, ensurePythonOnnxRuntime } from './onnxruntime.mjs'
 import { say } from './support.mjs'
 import { ensureTensorRT } from './tensorrt.mjs'
 
@@ -14,6 +14,7 @@ export const prepareTests = async () => {
     TENSORRT_PATH: await ensureTensorRT(),
     TRT_TEST_CENTERFACE: await ensureCenterFace(),
     TRT_TEST_PYTHONPATH: await ensurePythonOnnxRuntime(),
+    TRT_TEST_ONNX_PYTHONPATH: await ensurePythonOnnx(),
   }
   /** @type {Record<string, string>} */
   const had = {}

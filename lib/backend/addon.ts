@@ -34,6 +34,8 @@ export interface Told {
   /** The precisions that a plan was built for, beside 32 bits. */
   readonly precisions?: readonly string[]
   readonly dimensionNames?: ReadonlyMap<string, readonly (string | undefined)[]>
+  /** The values of an input that the profiles name, by its name; TensorRT tells them itself. */
+  readonly valuesOf?: (name: string) => ModelTensor['values']
   /** Why its backend was taken, where `auto` chose. */
   readonly reason?: string | undefined
   /** Takes what TensorRT-RTX compiled for it. Never rejected. */
@@ -79,7 +81,7 @@ export class AddonBackend implements Backend {
   /** Ends with the last that was handed to it. */
   #kept: Promise<void> = Promise.resolve()
 
-  constructor(engine: NativeEngine, { precisions = [], dimensionNames, reason, keepCompiled }: Told = {}) {
+  constructor(engine: NativeEngine, { precisions = [], dimensionNames, valuesOf, reason, keepCompiled }: Told = {}) {
     this.#engine = engine
     this.#keep = keepCompiled
     this.precisions = precisions
@@ -88,7 +90,7 @@ export class AddonBackend implements Backend {
       ...info,
       dimensionNames: info.dimensionNames ?? dimensionNames?.get(info.name) ?? [],
     })
-    this.inputs = engine.inputs.map(named)
+    this.inputs = engine.inputs.map(named).map((info) => ({ ...info, values: info.values ?? valuesOf?.(info.name) }))
     this.outputs = engine.outputs.map(named)
     this.unsupported = engine.unsupported
     this.device = engine.device

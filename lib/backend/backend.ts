@@ -24,15 +24,22 @@ export interface TensorInfo<D extends DType = DType> {
   readonly dimensionNames: readonly (string | undefined)[]
   /** One entry per optimization profile; empty for outputs, for static inputs, and on the CPU unless the engine was given `shapes`. */
   readonly profiles: readonly ProfileShapes[]
+  /**
+   * Of an input whose values decide shapes (a shape tensor): the values that each optimization profile takes, in the
+   * order of its elements. Empty for all others, where
+   * TensorRT does not tell them, and on the CPU unless the engine was given `shapes` with them.
+   * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/python-api/infer/Core/Engine.html get_tensor_profile_values
+   */
+  readonly profileValues: readonly ProfileShapes[]
   /** TensorRT's description of the memory layout, `linear` for row-major. */
   readonly format: string
 }
 
 /** The same as a backend tells it, which need not know names of dimensions. */
-export type ModelTensor = Omit<TensorInfo, 'dimensionNames'> &
+export type ModelTensor = Omit<TensorInfo, 'dimensionNames' | 'profileValues'> &
   Partial<Pick<TensorInfo, 'dimensionNames'>> & {
     /** Of an input that the CPU reads: the values that each optimization profile takes, as far as they are known. */
-    readonly values?: readonly ProfileShapes[]
+    readonly values?: readonly ProfileShapes[] | undefined
   }
 
 /** An input or output of a model that no Tensor can hold. */

@@ -1,7 +1,7 @@
 import { isMainThread } from 'node:worker_threads'
 import type { OnnxSource } from '../base/source.js'
 import { openAddonEngine, type Told } from './addon.js'
-import type { Backend } from './backend.js'
+import type { Backend, ProfileShapes } from './backend.js'
 import { type CpuOptions, type OpenCpuOptions, type Optimization, sessionConfig, threadsFor } from './cpu-options.js'
 import type { Observed } from './facts.js'
 import { loadAddon, native } from './native.js'
@@ -48,11 +48,16 @@ async function open(
   leaveAtExit()
   const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }))
   const byInput = profilesOrDiscard(profiles, loaded)
-  return openAddonEngine(async () => {
-    const engine = await loaded.open({ ...lanes, profiles: byInput })
-    seen(engine)
-    return engine
-  }, told)
+  const valuesOf = (name: string): readonly ProfileShapes[] | undefined =>
+    byInput[loaded.inputs.findIndex((input) => input.name === name)]?.values
+  return openAddonEngine(
+    async () => {
+      const engine = await loaded.open({ ...lanes, profiles: byInput.map(({ profiles }) => profiles) })
+      seen(engine)
+      return engine
+    },
+    { ...told, valuesOf },
+  )
 }
 
 function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeModel): ReturnType<typeof profilesFor> {

@@ -5,19 +5,26 @@ import type { ModelTensor, NamedShapes, ProfileShapes } from './backend.js'
 
 // What native/building/profiles.cc demands of shapes where TensorRT builds, in the same words, where nothing is built: an app that names shapes gets the same answers.
 
+/** What the profiles say of one input. */
+export interface InputProfiles {
+  /** The shapes of each; none of static inputs. */
+  readonly profiles: readonly ProfileShapes[]
+  /** The values of each, where they were given: the input is a shape tensor then. */
+  readonly values?: readonly ProfileShapes[]
+}
+
 /**
  * The profiles of each input, in the order of `inputs`: one for each entry of `shapes`; none for static inputs, and none at all where no shapes were given.
  * `shapes` are those that a user gave, each already a shape or a range of integers.
  * @throws TensorRTError ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE
  */
-export function profilesFor(
-  shapes: readonly (readonly NamedShapes[])[],
-  inputs: readonly ModelTensor[],
-): readonly (readonly ProfileShapes[])[] {
+export function profilesFor(shapes: readonly (readonly NamedShapes[])[], inputs: readonly ModelTensor[]): readonly InputProfiles[] {
   const ranges = shapes.map((profile) => rangesOf(profile, inputs))
   return inputs.map((input) => {
-    if (!isDynamic(input)) return []
-    return ranges.map((byInput) => byInput.get(input.name) ?? missing(input))
+    const own = ranges.map((byInput) => byInput.get(input.name))
+    if (isDynamic(input)) return { profiles: own.map((range) => range ?? missing(input)) }
+    const values = own.flatMap((range) => (range !== undefined && isValues(input, range) ? [range] : []))
+    return values.length > 0 && values.length === own.length ? { profiles: [], values } : { profiles: [] }
   })
 }
 

@@ -14,7 +14,7 @@ export type CalibrationBatch = Readonly<Record<string, Tensor>> | Tensor
  */
 export interface CalibrationSource {
   /** `entropy` (also where nothing is given): IInt8EntropyCalibrator2, for most convolutional networks; `minmax`: IInt8MinMaxCalibrator, for those of text. TensorRT has no others. */
-  readonly algorithm?: string | undefined
+  readonly algorithm?: 'entropy' | 'minmax' | undefined
   /** All batches from the beginning. The signal is aborted when no more of them are wanted because the build failed or was cut short. */
   batches(options?: { signal?: AbortSignal }): AsyncIterable<CalibrationBatch> | Iterable<CalibrationBatch>
   /** What {@link writeCache} was given earlier, for this model, data and algorithm: TensorRT's own text. Where TensorRT takes it, no batch is asked for; a text of another version or algorithm it passes over. */

@@ -10,15 +10,18 @@ import type { TensorInfos } from './declaration.js'
 export function infosByName(infos: readonly ModelTensor[]): TensorInfos {
   const record = Object.create(null) as Record<string, TensorInfo>
   for (const info of infos) {
-    const profiles = info.profiles.map(({ min, opt, max }) =>
-      Object.freeze({ min: Object.freeze([...min]), opt: Object.freeze([...opt]), max: Object.freeze([...max]) }),
-    )
+    const profiles = Object.freeze(info.profiles.map(frozenRange))
+    const profileValues = Object.freeze((info.values ?? []).map(frozenRange))
     const shape = Object.freeze([...info.shape])
     const dimensionNames = Object.freeze(shape.map((_, i) => info.dimensionNames?.[i]))
     const { name, dtype, format } = info
-    record[name] = Object.freeze({ name, dtype, shape, dimensionNames, profiles: Object.freeze(profiles), format })
+    record[name] = Object.freeze({ name, dtype, shape, dimensionNames, profiles, profileValues, format })
   }
   return Object.freeze(record)
+}
+
+function frozenRange({ min, opt, max }: ProfileShapes): ProfileShapes {
+  return Object.freeze({ min: Object.freeze([...min]), opt: Object.freeze([...opt]), max: Object.freeze([...max]) })
 }
 
 /** What a user gave to infer, read once: getters and proxies have had their say, what follows works on plain values. */

@@ -18,6 +18,7 @@ import type {
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import type { InputChecker } from './arguments.js'
+import { bestValues } from './best-values.js'
 import type { CheckedBenchmarkOptions } from './benchmark-options.js'
 import type { TensorRecord } from './declaration.js'
 
@@ -118,11 +119,11 @@ function madeInput(info: ModelTensor, given: readonly number[] | undefined, prof
     new TensorRTError('ERR_TRT_SHAPES_REQUIRED', `Input ${JSON.stringify(name)} ${what}`, { details: { name } })
   if (dims === undefined) throw required('is dynamic, and no profile says which shape is best: give one in shapes, or a Tensor in inputs')
   if (values === undefined) return randomTensor(info, dims, 1)
-  const best = values[profile]?.opt
-  if (best === undefined) throw required('is read by the CPU, and no profile says which values are best: give a Tensor in inputs')
-  if (dtype === 'int64') return new Tensor('int64', BigInt64Array.from(best, BigInt), dims)
-  if (dtype === 'int32') return new Tensor('int32', Int32Array.from(best), dims)
-  throw required(`of type ${dtype} is read by the CPU: give a Tensor in inputs`)
+  const best = bestValues(info, profile)
+  if (best !== undefined) return best
+  const isWhole = dtype === 'int32' || dtype === 'int64'
+  const why = isWhole ? 'is read by the CPU, and no profile says which values are best' : `of type ${dtype} is read by the CPU`
+  throw required(`${why}: give a Tensor in inputs`)
 }
 
 /** In slices of some milliseconds, between which the event loop goes on: a query may take microseconds, and they are many then. */

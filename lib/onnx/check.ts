@@ -1,5 +1,6 @@
 import { checkAttributes } from './check/attributes.js'
 import { checkTensor } from './check/tensors.js'
+import { checkInputTypes } from './check/types.js'
 import { elementTypeName } from './element-type.js'
 import { checkedModel } from './model.js'
 import type { GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto } from './onnx_pb.js'
@@ -14,7 +15,9 @@ const firstIrWithOpsets = 3n
 /**
  * That a model can be what it says: no value is missing, defined twice or computed from itself, also in the graphs inside of nodes; domains of operators have a version; attributes
  * of the operators that {@link inferTypes} knows have the right kind, stored tensors have as many elements as their shapes say, and the element types are some that ONNX has.
- * What operators demand of their inputs is not checked, nor are the model's functions and its training part.
+ * Inputs that an operator wants to be of one type (both of an Add) are, as far as their types are known; what else
+ * operators demand of their inputs is not checked, nor are the model's
+ * functions and its training part.
  * @throws TensorRTError ERR_TRT_ONNX_PARSE, whose message and `details` name the `node` and the `value`; ERR_TRT_INVALID_ARGUMENT for what is no model
  * @see https://github.com/onnx/onnx/blob/main/docs/IR.md
  */
@@ -26,6 +29,7 @@ export function checkModel(model: ModelProto): void {
     if (type?.value.case === undefined) throw notAGraph(`Input ${shortened(name)} of the graph has no type`, { value: name })
   }
   for (const tensor of tensorsOf(model)) checkTensor(tensor)
+  checkInputTypes(model)
 }
 
 function domainsOf(model: ModelProto): ReadonlySet<string> | undefined {

@@ -1,7 +1,8 @@
-import { Tensor } from '../tensor.js'
+import { floatDTypes } from '../tensor/convert.js'
+import { type FloatDType, Tensor } from '../tensor.js'
 import { attributeToProto, type AttributeValue } from './attributes.js'
 import { type GraphEditor, isOnnx } from './editor.js'
-import { inferTypes } from './inference.js'
+import { inferTypes, type ValueType } from './inference.js'
 import { dropAttributes, intAttribute, stringAttribute } from './node-attributes.js'
 import type { AttributeProto, NodeProto } from './onnx_pb.js'
 import { nameOf } from './precision/float-graph.js'
@@ -25,8 +26,9 @@ export function whyNotRaised(editor: GraphEditor, target: number): string | unde
   const { opset } = editor
   if (opset < lowest) return `models are raised from opset ${lowest} on`
   if (target > highestOpset) return `models are raised to opset ${highestOpset} at most`
+  let types: Types | undefined
   for (const node of editor.nodes()) {
-    const reason = whyNot(node, opset, target)
+    const reason = whyNot(node, opset, target) ?? whyUntyped(node, opset, target, () => (types ??= inferTypes(editor.model)))
     if (reason !== undefined) return `${nameOf(node)} (${node.opType}) ${reason}`
   }
   return undefined
@@ -41,19 +43,48 @@ function whyNot(node: NodeProto, opset: number, target: number): string | undefi
     return 'places pixels as tf_half_pixel_for_nn, which was removed'
   if (opType === 'BatchNormalization' && opset < 14 && node.output.filter((value) => value !== '').length > 1)
     return 'gives what training needs'
+  if (opType === 'BatchNormalization' && opset < 9 && target >= 9 && intAttribute(node, 'spatial') === 0)
+    return 'has a mean and variance for each element (spatial: 0), which was removed'
   if (opType === 'GroupNormalization' && opset < 21 && target >= 21) return 'has its scales by group'
   return undefined
+}
+
+type Types = ReadonlyMap<string, ValueType>
+
+const untyped: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Clip', ['min', 'max']],
+  ['Pad', ['value']],
+])
+
+/** What becomes an input has the type of the node's first one. */
+function whyUntyped(node: NodeProto, opset: number, target: number, types: () => Types): string | undefined {
+  if (!isOnnx(node) || opset >= 11 || target < 11) return undefined
+  const given = (untyped.get(node.opType) ?? []).filter((name) => isNumber(node, name))
+  if (given.length === 0 || floatTypeOf(node, types()) !== undefined) return undefined
+  const input = JSON.stringify(node.input[0] ?? '')
+  const which = `${given.join(' and ')} as attributes, which become inputs of the type of ${input}`
+  return `has ${which}, and that is not known to be one of floating point`
+}
+
+/** Whether an attribute is there, and is no padding with 0, which is what an input that is left out says. */
+function isNumber(node: NodeProto, name: string): boolean {
+  const found = find(node, name)
+  return found !== undefined && !(node.opType === 'Pad' && found.f === 0)
+}
+
+function floatTypeOf(node: NodeProto, types: Types): FloatDType | undefined {
+  const dtype = types.get(node.input[0] ?? '')?.dtype
+  return floatDTypes.find((each) => each === dtype)
 }
 
 /** Says that a model is of a newer opset, and writes its nodes as they are there. To be asked first: {@link whyNotRaised}. */
 export function raiseOpset(editor: GraphEditor, target: number): void {
   const { opset } = editor
   const types = inferTypes(editor.model)
-  const rankOf = (value: string): number | undefined => types.get(value)?.shape?.length
   for (const node of editor.nodes()) {
     if (!isOnnx(node)) continue
     for (const { from, operators, change } of changes) {
-      if (from > opset && from <= target && operators.includes(node.opType)) change(editor, node, rankOf)
+      if (from > opset && from <= target && operators.includes(node.opType)) change(editor, node, types)
     }
   }
   editor.setOpset(target)
@@ -63,8 +94,8 @@ export function raiseOpset(editor: GraphEditor, target: number): void {
 const changes: readonly {
   readonly from: number
   readonly operators: readonly string[]
-  /** `rankOf` knows how many dimensions a value has, where that can be known. */
-  readonly change: (editor: GraphEditor, node: NodeProto, rankOf: (value: string) => number | undefined) => void
+  /** `types`: what is known of the values of the model as it was. */
+  readonly change: (editor: GraphEditor, node: NodeProto, types: Types) => void
 }[] = [
   { from: 9, operators: ['BatchNormalization'], change: (_, node) => dropAttributes(node, 'spatial') },
   {
@@ -77,13 +108,15 @@ const changes: readonly {
   { from: 11, operators: ['Scatter'], change: (_, node) => void (node.opType = 'ScatterElements') },
   { from: 10, operators: ['Slice'], change: (editor, node) => intsToInputs(editor, node, ['starts', 'ends', 'axes']) },
   { from: 10, operators: ['TopK'], change: (editor, node) => intsToInputs(editor, node, ['k']) },
-  { from: 11, operators: ['Clip'], change: (editor, node) => floatsToInputs(editor, node, ['min', 'max']) },
+  { from: 11, operators: ['Clip'], change: (editor, node, types) => floatsToInputs(editor, node, ['min', 'max'], types) },
   { from: 11, operators: ['Pad'], change: padToInputs },
   // without the input training_mode nothing is dropped
   { from: 12, operators: ['Dropout'], change: (_, node) => void take(node, 'ratio') },
   { from: 13, operators: ['Squeeze', 'Unsqueeze', 'ReduceSum'], change: (editor, node) => intsToInputs(editor, node, ['axes']) },
   { from: 13, operators: ['Split'], change: (editor, node) => intsToInputs(editor, node, ['split']) },
   { from: 13, operators: ['Softmax', 'LogSoftmax', 'Hardmax'], change: alongOneAxis },
+  // what it is said to compute there has no default of its own: ONNX's checker wants it said
+  { from: 13, operators: ['MeanVarianceNormalization'], change: (_, node) => setDefault(node, 'axes', [0, 2, 3]) },
   {
     from: 16,
     operators: ['RoiAlign'],
@@ -125,8 +158,10 @@ function intsToInputs(editor: GraphEditor, node: NodeProto, names: readonly stri
   addInputs(editor, node, names, ({ ints, i }) => Tensor.from(BigInt64Array.from(ints.length > 0 ? ints : [i])))
 }
 
-function floatsToInputs(editor: GraphEditor, node: NodeProto, names: readonly string[]): void {
-  addInputs(editor, node, names, ({ f }) => Tensor.from(Float32Array.of(f), []))
+/** Of the type of the first input: to be asked first, {@link whyUntyped}. */
+function floatsToInputs(editor: GraphEditor, node: NodeProto, names: readonly string[], types: Types): void {
+  const dtype = floatTypeOf(node, types) ?? 'float32'
+  addInputs(editor, node, names, ({ f }) => Tensor.fromFloat32(dtype, [f], []))
 }
 
 /** An attribute that is missing is an input that is left out. */
@@ -139,17 +174,17 @@ function addInputs(editor: GraphEditor, node: NodeProto, names: readonly string[
   for (const value of values.slice(0, last + 1)) editor.replaceInput(node, node.input.length, value)
 }
 
-function padToInputs(editor: GraphEditor, node: NodeProto): void {
-  setDefault(node, 'value', 0)
+function padToInputs(editor: GraphEditor, node: NodeProto, types: Types): void {
   intsToInputs(editor, node, ['pads'])
-  floatsToInputs(editor, node, ['value'])
+  if (isNumber(node, 'value')) floatsToInputs(editor, node, ['value'], types)
+  else dropAttributes(node, 'value')
 }
 
 /** Before opset 13 the dimensions from `axis` (1) on counted as one: what is written so is computed on two dimensions. */
-function alongOneAxis(editor: GraphEditor, node: NodeProto, rankOf: (value: string) => number | undefined): void {
+function alongOneAxis(editor: GraphEditor, node: NodeProto, types: Types): void {
   const axis = intAttribute(node, 'axis') ?? 1
   dropAttributes(node, 'axis')
-  const last = (rankOf(node.input[0] as string) ?? 0) - 1
+  const last = (types.get(node.input[0] as string)?.shape?.length ?? 0) - 1
   if (axis === -1 || axis === last) return // the last one alone, which is meant where nothing is said
   const [input = ''] = node.input
   const [output = ''] = node.output

@@ -30,7 +30,11 @@ export interface TensorOptions<D extends PixelType = PixelType> {
   readonly std?: number | Color | undefined
   /** Default NCHW: planes; NHWC: pixels. */
   readonly layout?: 'NCHW' | 'NHWC' | undefined
-  /** Default RGB. `mean`, `scale` and `std` are in the order red, green, blue in either case. GRAY: one channel, 0.299 R + 0.587 G + 0.114 B, as PIL's convert('L'). */
+  /**
+   * Default RGB. `mean`, `scale` and `std` are in the order red, green, blue in either case. GRAY: one channel, 0.299 R
+   * + 0.587 G + 0.114 B; where values are whole (`round`, uint8) that of
+   * the whole R, G and B, to the last one as PIL's convert('L') makes it.
+   */
   readonly order?: 'RGB' | 'BGR' | 'GRAY' | undefined
   /** Default float32, or what `into` is. float32 and float16 are not rounded to whole values; uint8 is, as with `round`; halves go to even with `linear`. */
   readonly dtype?: D | undefined

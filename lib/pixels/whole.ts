@@ -12,6 +12,12 @@ export function isWhole(filter: Filter, round: boolean): filter is WholeFilter {
 /** What PIL counts weights in: sums of bytes then fit 32 bits. */
 export const wholeUnit = 2 ** 22
 
+/**
+ * What red, green and blue weigh in a whole grey, as PIL's convert('L') has it: (19595 R + 38470 G + 7471 B + 32768) >>
+ * 16, which float32 holds exactly.
+ */
+export const grayWeights = [19595 / 65536, 38470 / 65536, 7471 / 65536] as const
+
 /** The nearest colour of whole values. */
 export function wholeColor(color: Color): Color {
   const [red, green, blue] = color

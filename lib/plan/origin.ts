@@ -71,9 +71,13 @@ export function hasPlaceholderRanges(info: PlanInfo): boolean {
   return settingsOf(info).placeholderRanges === true
 }
 
-/** The same plan with its weights in it, whatever it was built with. */
-export function withWeights(info: PlanInfo): PlanInfo {
-  return info.settings === undefined || !isStripped(info) ? info : { ...info, settings: { ...info.settings, stripWeights: false } }
+/**
+ * What is known of a plan once it was refitted: its weights are in it, and unless it is refittable still, they stay as
+ * they are.
+ */
+export function refittedInfo(info: PlanInfo, refittable: boolean): PlanInfo {
+  if (info.settings === undefined) return info
+  return { ...info, settings: { ...info.settings, stripWeights: false, ...(!refittable && { refit: false }) } }
 }
 
 /** The precisions that it was built for, beside 32 bits; nothing where that is not known. */

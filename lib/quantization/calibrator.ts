@@ -43,10 +43,26 @@ export interface CalibrateOptions extends CpuEngineOptions {
  * const calibrator = new Calibrator(pictures, { algorithm: 'percentile', cache: 'photos.calibration' })
  * const { model, report } = await quantize('detector.onnx', calibrator)
  * ```
+ * `A`: the algorithm that was asked for; those that TensorRT 10 has itself (`entropy` and `minmax`) make one for
+ * `builder.build(model, { calibrator })`, as none does.
  */
-export class Calibrator {
+export type Calibrator<A extends Algorithm | undefined = Algorithm | undefined> = DataCalibrator<A>
+
+/** What makes calibrators. */
+export interface CalibratorConstructor {
+  readonly prototype: Calibrator
+  /**
+   * @param data Batches as the model takes them, preprocessed: each a Tensor, or a record of Tensors by input.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+   */
+  new (data: CalibrationData, options?: CalibratorOptions & { readonly algorithm?: undefined }): Calibrator<undefined>
+  new <A extends Algorithm>(data: CalibrationData, options: CalibratorOptions & { readonly algorithm: A }): Calibrator<A>
+  new (data: CalibrationData, options?: CalibratorOptions): Calibrator
+}
+
+class DataCalibrator<A extends Algorithm | undefined> {
   /** What was asked for; nothing where none was. */
-  readonly algorithm: Algorithm | undefined
+  readonly algorithm: A
   readonly percentile: number | undefined
   readonly #source: BatchSource
   readonly #maxBatches: number | undefined
@@ -54,18 +70,15 @@ export class Calibrator {
   readonly #id: string | undefined
   readonly #algorithm: Algorithm
 
-  /**
-   * @param data Batches as the model takes them, preprocessed: each a Tensor, or a record of Tensors by input.
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
-   */
   constructor(data: CalibrationData, options?: CalibratorOptions) {
     const given = readOptions(options, ['algorithm', 'percentile', 'maxBatches', 'cache', 'id'], 'Calibrator')
     const { algorithm, percentile, maxBatches, cache, id } = given
-    this.algorithm = algorithm === undefined ? undefined : checkedChoice(algorithm, 'algorithm', algorithms)
-    this.#algorithm = this.algorithm ?? 'mse'
-    if (percentile !== undefined && this.algorithm !== 'percentile')
+    const wanted = algorithm === undefined ? undefined : checkedChoice(algorithm, 'algorithm', algorithms)
+    this.algorithm = wanted as A
+    this.#algorithm = wanted ?? 'mse'
+    if (percentile !== undefined && wanted !== 'percentile')
       throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', "Option percentile needs algorithm 'percentile'")
-    this.percentile = this.algorithm === 'percentile' ? checkedNumber(percentile ?? 99.99, 'percentile', 0, 100) : undefined
+    this.percentile = wanted === 'percentile' ? checkedNumber(percentile ?? 99.99, 'percentile', 0, 100) : undefined
     this.#maxBatches = maxBatches === undefined ? undefined : checkedWhole(maxBatches, 'maxBatches', 1)
     this.#source = new BatchSource(data, this.#maxBatches)
     this.#cache = cache === undefined ? undefined : checkedPath(cache, 'cache')
@@ -158,6 +171,10 @@ export class Calibrator {
     return calibration
   }
 }
+
+Object.defineProperty(DataCalibrator, 'name', { value: 'Calibrator' })
+
+export const Calibrator: CalibratorConstructor = DataCalibrator
 
 function ifMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error

@@ -1,3 +1,4 @@
+import { type NamePattern, patternOf } from '../base/patterns.js'
 import type { NodeProto } from '../onnx/index.js'
 import type { Calibration } from './calibration.js'
 import { type Graph, isOperator, nameOf } from './graph.js'
@@ -6,7 +7,7 @@ import { isWeighted, multiplyAdds, weighted, type WeightSite } from './weighted.
 
 /** What is left in floating point, by the name of nodes and by operator. */
 export interface Excluded {
-  readonly names: readonly (string | RegExp)[]
+  readonly names: readonly NamePattern[]
   readonly operators: readonly string[]
   /** Layers that are left alone for the sake of the cosine that was asked for. */
   readonly kept?: readonly string[]
@@ -96,7 +97,7 @@ function whyUnscaled({ editor }: Graph, node: NodeProto, weight: WeightSite | un
 function whyExcluded(node: NodeProto, { names, operators, kept }: Excluded): string | undefined {
   const name = nameOf(node)
   if (kept?.includes(name)) return 'it is kept, for the cosine that was asked for'
-  if (names.some((each) => (typeof each === 'string' ? each === name : each.test(name)))) return 'it is excluded by its name'
+  if (patternOf(name, names) !== undefined) return 'it is excluded by its name'
   return operators.includes(node.opType) ? 'its operator is excluded' : undefined
 }
 

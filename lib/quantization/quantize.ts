@@ -1,4 +1,5 @@
-import { checkedArray, checkedChoice, checkedListener, checkedNumber, checkedWhole, isText } from '../base/checks.js'
+import { checkedChoice, checkedList, checkedListener, checkedNumber, checkedWhole, isText } from '../base/checks.js'
+import { isNamePattern } from '../base/patterns.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import {
@@ -68,7 +69,7 @@ export class QuantizedModel {
   }
 
   /** Writes an ONNX file, with its weights in a file beside it where they are too many for one. @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_INVALID_ARGUMENT */
-  async save(path: string, options?: { readonly signal?: AbortSignal }): Promise<void> {
+  async save(path: string | URL, options?: { readonly signal?: AbortSignal }): Promise<void> {
     await saveModel(this.model, path, options)
   }
 }
@@ -134,16 +135,9 @@ async function calibrationFor(model: ModelProto, hash: string, given: unknown, o
 
 function checkedExclude(exclude: unknown): Excluded {
   const { names = [], operators = [] } = readOptions(exclude, ['names', 'operators'], 'exclude')
-  const isName = (value: unknown): value is string | RegExp => isText(value) || value instanceof RegExp
-  const list = <T>(value: unknown, name: string, what: string, isElement: (element: unknown) => element is T): T[] => {
-    const elements = checkedArray(value, name, `an array of ${what}`)
-    const wrong = elements.find((element) => !isElement(element))
-    if (wrong !== undefined) throw expected(what, name, wrong)
-    return elements as T[]
-  }
   return {
-    names: list(names, 'exclude.names', 'names and regular expressions', isName),
-    operators: list(operators, 'exclude.operators', 'names of operators', isText),
+    names: checkedList(names, 'exclude.names', 'an array of names and regular expressions', isNamePattern),
+    operators: checkedList(operators, 'exclude.operators', 'an array of names of operators', isText),
   }
 }
 

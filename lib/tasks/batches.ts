@@ -33,7 +33,11 @@ export function presetBatches(
   const known = preset === undefined ? undefined : stepsOf(preset)
   const given = own === undefined ? undefined : (checkedObject(own, 'input') as InputSteps)
   const steps = checkedSteps(mergedSteps(known, given))
-  const input = new PictureInput({ dimensionNames: [], profiles: [], format: 'linear', ...info }, steps, given?.size !== undefined)
+  const input = new PictureInput(
+    { dimensionNames: [], profiles: [], profileValues: [], format: 'linear', ...info },
+    steps,
+    given?.size !== undefined,
+  )
   const one = async (picture: Image | RawImage): Promise<Tensor> => {
     const frame = input.frame(picture)
     const tensor = Tensor.zeros(info.dtype, input.shape(1, frame))

@@ -96,10 +96,22 @@ export function roundedTo<D extends FloatDType>(dtype: D, numbers: ArrayLike<num
   const codes = new (dtype === 'fp8' ? Uint8Array : Uint16Array)(numbers.length)
   const encode = encoderOf(format)
   for (let i = 0; i < codes.length; i++) {
-    number[0] = numbers[i]!
+    const given = numbers[i]!
+    number[0] = given
+    if (number[0] !== given) roundToOdd(given)
     codes[i] = encode(bits[0]!)
   }
   return codes as DTypeArrays[D]
+}
+
+/**
+ * Of a number that float32 does not hold: the next one towards 0, its last bit set, so that rounding it again is
+ * rounding once (the format has two bits less).
+ */
+function roundToOdd(given: number): void {
+  if (Number.isNaN(given)) return
+  if (Math.abs(number[0]!) > Math.abs(given)) bits[0]! -= 1
+  bits[0]! |= 1
 }
 
 /** From the bits of a float32 to those of a format. */

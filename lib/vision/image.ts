@@ -16,7 +16,9 @@ export interface ReadImageOptions {
   readonly signal?: AbortSignal | undefined
   /**
    * Default `convert`: colours of a picture with a profile (Display P3 of a telephone) become those of sRGB, as they are meant to look; a profile that says sRGB is not worked through. `ignore` takes the numbers as they stand,
-   * as PIL, torchvision and OpenCV do, and with them most models' training. CMYK is converted in either case.
+   * as PIL, torchvision and OpenCV do, and with them most models' training. CMYK is converted in either case, by its
+   * own profile or that of a printing press; PIL,
+   * which multiplies instead, gives other colours, by up to 99 of 255 (21 on average).
    */
   readonly icc?: 'convert' | 'ignore' | undefined
   /** How many pixels a picture may have, by what its head says, before anything of it is decoded; default 268,402,689 (16,383 x 16,383). */
@@ -128,7 +130,11 @@ function refused(name: string, why: string, details: Readonly<Record<string, unk
 
 function arranged(pipeline: Sharp, found: Metadata, size: Size, { orient, background, shrink, ignoreIcc }: Reading): Sharp {
   if (orient) pipeline.autoOrient()
-  if (background !== undefined) pipeline.flatten({ background: { r: background[0], g: background[1], b: background[2] } })
+  if (background !== undefined) {
+    // of a picture in grey sharp would take the brightness of the background, unless it has colours by then
+    if (found.space === 'b-w' || found.space === 'grey16') pipeline.pipelineColourspace(found.space === 'b-w' ? 'srgb' : 'rgb16')
+    pipeline.flatten({ background: { r: background[0], g: background[1], b: background[2] } })
+  }
   // sharp takes 16 bit to Display P3 and the numbers for those of sRGB, unless it is told what they are to become
   if (found.space === 'rgb16' && found.hasProfile && !ignoreIcc) pipeline.withIccProfile('srgb')
   const smaller = shrink === undefined ? undefined : shrunk(found, size, shrink)

@@ -48,13 +48,12 @@ function channelsOf(format: PixelFormat): number {
 }
 
 function rowBytes(format: PixelFormat, width: number): number {
-  return format === 'nv12' ? Math.ceil(width / 2) * 2 : width * channelsOf(format)
+  return width * channelsOf(format)
 }
 
 function pictureBytes(format: PixelFormat, width: number, height: number, stride: number): number {
-  const half = Math.ceil(height / 2)
-  if (format === 'i420') return height * stride + 2 * half * Math.ceil(stride / 2)
-  if (format === 'nv12') return (height + half) * stride
+  // a row of U and one of V, be they apart or in turns
+  if (format === 'i420' || format === 'nv12') return height * stride + Math.ceil(height / 2) * 2 * Math.ceil(stride / 2)
   return (height - 1) * stride + rowBytes(format, width)
 }
 
@@ -86,7 +85,7 @@ function writerOf({ format, height, stride, data, yuv, ...rest }: Pixels): Write
 function yuvWriter({ format, height, stride, data, yuv }: Pixels): Write {
   const chroma = height * stride
   const planar = format === 'i420'
-  const row = planar ? Math.ceil(stride / 2) : stride
+  const row = Math.ceil(stride / 2) * (planar ? 1 : 2)
   const step = planar ? 1 : 2
   const toV = planar ? Math.ceil(height / 2) * row : 1
   return (x, y, out, at) => {

@@ -1,4 +1,5 @@
 import type { Taps } from '../pixels/taps.js'
+import { grayWeights } from '../pixels/whole.js'
 import { type Affine, applied } from './affine.js'
 import type { Color, Size } from './types.js'
 
@@ -78,18 +79,27 @@ export function planesOf(width: number): Planes {
 }
 
 export function writeRow(planes: Planes, plan: Writing, y: number, out: Float32Array | Uint8ClampedArray): void {
-  const { layout, order, round, scale, mean } = plan
-  const { width, height } = plan
-  const [red, green, blue] = planes
-  if (order === 'GRAY') red.forEach((value, x) => (red[x] = 0.299 * value + 0.587 * green[x]! + 0.114 * blue[x]!))
-  const channels = order === 'GRAY' ? 1 : 3
+  const { layout, order, round, scale, mean, width, height } = plan
+  const isWhole = round || out instanceof Uint8ClampedArray
+  const seen: readonly Channel[] = isWhole ? planes.map((plane) => Uint8ClampedArray.from(plane)) : planes
+  const written = order === 'GRAY' ? [grayOf(seen, isWhole)] : seen
+  const channels = written.length
   for (let place = 0; place < channels; place++) {
     const channel = (order === 'BGR' ? 2 - place : place) as 0 | 1 | 2
-    const values = round ? Uint8ClampedArray.from(planes[channel]) : planes[channel]
+    const values = written[channel]!
     const planar = layout === 'NCHW'
     let to = planar ? (place * height + y) * width : y * width * channels + place
     for (let x = 0; x < width; x++, to += planar ? 1 : channels) out[to] = (values[x]! - mean[channel]) * scale[channel]
   }
+}
+
+type Channel = Float32Array | Uint8ClampedArray
+
+/** Of whole values as PIL's convert('L'). */
+function grayOf([red, green, blue]: readonly Channel[], isWhole: boolean): Float32Array {
+  const [r, g, b] = isWhole ? grayWeights : [0.299, 0.587, 0.114]
+  const sum = Float32Array.from(red!, (value, x) => r * value + g * green![x]! + b * blue![x]!)
+  return isWhole ? sum.map((value) => Math.floor(value + 0.5)) : sum
 }
 
 /** What native/vision/warp.cc does: each output pixel is what lies between the four pixels around its place in the picture. */

@@ -18,7 +18,11 @@ export type PixelFormat = 'rgb' | 'bgr' | 'rgba' | 'bgra' | 'gray' | 'i420' | 'n
 export interface RawImage extends Size {
   readonly format: PixelFormat
   readonly data: Uint8Array
-  /** Bytes from one row to the next, of i420 and nv12 those of Y (a row of i420's U and V has half of them, rounded up); default: no gap between rows. */
+  /**
+   * Bytes from one row to the next, of i420 and nv12 those of Y; default: no gap between rows. A row of i420's U, and
+   * of its V, has half of them, rounded up; one of nv12's UV
+   * twice that: where the width is odd, one byte more than a row of Y, as ffmpeg packs it (3 x 3 in 17 bytes).
+   */
   readonly stride?: number | undefined
   /** What Y, U and V mean: the matrix of standard definition (default) or of high definition. Only of i420 and nv12. */
   readonly matrix?: 'bt601' | 'bt709' | undefined

@@ -47,21 +47,16 @@ void yuvRow(const YuvToRgb& yuv, const uint8_t* y, const uint8_t* u, const uint8
   }
 }
 
-// The bytes of a row of one plane of i420's chroma.
+// The bytes of a row of U, or of V: i420 has them apart, nv12 in turns.
 std::size_t chromaStride(std::size_t stride) { return (stride + 1) / 2; }
 
 }  // namespace
 
-std::size_t rowBytes(Format format, int width) {
-  // a row of nv12's chroma has pairs
-  if (format == Format::nv12) return (static_cast<std::size_t>(width) + 1) / 2 * 2;
-  return static_cast<std::size_t>(width) * formatChannels(format);
-}
+std::size_t rowBytes(Format format, int width) { return static_cast<std::size_t>(width) * formatChannels(format); }
 
 std::size_t pictureBytes(Format format, int width, int height, std::size_t stride) {
   const auto rows = static_cast<std::size_t>(height), half = (rows + 1) / 2;
-  if (format == Format::i420) return rows * stride + 2 * half * chromaStride(stride);
-  if (format == Format::nv12) return rows * stride + half * stride;
+  if (format == Format::i420 || format == Format::nv12) return rows * stride + 2 * half * chromaStride(stride);
   return (rows - 1) * stride + rowBytes(format, width);
 }
 
@@ -91,7 +86,7 @@ const uint8_t* rgbRow(const Picture& picture, int y, int from, int count, uint8_
       break;
     }
     default: {
-      const uint8_t* const uv = chroma + pairs * picture.stride;
+      const uint8_t* const uv = chroma + pairs * 2 * chromaStride(picture.stride);
       yuvRow(picture.yuv, row, uv, uv + 1, 2, from, count, scratch);
     }
   }

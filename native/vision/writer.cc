@@ -25,8 +25,13 @@ Writer::Writer(const Target& target, int width, int height)
 }
 
 void Writer::write(int y) {
-  if (target_.channels == Channels::gray) toGray();
-  if (target_.rounded) round();
+  const bool gray = target_.channels == Channels::gray;
+  if (gray && (target_.rounded || target_.number == Number::uint8))
+    toWholeGray();
+  else if (gray)
+    toGray();
+  else if (target_.rounded)
+    round();
   const int channels = channelsOf(target_);
   const std::size_t plane = height_ * width_, row = static_cast<std::size_t>(y) * width_;
   for (int place = 0; place < channels; ++place) {
@@ -39,15 +44,25 @@ void Writer::write(int y) {
   if (!target_.planar) interleave(y, channels);
 }
 
-// As PIL's convert('L').
 void Writer::toGray() {
   float* const red = plane(0);
   const float *const green = plane(1), *const blue = plane(2);
   for (std::size_t i = 0; i < width_; ++i) red[i] = 0.299f * red[i] + 0.587f * green[i] + 0.114f * blue[i];
 }
 
+// As PIL's convert('L').
+void Writer::toWholeGray() {
+  kernels().toByte(planes_.data(), bytes_.data(), 3 * width_);
+  const uint8_t *const red = bytes_.data(), *const green = red + width_, *const blue = green + width_;
+  float* const out = plane(0);
+  for (std::size_t i = 0; i < width_; ++i) {
+    const uint32_t sum = 19595u * red[i] + 38470u * green[i] + 7471u * blue[i] + 32768u;
+    out[i] = static_cast<float>(static_cast<int32_t>(sum >> 16));
+  }
+}
+
 void Writer::round() {
-  const std::size_t length = static_cast<std::size_t>(channelsOf(target_)) * width_;
+  const std::size_t length = 3 * width_;
   kernels().toByte(planes_.data(), bytes_.data(), length);
   std::copy_n(bytes_.data(), length, planes_.data());
 }

@@ -25,6 +25,7 @@ class Writer {
  private:
   uint8_t* output() const { return static_cast<uint8_t*>(target_.data); }
   void toGray();
+  void toWholeGray();
   void round();
   void store(const float* values, float scale, float mean, uint8_t* to);
   void interleave(int y, int channels);

@@ -2,7 +2,9 @@
 import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { Engine } from '../../lib/index.js'
-import { driven, driver, families, leftovers, load, rowsPlan } from '../lanes/rig.js'
+import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { onEachWay } from '../engine/ways.js'
+import { driven, driver, families, leftovers, load, rowsPlan, type Spec } from '../lanes/rig.js'
 import { identity, slow } from '../support/models.js'
 import { range } from '../support/values.js'
 import { until } from '../support/waiting.js'
@@ -77,6 +79,44 @@ await t.test('on the CPU', async (t) => {
   await engine.warmup()
   await using dynamic = await Engine.load(identity(), { backend: 'cpu' })
   t.match(await failure(dynamic.warmup()), { code: 'ERR_TRT_SHAPES_REQUIRED' })
+})
+
+/** y = x (24 elements) of the shape s. */
+const reshape: Spec = {
+  inputs: [
+    { name: 'x', shape: [24] },
+    { name: 's', shape: [2], dtype: 'int64', host: true },
+  ],
+  outputs: [{ name: 'y', shape: [-1, -1] }],
+  ops: [{ type: 'reshape', inputs: ['x', 's'], output: 'y' }],
+  profiles: [{ values: { s: range([1, 1], [4, 6], [4, 24]) } }, { values: { s: range([5, 1], [8, 3], [24, 4]) } }],
+}
+
+for (const family of families)
+  await t.test(`${family.name}: a shape tensor has each profile's best values`, async (t) => {
+    await using engine = await load(family, reshape)
+    t.same(engine.inputs['s']?.profileValues, [range([1, 1], [4, 6], [4, 24]), range([5, 1], [8, 3], [24, 4])])
+    t.same([engine.inputs['s']?.profiles, engine.inputs['x']?.profileValues, engine.outputs['y']?.profileValues], [[], [], []])
+    await engine.warmup({ iterations: 1 })
+    t.ok(engine.stats.completed > 1)
+    t.equal(engine.stats.failed, 0)
+  })
+
+/** The same in ONNX, of any shape. */
+function shaped(): Uint8Array {
+  const g = new GraphBuilder({ name: 'shaped' })
+  g.output(g.node('Reshape', [g.input('x', 'float32', [24]), g.input('shape', 'int64', [2])], {}, { output: 'y' }), 'float32', ['a', 'b'])
+  return writeModel(g.toModel())
+}
+
+onEachWay('a shape tensor on the CPU has the values of the option shapes', async (t) => {
+  const options = { backend: 'cpu', shapes: { shape: range([1, 1], [3, 8], [24, 24]) } } as const
+  await using engine = await Engine.load(shaped(), options)
+  t.same(engine.inputs['shape']?.profileValues, [range([1, 1], [3, 8], [24, 24])])
+  await engine.warmup({ iterations: 1 })
+  await using unknown = await Engine.load(shaped(), { backend: 'cpu' })
+  t.same(unknown.inputs['shape']?.profileValues, [])
+  t.match(await failure(unknown.warmup()), { code: 'ERR_TRT_EXECUTION' }, 'nothing says that it is one')
 })
 
 await t.test('nothing is left', (t) => {

@@ -210,7 +210,15 @@ onEachWay('metadata', async (t, way) => {
   await engine.ready
   t.equal(engine.backend, 'cpu')
   t.match(engine.description, way === 'portable' ? /^onnxruntime-node \d+\.\d+\.\d+ on the CPU$/ : /^onnxruntime \d+\.\d+\.\d+ on the CPU$/)
-  t.same(engine.inputs.x, { name: 'x', dtype: 'float32', shape: [-1, 3], dimensionNames: ['N', undefined], profiles: [], format: 'linear' })
+  t.same(engine.inputs.x, {
+    name: 'x',
+    dtype: 'float32',
+    shape: [-1, 3],
+    dimensionNames: ['N', undefined],
+    profiles: [],
+    profileValues: [],
+    format: 'linear',
+  })
   t.same(Object.keys(engine.outputs), ['y'])
   t.ok(Object.isFrozen(engine.inputs) && Object.isFrozen(engine.inputs.x) && Object.isFrozen(engine.inputs.x?.shape))
   await engine.close()

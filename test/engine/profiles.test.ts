@@ -76,7 +76,8 @@ onEachWay('an input whose values decide shapes has a range of values', async (t)
   const x = range([1], [1], [4])
   await using engine = await Engine.load(expand(), { ...cpu, shapes: { x, s: range([-1], [3], [5]) } })
   t.same(engine.inputs.s?.profiles, [])
-  t.same(engine.inputs.x?.profiles, [x])
+  t.same(engine.inputs.s?.profileValues, [range([-1], [3], [5])])
+  t.same([engine.inputs.x?.profiles, engine.inputs.x?.profileValues], [[x], []])
   const order = await failureOf(() => Engine.load(expand(), { ...cpu, shapes: { x, s: range([4], [3], [5]) } }))
   t.match(order, { code: 'ERR_TRT_SHAPE', message: "Expected min ≤ opt ≤ max in value 0 for input 's' [1]: min [4], opt [3], max [5]" })
 })
@@ -85,9 +86,10 @@ t.test('which static inputs have values, and which a shape', (t) => {
   const input = (dtype: 'int32' | 'float32', shape: number[]) => ({ name: 'x', dtype, shape, profiles: [], format: 'linear' }) as const
   const of = (shapes: Shapes, dtype: 'int32' | 'float32', shape: number[]): unknown =>
     profilesFor(checkedProfiles(shapes), [input(dtype, shape)])
-  t.same(of({ x: range([1, 1], [640, 480], [4096, 4096]) }, 'int32', [2]), [[]], 'values of two elements')
-  t.same(of({ x: range([1], [2], [3]) }, 'int32', []), [[]], 'the value of a scalar')
-  t.same(of({ x: [2, 3] }, 'int32', [2, 3]), [[]], 'its shape')
+  const [sizes, one] = [range([1, 1], [640, 480], [4096, 4096]), range([1], [2], [3])]
+  t.same(of({ x: sizes }, 'int32', [2]), [{ profiles: [], values: [sizes] }], 'values of two elements')
+  t.same(of({ x: one }, 'int32', []), [{ profiles: [], values: [one] }], 'the value of a scalar')
+  t.same(of({ x: [2, 3] }, 'int32', [2, 3]), [{ profiles: [] }], 'its shape')
   t.throws(() => of({ x: [2, 4] }, 'int32', [2, 3]), {
     code: 'ERR_TRT_SHAPE',
     message: /Expected 3, which the model fixes, in dimension 1/,

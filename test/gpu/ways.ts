@@ -47,7 +47,7 @@ export async function waysTo(model: Model, data: readonly Tensor<'float32'>[]): 
   if (kind !== 'full' || !version.startsWith('10.')) return ways
   ways.push(await built("INT8, TensorRT's calibration", model.path, int8, { calibrator: new Calibrator(data) }))
   const text = (await new Calibrator(data, { algorithm: 'entropy' }).calibrate(model.path)).toTensorRT({ version })
-  const cached = { algorithm: 'entropy', batches: () => data, readCache: () => text }
+  const cached = { algorithm: 'entropy' as const, batches: () => data, readCache: () => text }
   ways.push(await built('INT8, our cache', model.path, int8, { calibrator: cached }))
   return ways
 }

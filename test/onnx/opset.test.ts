@@ -1,15 +1,20 @@
 // Models of old operators, made newer: they compute what they did, bit by bit.
 import * as ort from 'onnxruntime-node'
 import t from 'tap'
+import { Tensor } from '../../lib/index.js'
 import {
+  checkModel,
+  elementTypeNumber,
   float,
   GraphBuilder,
   GraphEditor,
   type ModelProto,
   modelInfo,
+  parseModel,
   raiseOpset,
   readModel,
   whyNotRaised,
+  withPreprocessing,
   writeModel,
 } from '../../lib/onnx/index.js'
 import { Calibrator, quantize } from '../../lib/quantization/index.js'
@@ -94,6 +99,76 @@ for (const [name, opset, operator, attributes, outputs] of operators) {
     t.same(await run(upgraded(make()), [2, 3, 4, 5]), await run(writeModel(make()), [2, 3, 4, 5]))
   })
 }
+
+/** y = Pad(Clip(x)) of float16 or float64, between casts. */
+function narrow(dtype: 'float16' | 'float64', declared = true): ModelProto {
+  const g = new GraphBuilder({ name: 'narrow', opset: 9, irVersion: 4, domains: { 'own.domain': 1 } })
+  const x = g.node('Cast', [g.input('x', 'float32', [2, 3])], { to: elementTypeNumber(dtype) })
+  const known = declared ? x : g.node('Own', [x], {}, { domain: 'own.domain' })
+  const clipped = g.node('Clip', [known], { min: -0.5, max: 0.75 }, { name: 'clip' })
+  const padded = g.node('Pad', [clipped], { pads: [0, 1, 0, 2], value: float(0.25) }, { name: 'pad' })
+  g.output(g.node('Cast', [padded], { to: elementTypeNumber('float32') }, { output: 'y' }), 'float32', [2, 6])
+  return g.toModel()
+}
+
+for (const dtype of ['float16', 'float64'] as const)
+  t.test(`limits and padding of ${dtype} have its type`, async (t) => {
+    const message = `Clip node "clip" reads "x" of ${dtype} and "least" of float32, which have to be of one type`
+    t.throws(() => checkModel(mixed(dtype)), { code: 'ERR_TRT_ONNX_PARSE', message, details: { node: 'clip', value: 'least' } })
+    const after = upgraded(narrow(dtype))
+    checkModel(parseModel(after))
+    const [{ data } = { data: [] }] = await run(after, [2, 3])
+    const rounded = Tensor.fromFloat32(dtype, numbers(6))
+      .toFloat32()
+      .data.map((value) => Math.min(Math.max(value, -0.5), 0.75))
+    t.same(data, Float32Array.from([0.25, ...rounded.slice(0, 3), 0.25, 0.25, 0.25, ...rounded.slice(3), 0.25, 0.25]))
+    const pictures = withPreprocessing(pictureModel(dtype), { steps: { round: true }, picture: { width: 4, height: 4 } })
+    t.equal(modelInfo(pictures).opset, 13)
+    checkModel(pictures)
+    const session = await ort.InferenceSession.create(writeModel(pictures), { intraOpNumThreads: 1, logSeverityLevel: 4 })
+    const x = new ort.Tensor(
+      'uint8',
+      Uint8Array.from({ length: 48 }, (_, i) => i * 5),
+      [1, 4, 4, 3],
+    )
+    const { y } = await session.run({ x })
+    t.same([...(y?.data as Float32Array)].slice(0, 4), [10, 15, 30, 45])
+    await session.release()
+  })
+
+/** What came of {@link narrow} before: a limit of float32. */
+function mixed(dtype: 'float16' | 'float64'): ModelProto {
+  const g = new GraphBuilder({ name: 'mixed', opset: 13 })
+  const x = g.input('x', dtype, [2])
+  g.output(g.node('Clip', [x, g.constant('least', Tensor.from(Float32Array.of(0), []))], {}, { name: 'clip' }), dtype, [2])
+  return g.toModel()
+}
+
+/** Clip before a model of pictures in half precision. */
+function pictureModel(dtype: 'float16' | 'float64'): ModelProto {
+  const g = new GraphBuilder({ name: 'pictures', opset: 9, irVersion: 4 })
+  const x = g.node('Cast', [g.input('x', 'float32', [1, 3, 4, 4])], { to: elementTypeNumber(dtype) })
+  const clipped = g.node('Clip', [x], { min: 10, max: 200 })
+  g.output(g.node('Cast', [clipped], { to: elementTypeNumber('float32') }, { output: 'y' }), 'float32', [1, 3, 4, 4])
+  return g.toModel()
+}
+
+t.test('a type that is not known, and statistics for each element, are reasons', (t) => {
+  t.match(
+    whyNotRaised(new GraphEditor(narrow('float16', false)), 13),
+    /clip \(Clip\) has min and max as attributes, which become inputs of the type of "/,
+  )
+  const g = new GraphBuilder({ name: 'each element', opset: 8, irVersion: 4 })
+  const statistics = [1, 2, 3, 4].map((value, i) => g.constant(`s${i}`, new Tensor('float32', new Float32Array(6).fill(value), [3, 2])))
+  g.output(
+    g.node('BatchNormalization', [g.input('x', 'float32', [1, 3, 2]), ...statistics], { spatial: 0 }, { name: 'bn' }),
+    'float32',
+    [1, 3, 2],
+  )
+  t.match(whyNotRaised(new GraphEditor(g.toModel()), 13), /bn \(BatchNormalization\) has a mean and variance for each element/)
+  t.equal(whyNotRaised(new GraphEditor(g.toModel()), 8), undefined)
+  t.end()
+})
 
 t.test('what cannot be', async (t) => {
   t.match(whyNotRaised(new GraphEditor(small(6, 'Relu', {})), 13), /from opset 7 on/)

@@ -168,6 +168,20 @@ t.test('a transformer: projections, and not the attention', async (t) => {
   t.ok((await cosineOf(model, writeModel(quantized), data)) > 0.99)
 })
 
+t.test('expressions that go on where they stopped exclude all that they match', async (t) => {
+  const names = ['mm0', 'mm1', 'mm2', 'mm3', 'no_mm']
+  const net = new Net()
+  const layers = names.reduce((value, name) => net.conv(value, 16, 16, { name }), net.g.input('x', 'float32', [1, 16, 4, 4]))
+  const model = net.model(layers, [1, 16, 4, 4])
+  const data = batches([1, 16, 4, 4])
+  const excluded = async (pattern: RegExp): Promise<string[]> => {
+    const { report } = await quantize(model, new Calibrator(data), { exclude: { names: [pattern] } })
+    return report.layers.flatMap(({ name, reason }) => (reason === 'it is excluded by its name' ? [name] : []))
+  }
+  t.same(await excluded(/mm\d/g), names.slice(0, 4))
+  t.same(await excluded(/mm/y), names.slice(0, 4), 'at the beginning')
+})
+
 t.test('what stays: few channels, vectors, computed weights, what is excluded', async (t) => {
   const net = new Net()
   const x = net.g.input('x', 'float32', [1, 16, 8, 8])

@@ -33,6 +33,12 @@ for (const { name, path: tensorrt } of families) {
         t.same(await run(refitted.bytes), computed(fresh))
         t.same(refitted.info.inputs, plan.info.inputs, 'what is known of the plan stays known')
         t.same(refitted.info.layers, plan.info.layers)
+        t.match(plan.info.settings, { refit: true })
+        t.match(refitted.info.settings, { refit: false, stripWeights: false }, 'what it is not any more')
+        const again = await refitter.refit({ refittable: true })
+        t.match(again.info.settings, { refit: true, stripWeights: false })
+        await using second = new Refitter(again, { tensorrt })
+        t.ok((await second.weights()).length > 0)
       }
     })
 

@@ -130,6 +130,28 @@ t.test('the bits of float16 are those of onnxruntime', async (t) => {
   await session.release()
 })
 
+t.test('numbers of 64 bits are rounded once', (t) => {
+  const code = (dtype: 'float16' | 'bfloat16' | 'fp8', numbers: readonly number[]): ArrayLike<number> =>
+    Tensor.fromFloat32(dtype, numbers).data
+  t.same([...(code('float16', [1 + 2 ** -11 + 2 ** -30, 1 + 2 ** -11, 1 + 2 ** -11 - 2 ** -30]) as Uint16Array)], [0x3c01, 0x3c00, 0x3c00])
+  for (const [dtype, infinite] of [['float16', 0x7c00], ['bfloat16', 0x7f80], ['fp8', 0x7f]] as const) {
+    const codes = Array.from({ length: infinite }, (_, i) => i)
+    const values = new Tensor(dtype as 'float16', (dtype === 'fp8' ? Uint8Array : Uint16Array).from(codes) as Uint16Array, [infinite]).toFloat32().data
+    const middles = codes.slice(1).map((above) => (values[above - 1]! + values[above]!) / 2)
+    const wrong = (ours: ArrayLike<number>, wanted: (below: number) => number): number[] =>
+      codes.slice(1).flatMap((above, i) => (ours[i] === wanted(above - 1) ? [] : [middles[i]!]))
+    const [tiny, sign] = [2 ** -40, dtype === 'fp8' ? 0x80 : 0x8000]
+    t.same(wrong(code(dtype, middles), (below) => below + (below % 2)), [], `${dtype}: the middle between two goes to the even one`)
+    t.same(wrong(code(dtype, middles.map((middle) => middle * (1 + tiny))), (below) => below + 1), [], `${dtype}: above it`)
+    t.same(wrong(code(dtype, middles.map((middle) => middle * (tiny - 1))), (below) => below + sign), [], `${dtype}: below it, negative`)
+  } // prettier-ignore
+  t.same(
+    [...(code('float16', [NaN, -1e300, 1e300, -1e-300, 65520 * (1 - 2 ** -40)]) as Uint16Array)],
+    [0x7e00, 0xfc00, 0x7c00, 0x8000, 0x7bff],
+  )
+  t.end()
+})
+
 t.test('every code is read, and written back as it was', (t) => {
   for (const [dtype, codes] of [['float16', 65536], ['bfloat16', 65536], ['fp8', 256]] as const) {
     const data = codes === 256 ? Uint8Array.from({ length: codes }, (_, i) => i) : Uint16Array.from({ length: codes }, (_, i) => i)

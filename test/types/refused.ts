@@ -1,5 +1,6 @@
 // What TypeScript has to refuse: each line below a directive is an error.
 import { Builder, type BuildInfo, DeviceTensor, Engine, type InferOptions, Plan, Tensor, type TensorRecord } from 'node-tensorrt'
+import { Calibrator } from 'node-tensorrt/quantization'
 
 declare const undeclared: Engine
 declare const declared: Engine<{ images: 'float32' }, { scores: 'float32'; best: 'int64' }>
@@ -21,6 +22,10 @@ export async function refused(plan: Plan): Promise<void> {
   new Builder({ inputFormats: { x: { dtype: 'float64' } } })
   // @ts-expect-error nor layers of it
   new Builder({ precisionConstraints: 'obey', layerPrecisions: { a: 'uint32' } })
+  // @ts-expect-error TensorRT calibrates by entropy and minmax alone
+  await new Builder({ precision: 'int8' }).build('m.onnx', { calibrator: { algorithm: 'mse', batches: () => [float] } })
+  // @ts-expect-error the same of a Calibrator
+  await new Builder({ precision: 'int8' }).build('m.onnx', { calibrator: new Calibrator([float], { algorithm: 'percentile' }) })
   // @ts-expect-error no generic that only casts
   Tensor.from<'bool'>(new Uint8Array(2))
   // @ts-expect-error another array than the data type's

@@ -159,6 +159,38 @@ t.test('what a file says of a picture, without decoding it', async (t) => {
   await t.rejects(readImageInfo(photograph, { signal: AbortSignal.abort(reason) }), reason)
 })
 
+t.test('a background shows through a picture in grey in its own colour', async (t) => {
+  const pairs = Uint8Array.from({ length: 2 * 64 }, (_, i) => (i % 2 === 0 ? i * 2 : (i * 37) % 256))
+  pairs.set([0, 0, 255, 0, 90, 255])
+  const rgba = Uint8Array.from({ length: 4 * 64 }, (_, i) => pairs[2 * Math.floor(i / 4) + (i % 4 === 3 ? 1 : 0)]!)
+  const of = (data: Uint8Array | Uint16Array, channels: 2 | 4): Sharp => sharp(data, { raw: { width: 8, height: 8, channels } })
+  const grey = of(pairs, 2)
+  const deep = of(
+    Uint16Array.from(pairs, (value) => value * 257),
+    2,
+  )
+  const kinds = {
+    'PNG': grey.clone().toColourspace('b-w').png(),
+    'PNG of 16 bit': deep.clone().toColourspace('grey16').png(),
+    'WebP': grey.clone().webp({ lossless: true }),
+    'PNG of RGBA': of(rgba, 4).png(),
+  } // prettier-ignore
+  for (const [name, pipeline] of Object.entries(kinds)) {
+    const bytes = await pipeline.toBuffer()
+    t.equal((await sharp(bytes).metadata()).channels, name === 'PNG' || name === 'PNG of 16 bit' ? 2 : 4, `${name}: its channels`)
+    for (const background of [[255, 0, 128], [124, 116, 104], 77] as const) {
+      const { data } = await readImage(bytes, { background })
+      const colour = typeof background === 'number' ? [background, background, background] : background
+      const apart = data.reduce((most, value, i) => {
+        const [v, alpha] = [pairs[2 * Math.floor(i / 3)]!, pairs[2 * Math.floor(i / 3) + 1]! / 255]
+        return Math.max(most, Math.abs(value - (v * alpha + colour[i % 3]! * (1 - alpha))))
+      }, 0)
+      t.ok(apart <= 1.01, `${name} on ${String(background)}: ${apart} apart`)
+      t.same([...data.subarray(0, 9)], [...colour, ...colour, 90, 90, 90], `${name}: what is transparent is the background, what is opaque itself`)
+    }
+  } // prettier-ignore
+})
+
 t.test('shrinking: at least so large, of what can be decoded smaller', async (t) => {
   const bytes = await readFile(photograph)
   const original = { width: 1920, height: 1367 }

@@ -5,6 +5,7 @@ import {
   centerCrop,
   crop,
   encodeImage,
+  type Image,
   letterbox,
   padToSquare,
   type PixelFormat,
@@ -14,6 +15,7 @@ import {
   toTensorSync,
 } from '../../lib/vision/index.js'
 import { failure, failureOf } from '../support/errors.js'
+import { Random } from '../support/random.js'
 import { bothWays, noise } from './helpers.js'
 
 const image = noise(9, 7)
@@ -85,8 +87,8 @@ bothWays((t) => {
   }
   const short: RawImage = { ...packed('rgba', 5), data: packed('rgba', 5).data.subarray(1) }
   t.throws(() => toTensorSync(short, frame), failure('ERR_TRT_INVALID_ARGUMENT', /282 bytes \(rgba, 9 x 7, stride 41\) for images\[0\].data but received number 281/)) // prettier-ignore
-  const nv12: RawImage = { width: 9, height: 7, format: 'nv12', data: new Uint8Array(109) }
-  t.throws(() => toTensorSync(nv12, frame), failure('ERR_TRT_INVALID_ARGUMENT', /110 bytes/))
+  const nv12: RawImage = { width: 9, height: 7, format: 'nv12', data: new Uint8Array(102) }
+  t.throws(() => toTensorSync(nv12, frame), failure('ERR_TRT_INVALID_ARGUMENT', /103 bytes/))
 }, 'layouts of pixels')
 
 /** Of one plane of Y and two of U and V, each of a size that does not divide by two. */
@@ -99,6 +101,61 @@ bothWays((t) => {
   const full = toTensorSync({ ...odd, range: 'full', matrix: 'bt709' }, stretch(odd, odd), { order: 'GRAY', dtype: 'uint8' })
   t.same(full.data, grey.subarray(0, 63))
 }, 'YUV of odd sides')
+
+/**
+ * I420 as NV12, with so many bytes between rows of Y; UV has rows of twice the half of them, rounded up, as ffmpeg
+ * packs them.
+ */
+function interleaved({ width, height, data, ...rest }: RawImage, gap: number): RawImage {
+  const [half, rows, stride] = [Math.ceil(width / 2), Math.ceil(height / 2), width + gap]
+  const row = 2 * Math.ceil(stride / 2)
+  const out = new Uint8Array(stride * height + row * rows).fill(7)
+  for (let y = 0; y < height; y++) out.set(data.subarray(y * width, (y + 1) * width), y * stride)
+  for (let y = 0; y < rows; y++)
+    for (let x = 0; x < half; x++)
+      for (const plane of [0, 1]) out[stride * height + y * row + 2 * x + plane] = data[width * height + (plane * rows + y) * half + x]!
+  return { ...rest, width, height, format: 'nv12', data: out, ...(gap > 0 && { stride }) }
+}
+
+bothWays((t) => {
+  for (const [width, height] of [[3, 3], [9, 7], [1, 1], [8, 5], [5, 8]] as const) {
+    const bytes = width * height + 2 * Math.ceil(width / 2) * Math.ceil(height / 2)
+    const planes: RawImage = { width, height, format: 'i420', data: new Random(width).bytes(bytes) }
+    const wanted = toTensorSync(planes, stretch(planes, planes)).data
+    for (const gap of [0, 1, 2, 3]) {
+      const pairs = interleaved(planes, gap)
+      t.same(toTensorSync(pairs, stretch(pairs, pairs)).data, wanted, `${width} x ${height}, ${gap} bytes between rows`)
+    }
+    t.equal(interleaved(planes, 0).data.length, bytes, 'no byte between rows')
+  } // prettier-ignore
+}, 'NV12 of odd sides is I420 in turns')
+
+/**
+ * Some of all colours, those among them where 0.299 R + 0.587 G + 0.114 B rounds to another byte than PIL's whole
+ * weights.
+ */
+bothWays((t) => {
+  const [width, height] = [512, 96]
+  const data = new Random(11).bytes(width * height * 3)
+  const colours: Image = { width, height, channels: 3, data }
+  const wanted = Uint8Array.from({ length: width * height }, (_, i) => (19595 * data[3 * i]! + 38470 * data[3 * i + 1]! + 7471 * data[3 * i + 2]! + 32768) >> 16)
+  const others = wanted.filter((value, i) => value !== Math.round(0.299 * data[3 * i]! + 0.587 * data[3 * i + 1]! + 0.114 * data[3 * i + 2]!))
+  t.ok(others.length > 5, `${others.length} colours tell the formulas apart`)
+  const whole = stretch(colours, colours)
+  for (const filter of ['linear', 'triangle'] as const) {
+    for (const layout of ['NCHW', 'NHWC'] as const)
+      t.ok(Buffer.from(toTensorSync(colours, whole, { order: 'GRAY', dtype: 'uint8', filter, layout }).data).equals(wanted), `${filter}, ${layout}`)
+    const floats = toTensorSync(colours, whole, { order: 'GRAY', round: true, filter })
+    t.ok(Buffer.from(Uint8Array.from(floats.data)).equals(wanted), `${filter}, float32`)
+  }
+  // what is resized is whole before it is grey
+  const small = stretch(colours, { width: 100, height: 40 })
+  for (const filter of ['linear', 'triangle'] as const) {
+    const rgb = toTensorSync(colours, small, { dtype: 'uint8', filter, layout: 'NHWC' }).data
+    const grey = toTensorSync(colours, small, { order: 'GRAY', dtype: 'uint8', filter }).data
+    t.same(grey, grey.map((_, i) => (19595 * rgb[3 * i]! + 38470 * rgb[3 * i + 1]! + 7471 * rgb[3 * i + 2]! + 32768) >> 16), `${filter}, resized`)
+  }
+}, "grey bytes are those of PIL's convert('L')") // prettier-ignore
 
 bothWays((t) => {
   const gray = toTensorSync(image, frame, { order: 'GRAY', mean: 3, std: 2 })

@@ -39,7 +39,7 @@ function sessionOptions({ cpu, lanes }: PortableOptions): SessionOptions {
 
 function withProfiles(ready: Ready, { profiles }: PortableOptions): Ready {
   const byInput = profilesFor(profiles, ready.inputs)
-  return { ...ready, inputs: ready.inputs.map((input, i) => ({ ...input, profiles: byInput[i] ?? [] })) }
+  return { ...ready, inputs: ready.inputs.map((input, i) => ({ ...input, ...byInput[i] })) }
 }
 
 function findRuntime(): string {
