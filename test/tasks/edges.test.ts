@@ -79,7 +79,7 @@ t.test('suppression that is asked for is done, whatever the model has left', asy
   t.equal(await count({}), 2)
   t.equal(await count({ suppress: false }), 2)
   t.equal(await count({ suppress: { iouThreshold: 0.5 } }), 1)
-  const text = answering([filled([1, 1, 32, 32], [])], { input: [1, 3, 32, 32] })
+  const text = answering([filled([1, 1, 64, 64], [])], { input: [1, 3, 64, 64] })
   t.match(await failureOf(() => Detector.load(text, { preset: 'dbnet', suppress: { maximum: 3 }, backend })), {
     code: 'ERR_TRT_INVALID_ARGUMENT',
     message: /decoder 'dbnet' for suppress/,
