@@ -1,6 +1,8 @@
+import { resolve } from 'node:path'
 import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
 import { readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
+import { rememberFiles } from '../base/overwriting.js'
 import { localPath } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import type { ModelProto } from './onnx_pb.js'
@@ -36,7 +38,9 @@ export async function readModel(source: string | URL | Uint8Array | ArrayBuffer)
   })
   if (isLfsPointer(bytes))
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: it is ${lfsPointer}`, { details: { path } })
-  return parseModel(bytes, path)
+  const model = parseModel(bytes, path)
+  rememberFiles(model, resolve(path))
+  return model
 }
 
 /**
