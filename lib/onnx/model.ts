@@ -7,6 +7,7 @@ import { localPath } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import type { ModelProto } from './onnx_pb.js'
 import { ModelProtoSchema } from './onnx_pb.js'
+import { whyTooMany } from './wire.js'
 
 /** Since this IR version a model says which version of the operators it uses. */
 const firstIrWithOpsets = 3n
@@ -71,6 +72,8 @@ function toBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
 function decode(bytes: Uint8Array, name: string): ModelProto {
   if (bytes.length === 0) throw notOnnx(name, 'it is empty')
   if (isLfsPointer(bytes)) throw notOnnx(name, `it is ${lfsPointer}`)
+  const tooMany = whyTooMany(bytes, ModelProtoSchema)
+  if (tooMany !== undefined) throw notOnnx(name, tooMany)
   try {
     return fromBinary(ModelProtoSchema, bytes)
   } catch (cause) {
