@@ -1,15 +1,15 @@
+import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { TensorRTError } from '../../errors.js'
 import type { ModelProto } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
-import { exitCodes } from '../exit-codes.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted } from '../output/format.js'
-import { refuseUnwritable } from '../output/writable.js'
-import { action, list, numberIn, newCommand, whole } from '../parsing.js'
+import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
+import { action, list, numberIn, newCommand, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
-interface ConvertGiven {
+interface ConvertGiven extends ForceGiven {
   readonly output: string
   readonly fp16?: true
   readonly bf16?: true
@@ -36,16 +36,19 @@ export function command(session: Session): Command {
     .option('--init-max <N>', 'a node with a stored number beyond it stays in float32', numberIn(0, Infinity))
     .option('--max-reduction-depth <N>', 'a node that adds up more products stays in float32', whole(1))
     .option('--external-data', 'weights go into a file beside the model')
-  return action(convert, session, async (given: ConvertGiven, path: string) => {
-    const { output, keep, keepOperators } = given
-    refuseIdle(given, (message) => convert.error(`error: ${message}`, { exitCode: exitCodes.usage }))
-    await refuseUnwritable(output)
+  return action(withForce(convert), session, async (given: ConvertGiven, path: string) => {
+    const { output, keep, keepOperators, force } = given
+    refuseIdle(given, usageError(convert))
+    await refuseOutputs({ models: [path], onnx: output, force }, usageError(convert))
     const onnx = await import('../../onnx/index.js')
     const { signal } = session
     const read = await onnx.readModel(path)
+    // weights that came in files of their own go into one again
+    const externalData = given.externalData === true || onnx.externalFiles(read).length > 0 ? true : 'auto'
+    await onnx.loadExternalData(read, dirname(path))
     await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
     const { model, report } = await converted(await raised(read, given.opset), given)
-    await onnx.saveModel(model, output, { signal, ...(given.externalData && { externalData: true }) })
+    await onnx.saveModel(model, output, { signal, externalData, overwrite: force === true })
     session.result({ model: output, opset: onnx.modelInfo(model).opset, ...report }, () => account(session, output, report))
   })
 }

@@ -80,6 +80,8 @@ async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, path
     pictures: preset === undefined ? undefined : { preset, ...(size !== undefined && { size }) },
     target,
     format,
+    force: given.force === true,
+    refuse,
   }
 }
 
