@@ -83,7 +83,7 @@ export class Builder implements AsyncDisposable {
     this.#running.add(ended)
     void ended.then(() => this.#running.delete(ended))
     const { plan, ...told } = await awaited(calibration ? calibration.over(result) : result)
-    return planOf(new Uint8Array(plan), buildInfo(told, profiles))
+    return planOf(new Uint8Array(plan), buildInfo(told, profiles), source)
   }
 
   /**

@@ -47,7 +47,7 @@ export {
 export { type LogLevel, type LogLine, onLog } from './log.js'
 export type { ModelSource } from './base/source.js'
 export type { EngineSource } from './engine/source.js'
-export { type BuildInfo, Plan, type PlanInfo, type PlanReport } from './plan.js'
+export { type BuildInfo, Plan, type PlanInfo, type PlanReport, type SavePlanOptions } from './plan.js'
 export { type RefitOptions, Refitter, type RefitterOptions, type WeightsInfo } from './refitter.js'
 export {
   readTensor,

@@ -1,5 +1,5 @@
 import { Builder } from './builder.js'
-import { checkedSignal } from './base/checks.js'
+import { checkedBoolean, checkedSignal } from './base/checks.js'
 import { checkedPlace, readOptions } from './base/options.js'
 import { checkedSource, type ModelSource } from './base/source.js'
 import type { TensorInfos } from './engine/declaration.js'
@@ -17,9 +17,12 @@ export interface InspectOptions {
   /** The TensorRT library, or its folder, and the number of the GPU; as Engine and Builder take them. */
   readonly tensorrt?: string | undefined
   readonly device?: number | undefined
-  /** Of a model's inputs, by name: what its values take depends on them. */
+  /** Of a model's inputs, by name: what its values take depends on them. Refused for a plan. */
   readonly shapes?: InferenceOptions['shapes']
-  /** Whether a plan is opened, and run, for what its layers are and take; false unless given. That needs a GPU. */
+  /**
+   * Whether a plan is opened, and run, for what its layers are and take; false unless given. That needs a GPU. Refused
+   * for a model.
+   */
   readonly layers?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -64,11 +67,21 @@ export async function inspect(source: ModelSource, options?: InspectOptions): Pr
   const signal = checkedSignal(given.signal)
   signal?.throwIfAborted()
   const place = checkedPlace(given)
+  const layers = given.layers !== undefined && checkedBoolean(given.layers, 'layers')
   const from = checkedSource(source)
   const opened = await openModel(from, signal)
   await closeModel(opened)
-  if (opened.kind === 'plan') return inspectPlan(from, { ...place, layers: given.layers === true, signal })
+  if (opened.kind === 'plan') {
+    if (given.shapes !== undefined)
+      throw withoutEffect('shapes', `${opened.label} is a TensorRT plan: its shapes were decided when it was built`)
+    return inspectPlan(from, { ...place, layers, signal })
+  }
+  if (layers) throw withoutEffect('layers', `${opened.label} is ONNX, whose layers there are once it is built: inspect the plan`)
   return inspectModel(from, { ...place, shapes: given.shapes as InferenceOptions['shapes'], signal })
+}
+
+function withoutEffect(option: string, why: string): TensorRTError {
+  return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', `Option ${option} of inspect() would have no effect: ${why}`)
 }
 
 interface Place {

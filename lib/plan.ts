@@ -1,15 +1,19 @@
 import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
-import { type Abortable, checkedAbort } from './base/options.js'
+import { type Abortable, checkedAbort, readOptions, unaborted } from './base/options.js'
+import { checkedOverwrite, type OverwriteOptions, refuseOverwriting, rememberedFiles, rememberFiles } from './base/overwriting.js'
 import { isLfsPointer } from './base/lfs.js'
-import { checkedPath, pointed } from './base/files.js'
+import { checkedPath, isThere, pointed } from './base/files.js'
 import { expected } from './errors.js'
 import { newHash, sha256Of } from './plan/hash.js'
 import { checkedHeader, noPlan } from './plan/header.js'
 import { headerInfo, type PlanInfo } from './plan/info.js'
 import { isPlan, type ReadOptions, readPlan, type ReadPlan } from './plan/read.js'
+import { sidecarPath } from './plan/sidecar.js'
 import { writePlan } from './plan/write.js'
 
 export type { BuildInfo, PlanInfo } from './plan/info.js'
+
+export interface SavePlanOptions extends Abortable, OverwriteOptions {}
 
 /** What a plan is, found out without TensorRT, GPU or addon. */
 export interface PlanReport {
@@ -57,13 +61,19 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
 
   /**
    * Writes the plan and its sidecar. At every moment, killed or not, the plan at the path is the old or the new one whole, and its sidecar fits; savers in other threads
-   * and processes wait for each other (by `.<name>.lock` beside it, which stays). Needs the native addon. Where `<path>.json` is somebody else's file it is left
-   * alone, and nothing is saved.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN when the bytes were changed, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
+   * and processes of this user wait for each other (by a file in the user's cache folder). A file that is replaced
+   * keeps its mode and its owner. Needs the native addon. Where `<path>.json` is
+   * somebody else's file it is left alone, and nothing is saved.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE: also where it is a file of the model that the plan was built
+   * from, unless `overwrite` allows it; ERR_TRT_PLAN when the bytes were changed,
+   * ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
    */
-  async save(path: string | URL, options?: Abortable): Promise<void> {
-    const signal = checkedAbort(options, 'save')
+  async save(path: string | URL, options?: SavePlanOptions): Promise<void> {
+    const given = readOptions(options, ['overwrite', 'signal'], 'save')
+    const overwrite = checkedOverwrite(given.overwrite)
+    const signal = unaborted(given.signal)
     const target = checkedPath(path)
+    if (!overwrite) await refuseModel(this, target)
     this.#sha256 ??= await sha256Of(this.bytes, signal)
     await writePlan(target, this, signal)
   }
@@ -109,9 +119,23 @@ function labelOf(bytes: Uint8Array): string {
   return `The plan of ${bytes.length} bytes`
 }
 
-/** A plan of bytes that TensorRT gave. */
-export async function planOf<Info extends PlanInfo>(bytes: Uint8Array, info: Info): Promise<Plan<Info>> {
-  return new Plan(bytes, info, await sha256Of(bytes))
+/** A plan of bytes that TensorRT gave. `source`: the path of what it was made of, where it has one. */
+export async function planOf<Info extends PlanInfo>(bytes: Uint8Array, info: Info, source?: unknown): Promise<Plan<Info>> {
+  const plan = new Plan(bytes, info, await sha256Of(bytes))
+  if (typeof source === 'string') rememberFiles(plan, source)
+  return plan
+}
+
+/**
+ * @throws TensorRTError ERR_TRT_FILE where a plan would be written over its own model, or a file that has weights of it
+ */
+async function refuseModel(plan: Plan, target: string): Promise<void> {
+  const sources = rememberedFiles(plan)
+  if (sources.length === 0 || !(await isThere(target))) return
+  // here, since who opens a plan is to load no schema
+  const { weightFilesOf } = await import('./onnx/external.js')
+  const weights = await Promise.all(sources.map((source) => weightFilesOf(source)))
+  await refuseOverwriting(plan, [target, sidecarPath(target)], weights.flat())
 }
 
 async function readChecked(path: unknown, options: ReadOptions): Promise<ReadPlan> {

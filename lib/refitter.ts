@@ -58,6 +58,8 @@ export class Refitter implements AsyncDisposable {
   readonly #opened: Promise<Opened>
   /** Ends when all that was asked for so far has ended. */
   #last: Promise<unknown>
+  /** Where the plan comes from. */
+  readonly #source: Plan | string | Uint8Array
   #closing: Promise<void> | undefined
 
   /**
@@ -67,6 +69,7 @@ export class Refitter implements AsyncDisposable {
   constructor(plan: Plan | ModelSource, options?: RefitterOptions) {
     const checked = checkedRefitterOptions(options)
     const source = plan instanceof Plan ? plan : checkedSource(plan, 'plan')
+    this.#source = source
     this.#opened = open(source, checked)
     this.#opened.catch(() => {})
     this.#last = this.#opened.catch(() => {})
@@ -124,7 +127,7 @@ export class Refitter implements AsyncDisposable {
     const refittable = checkedBoolean(given.refittable === undefined ? false : given.refittable, 'refittable')
     return this.#run(signal, async ({ refitter, info }) => {
       const { plan, ...built } = await refitter.refit(refittable)
-      return planOf(new Uint8Array(plan), Object.freeze({ ...refittedInfo(info, refittable), ...built }))
+      return planOf(new Uint8Array(plan), Object.freeze({ ...refittedInfo(info, refittable), ...built }), this.#source)
     })
   }
 

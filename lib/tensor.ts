@@ -44,9 +44,10 @@ export interface TensorConstructor {
   from<A extends TypedData>(data: A, shape?: readonly number[]): Tensor<DTypeOf<A>>
   /**
    * A tensor of what looks like one: of onnxruntime's, or of a Tensor that came through `postMessage` and lost its class there. The data is not copied.
+   * @param shape another shape of as many elements; its own unless given
    * @throws TensorRTError as the constructor; ERR_TRT_DTYPE where this package lacks its data type
    */
-  from(tensor: TensorLike): Tensor
+  from(tensor: TensorLike, shape?: readonly number[]): Tensor
   /** A tensor of zeros, in memory of its own. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY */
   zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>
   /** A tensor over a whole ArrayBuffer. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE when its length is not that of `shape` */
@@ -107,7 +108,7 @@ class HostTensor<D extends DType> {
     const dtype = dtypeOf(data)
     if (dtype !== undefined) return new HostTensor(dtype, data, shape ?? [(data as TypedData).length]) as Tensor
     const foreign = readForeign(data)
-    return new HostTensor(foreign.dtype, foreign.data, foreign.shape) as Tensor
+    return new HostTensor(foreign.dtype, foreign.data, shape ?? foreign.shape) as Tensor
   }
 
   static zeros(dtype: DType, shape: readonly number[]): Tensor {

@@ -157,6 +157,8 @@ export interface NativeBuilderChoice {
   /** Why it may not be able to build for the GPU. */
   readonly doubt?: string
   readonly gpu?: Gpu
+  /** The file of its ONNX parser, where that was asked for and one is here. */
+  readonly parser?: string
 }
 
 /** How a session of an engine works; complete, since native code does not guess. */
@@ -335,7 +337,12 @@ export interface NativeAddon extends NativeVision {
   findOnnxruntime(path: string, packageFolder: string): Promise<{ readonly path: string; readonly version: string; readonly name: string }>
   inspectSystem(explicitPath: string): Promise<NativeSystemReport>
   /** `toRun` 1: one that can also run here what it builds. */
-  chooseBuilder(options: { readonly tensorrt: string; readonly device: number; readonly toRun?: 0 | 1 }): Promise<NativeBuilderChoice>
+  chooseBuilder(options: {
+    readonly tensorrt: string
+    readonly device: number
+    readonly toRun?: 0 | 1
+    readonly parser?: 0 | 1
+  }): Promise<NativeBuilderChoice>
   build(
     request: NativeBuildRequest,
     onProgress?: (phase: string, parent: string, step: number, steps: number) => void,

@@ -1,4 +1,6 @@
+import { dirname, resolve } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
+import { refuseOdd } from '../base/files.js'
 import type { OnnxSource } from '../base/source.js'
 import { openAddonEngine, type Told } from './addon.js'
 import type { Backend, ProfileShapes } from './backend.js'
@@ -46,6 +48,7 @@ async function open(
   seen: (engine: NativeEngine) => void = () => {},
 ): Promise<Backend> {
   leaveAtExit()
+  if (typeof model === 'string') await refuseOddWeights(model)
   const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }))
   const byInput = profilesOrDiscard(profiles, loaded)
   const valuesOf = (name: string): readonly ProfileShapes[] | undefined =>
@@ -67,6 +70,17 @@ function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeM
     loaded.discard()
     throw error
   }
+}
+
+/**
+ * A pipe or a device among the files with weights, which onnxruntime would wait for. What else is wrong with a model it
+ * says itself.
+ */
+async function refuseOddWeights(path: string): Promise<void> {
+  const { externalFiles } = await loadAddon()
+    .inspectModel({ path })
+    .catch(() => ({ externalFiles: [] }))
+  for (const name of externalFiles) await refuseOdd(resolve(dirname(path), name))
 }
 
 let leaving = false

@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto'
-import { constants, rmSync, type Stats } from 'node:fs'
-import { type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, lstat, mkdir, open, realpath, rename, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { isText } from './checks.js'
 import { lfsPointer } from './lfs.js'
+import { writeFully } from './pieces.js'
 import { localPath } from './source.js'
+import { sweepNowAndThen, temporaryOf, withTemporary } from './temporary.js'
 import { expected, TensorRTError } from '../errors.js'
 
 /** An absolute path, from a path or a `file:` URL: a later chdir changes nothing. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
@@ -35,6 +36,11 @@ export function isMissing(error: unknown): boolean {
   return isSystemError(error) && error.code === 'ENOENT'
 }
 
+/** Whether anything stands at a path, as far as that can be seen. */
+export async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined
+}
+
 /** A file that Git LFS has not fetched. */
 export function pointed(path: string): TensorRTError {
   return new TensorRTError('ERR_TRT_FILE', `Cannot read ${path}: it is ${lfsPointer}`, { details: { path } })
@@ -54,6 +60,12 @@ export async function openFile(path: string): Promise<FileHandle> {
   throw notAFile(path, found)
 }
 
+/** Refuses what somebody else would open, and wait for: a pipe, a device. Nothing there is for that one to say. */
+export async function refuseOdd(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined)
+  if (found !== undefined && !found.isFile()) throw notAFile(path, found)
+}
+
 /** All of an ordinary file. */
 export async function readOrdinary(path: string): Promise<Buffer> {
   const file = await openFile(path)
@@ -62,6 +74,11 @@ export async function readOrdinary(path: string): Promise<Buffer> {
   } finally {
     await file.close()
   }
+}
+
+/** The text of an ordinary file. */
+export async function readText(path: string): Promise<string> {
+  return (await readOrdinary(path)).toString('utf8')
 }
 
 /** Where a file is to be written: the file that links lead to, or a new one in a folder that is there. */
@@ -78,21 +95,52 @@ export async function writeTarget(path: string): Promise<string> {
   return real
 }
 
-/** Makes what was renamed in a folder last through a loss of power. */
+/**
+ * Makes a folder, and those above it, where there is none; mkdir's own option `recursive` never ends where a folder is
+ * there and takes none, as /proc does.
+ */
+export async function makeFolder(folder: string, mode = 0o777): Promise<void> {
+  const make = async (): Promise<string | undefined> => {
+    try {
+      await mkdir(folder, { mode })
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'ENOENT') return code
+      if (code !== 'EEXIST') throw error
+      if (!(await stat(folder)).isDirectory())
+        throw new TensorRTError('ERR_TRT_FILE', `${folder} is not a folder`, { details: { path: folder } })
+    }
+    return undefined
+  }
+  if ((await make()) === undefined) return
+  if (dirname(folder) !== folder) await makeFolder(dirname(folder), mode)
+  if ((await make()) !== undefined) throw new TensorRTError('ERR_TRT_FILE', `no folder can be made in ${dirname(folder)}`)
+}
+
+/**
+ * What systems answer that cannot sync a folder, Windows among them; and a folder that may be written to, but not
+ * listed.
+ */
+const unsyncable: readonly string[] = ['EPERM', 'EACCES', 'EINVAL', 'EISDIR', 'ENOTSUP', 'EBADF']
+
+/** Makes what was renamed in a folder last through a loss of power, where the system can. */
 export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, constants.O_RDONLY)
   try {
+    await using handle = await open(folder, constants.O_RDONLY)
     await handle.sync()
-  } finally {
-    await handle.close()
+  } catch (error) {
+    if (!isSystemError(error) || !unsyncable.includes(error.code ?? '')) throw error
   }
 }
 
 type Chunks = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** Writes a file that was not there, and makes it last through a loss of power. */
-export async function writeSynced(path: string, chunks: Chunks): Promise<void> {
-  const file = await open(path, 'wx')
+/**
+ * Writes a file that was not there, and makes it last through a loss of power.
+ * @param like A file that may be there: the new one has its mode and its owner, before anything is in it.
+ */
+export async function writeSynced(path: string, chunks: Chunks, like?: string): Promise<void> {
+  const file = await createLike(path, like)
   try {
     await writeAll(file, chunks)
     await file.sync()
@@ -101,67 +149,56 @@ export async function writeSynced(path: string, chunks: Chunks): Promise<void> {
   }
 }
 
-/** Writes to the end of what an open file has, piece by piece. */
+/** Makes a new, empty file with the mode and the owner of another one, if that is there. */
+export async function createLike(path: string, like: string | undefined): Promise<FileHandle> {
+  const old = like === undefined ? undefined : await stat(like).catch(() => undefined)
+  if (old === undefined) return open(path, 'wx')
+  // nobody who may not read the old file opens the new one meanwhile
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await takeAfter(file, old)
+    return file
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+async function takeAfter(file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
+  const now = await file.stat()
+  const isSame = now.uid === uid && now.gid === gid
+  // only root gives files away; a program that runs as its owner must not become one that runs as somebody else
+  const isOurs = isSame || (await file.chown(uid, gid).then(() => true, () => false)) // prettier-ignore
+  await file.chmod(mode & (isOurs ? 0o7777 : 0o777)).catch((error: unknown) => {
+    if (!isSystemError(error) || !unsyncable.includes(error.code ?? '')) throw error
+  })
+}
+
+/** Writes to the end of what an open file has, chunk by chunk. */
 export async function writeAll(file: FileHandle, chunks: Chunks): Promise<void> {
-  for await (const chunk of chunks) await writeWhole(file, chunk)
+  for await (const chunk of chunks) await writeFully(file, chunk)
 }
 
-/** A write may take less than it was given: a disk that is nearly full, a signal. */
-async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  let at = 0
-  while (at < chunk.length) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten
-}
-
-/** Puts a new file in the place of the one that may be there: whoever looks finds the old one or the new one, whole. `temporary`: a name in the same folder that nobody else uses. */
-export async function replaceFile(path: string, temporary: string, chunks: Chunks): Promise<void> {
+/**
+ * Puts a new file in the place of the one that may be there, with its mode and its owner: whoever looks finds the old
+ * one or the new one, whole.
+ * @param temporary A name in the same folder that nobody else uses.
+ */
+export async function replaceFile(path: string, chunks: Chunks, temporary = temporaryOf(path)): Promise<void> {
+  await sweepNowAndThen(dirname(path))
   await withTemporary(temporary, async () => {
-    await writeSynced(temporary, chunks)
+    await writeSynced(temporary, chunks, path)
     await rename(temporary, path)
     await syncFolder(dirname(path))
   })
 }
 
-/** Files under temporary names that are being written. */
-const unfinished = new Set<string>()
-
-/** Who calls process.exit() waits for nothing. */
-function removeUnfinished(): void {
-  for (const path of unfinished) {
-    try {
-      rmSync(path, { force: true })
-    } catch {
-      // nobody is there to be told
-    }
-  }
-}
-
-/** Work with a file under a temporary name, which is gone in the end, whatever ends the work but a signal that kills. */
-export async function withTemporary(temporary: string, work: () => Promise<void>): Promise<void> {
-  if (unfinished.size === 0) process.on('exit', removeUnfinished)
-  unfinished.add(temporary)
-  try {
-    await work()
-  } finally {
-    await rm(temporary, { force: true })
-    unfinished.delete(temporary)
-    if (unfinished.size === 0) process.off('exit', removeUnfinished)
-  }
-}
-
 /** Writes a file, the one that links lead to, whole or not at all, whatever ends the work before. @throws TensorRTError ERR_TRT_FILE, or it is what `chunks` throws */
 export async function saveFile(path: string, chunks: Chunks): Promise<void> {
-  await onFile('write', path, async () => {
-    const target = await writeTarget(path)
-    await replaceFile(target, temporaryOf(target), chunks)
-  })
+  await onFile('write', path, async () => replaceFile(await writeTarget(path), chunks))
 }
 
 /** The same of text. @throws TensorRTError ERR_TRT_FILE */
 export async function saveText(path: string, text: string): Promise<void> {
   await saveFile(path, [Buffer.from(text)])
-}
-
-/** A name beside a file that nobody else uses. */
-export function temporaryOf(target: string): string {
-  return join(dirname(target), `.${basename(target)}.${randomBytes(4).toString('hex')}.tmp`)
 }

@@ -13,8 +13,9 @@ import { TensorRTError } from '../errors.js'
 import { logLevels } from '../log.js'
 import { answering, type Feed } from './calibration.js'
 import type { BuildProgress, ProgressListener } from './in-process.js'
+import { writeFully } from '../base/pieces.js'
 import { fromWire } from '../base/wire.js'
-import { type Answer, given, type Order, readStart, writeStart } from './messages.js'
+import { type Answer, given, type Order, readStart } from './messages.js'
 
 const entry = new URL('./child.js', import.meta.url)
 
@@ -101,7 +102,7 @@ export class BuildingProcess {
     this.#hold(true)
     try {
       const { model, ...rest } = request
-      if (model !== undefined) await passing(() => writeStart(this.#exchange, model))
+      if (model !== undefined) await passing(() => writeFully(this.#exchange, model, 0))
       const { result, planBytes } = await this.#order(rest, model?.length, onProgress, calibrating)
       if (planBytes === undefined) return result as NativeBuildResult // only parsed
       const plan = await passing(() => readStart(this.#exchange, planBytes))

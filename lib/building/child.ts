@@ -3,10 +3,11 @@ import { read as readCallback, write as writeCallback, writeFileSync } from 'nod
 import { promisify } from 'node:util'
 import { loadAddon } from '../backend/native.js'
 import type { NativeBuildResult } from '../backend/native-types.js'
+import { writeFully } from '../base/pieces.js'
 import { toWire } from '../base/wire.js'
 import { buildInProcess } from './in-process.js'
 import type { Feed } from './calibration.js'
-import { type Answer, type Exchange, exchangeDescriptor, type Given, type Order, readStart, received, writeStart } from './messages.js'
+import { type Answer, type Exchange, exchangeDescriptor, type Given, type Order, readStart, received } from './messages.js'
 
 const read = promisify(readCallback)
 const write = promisify(writeCallback)
@@ -62,7 +63,7 @@ async function build(order: Extract<Order, { type: 'build' }>): Promise<void> {
       order.request.calibration && feed,
     )
     const { plan, ...rest } = (await result) as Omit<NativeBuildResult, 'plan'> & { plan?: ArrayBuffer }
-    if (plan !== undefined) await writeStart(exchange, new Uint8Array(plan))
+    if (plan !== undefined) await writeFully(exchange, new Uint8Array(plan, 0))
     send({ type: 'built', result: rest, planBytes: plan?.byteLength })
   } catch (error) {
     send({ type: 'failed', error: toWire(error) })

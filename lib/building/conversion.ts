@@ -44,6 +44,11 @@ function precisionOf({ options }: NativeBuildOptions): HalfPrecision | undefined
   return halves.length === 1 ? halves[0] : undefined
 }
 
+/** Whether this package converts the model for a build: what comes of it belongs to a version of this package. */
+export function isConverted(options: NativeBuildOptions, choice: Pick<NativeBuilderChoice, 'kind' | 'version'>): boolean {
+  return precisionOf(options) !== undefined && needsTypes(options, choice)
+}
+
 function convertAndBuild(build: Build, precision: HalfPrecision, request: NativeBuildRequest, rest: Rest): RunningBuild {
   const [, signal] = rest
   const preparing = prepared(precision, request, signal)
@@ -85,7 +90,7 @@ async function prepared(precision: HalfPrecision, request: NativeBuildRequest, s
   return { model, report }
 }
 
-function needsTypes({ options }: NativeBuildOptions, { kind, version }: NativeBuilderChoice): boolean {
+function needsTypes({ options }: NativeBuildOptions, { kind, version }: Pick<NativeBuilderChoice, 'kind' | 'version'>): boolean {
   return options.values['stronglyTyped'] === true || kind === 'rtx' || Number.parseInt(version, 10) >= 11
 }
 

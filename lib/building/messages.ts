@@ -5,6 +5,7 @@ import type {
   NativeBuildResult,
   NativeCalibrationTensor,
 } from '../backend/native-types.js'
+import { type Readable, readFully, type Writable, writeFully } from '../base/pieces.js'
 import type { WireError } from '../base/wire.js'
 import type { BuildProgress } from './in-process.js'
 
@@ -42,29 +43,13 @@ export type Answer =
   | { readonly type: 'failed'; readonly error: WireError }
 
 /** The exchange file, by a FileHandle or by its descriptor. */
-export interface Exchange {
-  read(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>
-  write(bytes: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesWritten: number }>
-}
-
-/** A read or write of one call; the kernel takes 2 GiB less a page at most. */
-const most = 2 ** 30
-
-/** Writes to the file's beginning, or behind what was written there. */
-export async function writeStart(file: Exchange, bytes: Uint8Array, start = 0): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    done += (await file.write(bytes, done, Math.min(most, bytes.length - done), start + done)).bytesWritten
-  }
-}
+export type Exchange = Readable & Writable
 
 /** Reads the file's first bytes, or those from `start` on. @throws Error where it is shorter */
 export async function readStart(file: Exchange, length: number, start = 0): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(length)
-  for (let done = 0; done < length;) {
-    const { bytesRead } = await file.read(bytes, done, Math.min(most, length - done), start + done)
-    if (bytesRead === 0) throw new Error(`the file between two processes ended after ${done} of ${length} bytes`)
-    done += bytesRead
-  }
+  const done = await readFully(file, bytes, start)
+  if (done < length) throw new Error(`the file between two processes ended after ${done} of ${length} bytes`)
   return bytes
 }
 
@@ -74,7 +59,7 @@ export async function given(file: Exchange, answer: CalibrationAnswer): Promise<
   const batch: GivenTensor[] = []
   let start = 0
   for (const { data, ...tensor } of answer) {
-    await writeStart(file, data, start)
+    await writeFully(file, data, start)
     start += data.length
     batch.push({ ...tensor, bytes: data.length })
   }

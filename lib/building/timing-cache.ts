@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { NativeBuildOptions } from '../backend/native-types.js'
 import { checkedBoolean, checkedChoice, checkedText } from '../base/checks.js'
+import { localPath } from '../base/source.js'
 import { TensorRTError } from '../errors.js'
 
 export interface TimingCacheOptions {
@@ -43,7 +44,7 @@ export function checkedTimingCache(
   // absolute, since a build may run in another process
   return {
     timingCache: {
-      path: resolve(checkedText(path, 'timingCache', 'a path')),
+      path: resolve(localPath(checkedText(path, 'timingCache', 'a path'), 'timingCache')),
       errorOnMiss: miss === 'error' ? 1 : 0,
       editable: editable ? 1 : 0,
     },

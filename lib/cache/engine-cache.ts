@@ -1,6 +1,4 @@
 import { channel } from 'node:diagnostics_channel'
-import { access, constants, mkdir, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { loadAddon, native } from '../backend/native.js'
 import type { NativeBuilderChoice, NativeBuildOptions, NativeProfile } from '../backend/native-types.js'
 import { Builder, type BuildOptions } from '../builder.js'
@@ -19,7 +17,8 @@ import { digestFiles, digestModel, type ModelDigest, refuseChanged } from './dig
 import { type CacheEntry, entryPath, listEntries, readEntry, removeEntry, removeIfFree, touch } from './entries.js'
 import { store } from './eviction.js'
 import { keyOf, pluginPaths } from './key.js'
-import { type CachePlace, checkedCacheOptions, type EngineCacheOptions } from './options.js'
+import { makeCacheFolder, refuseUntrusted } from './folder.js'
+import { type CachePlace, checkedCacheOptions, type EngineCacheOptions, openedPlace, otherFolder } from './options.js'
 import { SharedWork } from './shared-work.js'
 
 export interface CachedBuildOptions extends BuildOptions {
@@ -92,9 +91,12 @@ export class EngineCache implements AsyncDisposable {
   readonly #running = new Set<Promise<void>>()
   #closed = false
 
-  /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+  /**
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; ERR_TRT_FILE where no folder is named, and the user has no home for
+   * the default one
+   */
   constructor(options?: EngineCacheOptions) {
-    const { folder, maxBytes } = checkedCacheOptions(options)
+    const { folder, maxBytes } = openedPlace(checkedCacheOptions(options))
     this.folder = folder
     this.maxBytes = maxBytes
   }
@@ -132,7 +134,7 @@ export class EngineCache implements AsyncDisposable {
     await inFolder(this.folder, async () => {
       for (const entry of await listEntries(this.folder)) {
         signal?.throwIfAborted()
-        await removeIfFree(entry, this.folder)
+        await removeIfFree(entry)
       }
     })
   }
@@ -177,23 +179,30 @@ function checkedRequest(model: unknown, options: unknown): Request {
 
 async function know(request: Request): Promise<Known> {
   const { source, options, profiles, signal } = request
-  const [digest, plugins, choice] = await Promise.all([
+  const paths = pluginPaths(options)
+  const [digest, plugins, { choice, parser }] = await Promise.all([
     digestModel(source, signal),
-    digestFiles(pluginPaths(options), signal),
-    chooseBuilder(options),
+    digestFiles(paths, signal),
+    chooseBuilder(options, signal),
   ])
-  return { ...request, digest, choice, key: keyOf({ digest, options, plugins, profiles, builder: choice }) }
+  return { ...request, digest, choice, key: keyOf({ digest, options, plugins, profiles, builder: choice, parser }) }
 }
 
-async function chooseBuilder({ tensorrt, device }: NativeBuildOptions): Promise<NativeBuilderChoice> {
-  return native(async () => loadAddon().chooseBuilder({ tensorrt, device }))
+async function chooseBuilder(
+  { tensorrt, device }: NativeBuildOptions,
+  signal: AbortSignal | undefined,
+): Promise<Pick<Known, 'choice'> & { readonly parser: string | undefined }> {
+  const choice = await native(async () => loadAddon().chooseBuilder({ tensorrt, device, parser: 1 }))
+  const { parser: path } = choice
+  return { choice, parser: path === undefined ? undefined : (await digestFiles([path], signal)).get(path) }
 }
 
 async function obtain(place: CachePlace, known: Known, signal: AbortSignal, report: (progress: BuildProgress) => void): Promise<Obtained> {
   const path = entryPath(place.folder, known.key)
+  await inFolder(place.folder, () => refuseUntrusted(place.folder))
   const there = await readEntry(path, signal)
   if (there.plan !== undefined) return found(path, there.plan)
-  await inFolder(place.folder, () => prepare(place.folder))
+  await inFolder(place.folder, () => makeCacheFolder(place.folder))
   return withFileLock(path, { signal }, async () => {
     // while this waited for its turn another may have built it
     const now = await readEntry(path, signal)
@@ -236,39 +245,13 @@ function warn(code: string, message: string): void {
   process.emitWarning(message, { type: 'TensorRTWarning', code })
 }
 
-async function prepare(folder: string): Promise<void> {
-  await makeFolder(folder)
-  if (!(await stat(folder)).isDirectory()) throw new TensorRTError('ERR_TRT_FILE', 'it is not a folder')
-  await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)
-}
-
-/** With its parents; mkdir's own option `recursive` never ends where a folder is there and takes none, as /proc does. */
-async function makeFolder(folder: string): Promise<void> {
-  const make = async (): Promise<string | undefined> => {
-    try {
-      // plans are code: nobody else is to put any here
-      await mkdir(folder, { mode: 0o700 })
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'ENOENT') return code
-      if (code !== 'EEXIST') throw error
-    }
-    return undefined
-  }
-  if ((await make()) === undefined) return
-  await makeFolder(dirname(folder))
-  if ((await make()) !== undefined) throw new TensorRTError('ERR_TRT_FILE', `no folder can be made in ${dirname(folder)}`)
-}
-
 /** Runs what needs the cache's folder; where that cannot be used, the error says how to name another. */
 async function inFolder<T>(folder: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body()
   } catch (error) {
     if (!(error instanceof Error) || !(error instanceof TensorRTError ? error.code === 'ERR_TRT_FILE' : 'syscall' in error)) throw error
-    const remedy =
-      'Name another folder with the option cache of Engine, folder of EngineCache or $NODE_TENSORRT_CACHE, or do without: { cache: false }'
-    throw new TensorRTError('ERR_TRT_FILE', `The engine cache ${folder} cannot be used: ${error.message}. ${remedy}`, {
+    throw new TensorRTError('ERR_TRT_FILE', `The engine cache ${folder} cannot be used: ${error.message}. ${otherFolder}`, {
       cause: error,
       details: { folder },
     })

@@ -3,6 +3,8 @@ import { dirname, join } from 'node:path'
 import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../backend/file-lock.js'
 import { Plan } from '../plan.js'
+import { lockBeside } from '../plan/lock.js'
+import { sidecarPath } from '../plan/sidecar.js'
 
 /** A plan that is kept. */
 export interface CacheEntry {
@@ -52,10 +54,14 @@ function isAbsent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 }
 
-/** Makes an entry the last that is evicted. A cache that may only be read has no such order. */
+/**
+ * Makes an entry the last that is evicted, by the time of its sidecar: the plan's own tells who opens it whether
+ * somebody writes to it meanwhile. A cache that may only be read has no such
+ * order.
+ */
 export async function touch(path: string): Promise<void> {
   const now = new Date()
-  await utimes(path, now, now).catch(() => {})
+  await utimes(sidecarPath(path), now, now).catch(() => {})
 }
 
 /** All entries of a folder, the one that was not used for longest first; none where there is no such folder. */
@@ -69,7 +75,9 @@ export async function listEntries(folder: string): Promise<CacheEntry[]> {
     const path = join(folder, name)
     // gone meanwhile: somebody evicted it
     const facts = await stat(path).catch(() => undefined)
-    if (facts !== undefined) entries.push({ key, path, bytes: facts.size + (beside.get(key) ?? 0), usedAt: facts.mtime })
+    if (facts === undefined) continue
+    const used = (await stat(sidecarPath(path)).catch(() => undefined))?.mtime ?? facts.mtime
+    entries.push({ key, path, bytes: facts.size + (beside.get(key) ?? 0), usedAt: used })
   }
   return entries.sort((a, b) => a.usedAt.getTime() - b.usedAt.getTime() || (a.key < b.key ? -1 : 1))
 }
@@ -103,7 +111,7 @@ export async function namesIn(folder: string): Promise<string[]> {
 /** Removes what there is of an entry but its lock; the plan goes first, so that none is ever there without its sidecar. For who holds the lock. */
 export async function removeEntry(path: string): Promise<void> {
   await rm(path, { force: true })
-  await rm(`${path}.json`, { force: true })
+  await rm(sidecarPath(path), { force: true })
   const folder = dirname(path)
   const belongs = (name: string): boolean => entryPath(folder, keyOfRuntimeCache(name) ?? '') === path
   for (const name of (await namesIn(folder)).filter(belongs)) await rm(join(folder, name), { force: true })
@@ -113,11 +121,11 @@ export async function removeEntry(path: string): Promise<void> {
 const patienceMs = 100
 
 /** Removes an entry and its locks, unless somebody is building or reading it: then it stays, and the answer is false. */
-export async function removeIfFree({ path, key }: CacheEntry, folder: string): Promise<boolean> {
+export async function removeIfFree({ path }: CacheEntry): Promise<boolean> {
   try {
     await withFileLock(path, { timeoutMs: patienceMs }, async () => {
       await removeEntry(path)
-      await rm(join(folder, `.${key}.plan.lock`), { force: true })
+      await rm(`${lockBeside(path)}.lock`, { force: true })
       // last: whoever waits for it sees that it is gone, and makes another
       await rm(`${path}.lock`, { force: true })
     })

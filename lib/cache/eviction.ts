@@ -39,7 +39,7 @@ export async function storeBeside(
     if (own.bytes + wanted > place.maxBytes)
       throw new TensorRTError('ERR_TRT_FILE', `with ${wanted} bytes more it is larger than the cache may be (${place.maxBytes})`)
     await makeRoom(place, wanted, entry)
-    await replaceFile(path, `${join(place.folder, `.${own.key}`)}.plan.runtime.tmp`, chunks)
+    await replaceFile(path, chunks, `${join(place.folder, `.${own.key}`)}.plan.runtime.tmp`)
   })
 }
 
@@ -49,7 +49,7 @@ async function makeRoom({ folder, maxBytes }: CachePlace, wanted: number, kept?:
   let total = entries.reduce((sum, { bytes }) => sum + bytes, wanted)
   for (const entry of entries) {
     if (total <= maxBytes) return
-    if (entry.path !== kept && (await removeIfFree(entry, folder))) total -= entry.bytes
+    if (entry.path !== kept && (await removeIfFree(entry))) total -= entry.bytes
   }
 }
 

@@ -1,8 +1,10 @@
-import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { checkedBytes } from '../building/options.js'
 import { checkedObject, checkedText } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import { localPath } from '../base/source.js'
+import { userCacheFolder } from '../base/user-folders.js'
+import { TensorRTError } from '../errors.js'
 
 export interface EngineCacheOptions {
   /** Where the plans are kept; else $NODE_TENSORRT_CACHE, $XDG_CACHE_HOME/node-tensorrt/engines or ~/.cache/node-tensorrt/engines. It is made when it is needed. */
@@ -17,10 +19,18 @@ export interface CachePlace {
   readonly maxBytes: number
 }
 
+/**
+ * The same before the cache is opened: without a folder where none is named, and the user has no home. Who needs no
+ * cache needs no home either.
+ */
+export interface CacheWish extends Omit<CachePlace, 'folder'> {
+  readonly folder: string | undefined
+}
+
 const defaultMaxBytes = 10 * 2 ** 30
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedCacheOptions(options: unknown): CachePlace {
+export function checkedCacheOptions(options: unknown): CacheWish {
   const { folder, maxBytes } = readOptions(options, ['folder', 'maxBytes'], 'the engine cache')
   return {
     folder: folder === undefined ? defaultFolder() : checkedFolder(folder),
@@ -29,7 +39,7 @@ export function checkedCacheOptions(options: unknown): CachePlace {
 }
 
 /** The option `cache` of Engine: where to keep plans, or nothing for `false`. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-export function checkedCache(cache: unknown): CachePlace | undefined {
+export function checkedCache(cache: unknown): CacheWish | undefined {
   if (cache === false) return undefined
   if (cache === undefined || cache === true) return checkedCacheOptions(undefined)
   if (typeof cache === 'string') return checkedCacheOptions({ folder: cache })
@@ -37,13 +47,25 @@ export function checkedCache(cache: unknown): CachePlace | undefined {
 }
 
 function checkedFolder(folder: unknown): string {
-  return resolve(checkedText(folder, 'folder', 'the path of a folder'))
+  return resolve(localPath(checkedText(folder, 'folder', 'the path of a folder'), 'folder'))
 }
 
-function defaultFolder(): string {
+/** How to name another folder, for errors. */
+export const otherFolder =
+  'Name another folder with the option cache of Engine, folder of EngineCache or $NODE_TENSORRT_CACHE, or do without: { cache: false }'
+
+/** @throws TensorRTError ERR_TRT_FILE where there is no folder */
+export function openedPlace({ folder, maxBytes }: CacheWish): CachePlace {
+  if (folder !== undefined) return { folder, maxBytes }
+  throw new TensorRTError(
+    'ERR_TRT_FILE',
+    `The engine cache has no folder: HOME is not set, and this user has no home among the system's users. ${otherFolder}`,
+  )
+}
+
+function defaultFolder(): string | undefined {
   const named = process.env['NODE_TENSORRT_CACHE']
   if (named !== undefined && named !== '') return resolve(named)
-  // a relative one is to be ignored, says the XDG Base Directory Specification
-  const caches = process.env['XDG_CACHE_HOME'] ?? ''
-  return join(isAbsolute(caches) ? caches : join(homedir(), '.cache'), 'node-tensorrt', 'engines')
+  const caches = userCacheFolder()
+  return caches === undefined ? undefined : join(caches, 'engines')
 }

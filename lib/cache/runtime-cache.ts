@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { loadAddon, native, tensorrtPath } from '../backend/native.js'
 import { withFileLock } from '../backend/file-lock.js'
 import type { NativeBuilderChoice } from '../backend/native-types.js'
-import { isMissing, onFile } from '../base/files.js'
+import { isMissing, onFile, readOrdinary } from '../base/files.js'
 import { TensorRTError } from '../errors.js'
 import { runtimeCachePath } from './entries.js'
 import { storeBeside } from './eviction.js'
@@ -18,8 +17,8 @@ export interface RuntimeCache {
   readonly keep: (bytes: Uint8Array) => Promise<void>
 }
 
-/** How long to wait for whoever has the entry or the folder. */
-const patienceMs = 10_000
+/** How long to wait, in all, for whoever has the entry and the folder: an engine that is closed waits for it. */
+const patienceMs = 500
 
 /** A file is this line, with the hash of what follows it. What is compiled is code, which TensorRT is given only when it is whole. */
 const headOf = (hash: string): string => `node-tensorrt runtime cache 1 ${hash}\n`
@@ -50,7 +49,7 @@ function idOf({ version, gpu }: NativeBuilderChoice): string {
 /** @throws TensorRTError ERR_TRT_FILE */
 async function read(path: string): Promise<Uint8Array | undefined> {
   const file = await onFile('read', path, () =>
-    readFile(path).catch((error: unknown) => {
+    readOrdinary(path).catch((error: unknown) => {
       if (isMissing(error)) return undefined
       throw error
     }),
@@ -65,8 +64,12 @@ async function read(path: string): Promise<Uint8Array | undefined> {
 /** @throws TensorRTError ERR_TRT_FILE, ERR_TRT_TIMEOUT */
 async function keep(place: CachePlace, entry: string, path: string, bytes: Uint8Array): Promise<void> {
   const head = Buffer.from(headOf(await hashOf(chunksOfBytes(bytes), undefined)))
+  const until = performance.now() + patienceMs
   await onFile('write', path, () =>
-    withFileLock(entry, { timeoutMs: patienceMs }, () => storeBeside(place, entry, path, [head, bytes], patienceMs)),
+    withFileLock(entry, { timeoutMs: patienceMs }, () => {
+      const left = Math.max(1, Math.floor(until - performance.now()))
+      return storeBeside(place, entry, path, [head, bytes], left)
+    }),
   )
 }
 

@@ -39,7 +39,7 @@ function bash(name: string, commands: readonly ShellCommand[]): string {
   const own = identifier(name)
   return `# bash completion for ${name}
 _${own}() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words="" value=""
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" words="" value="" file=""
   case "\${COMP_WORDS[1]}" in
 ${cases.join('\n')}
   esac
@@ -48,7 +48,10 @@ ${cases.join('\n')}
   if [ -n "$value" ] || [ "$COMP_CWORD" -eq 1 ] || [ "\${current:0:1}" = "-" ] || [ "$COMP_CWORD" -eq 2 ]; then
     COMPREPLY=($(compgen -W "$words" -- "$current"))
   fi
-  if [ -z "$value" ] && [ "$COMP_CWORD" -gt 1 ] && [ "\${current:0:1}" != "-" ]; then COMPREPLY+=($(compgen -f -- "$current")); fi
+  if [ -z "$value" ] && [ "$COMP_CWORD" -gt 1 ] && [ "\${current:0:1}" != "-" ]; then
+    # a line each: names may have spaces
+    while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "$current")
+  fi
 }
 complete -o filenames -F _${own} ${name}
 `

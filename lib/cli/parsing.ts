@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { exitCodes } from './exit-codes.js'
 import type { Session } from './session.js'
 import { type CommandName, summaries } from './summaries.js'
 
@@ -55,6 +56,11 @@ export function action(
     const code = await body(options as never, ...(command.processedArgs as never[]))
     if (typeof code === 'number') session.exitCode = code
   })
+}
+
+/** Ends a command whose line is wrong, with what is wrong with it. */
+export function usageError(command: Command): (message: string) => never {
+  return (message) => command.error(`error: ${message}`, { exitCode: exitCodes.usage })
 }
 
 /** A whole number of at least `least`. */

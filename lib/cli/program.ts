@@ -14,13 +14,18 @@ import { type CommandName, summaries } from './summaries.js'
 export async function runTrt(args: readonly string[], session: Session): Promise<number> {
   try {
     const program = await programFor(args, session)
-    await program.parseAsync(args, { from: 'user' })
+    await program.parseAsync(isHelpOfExec(args) ? ['exec', '--help'] : args, { from: 'user' })
     return session.exitCode
   } catch (error) {
     return told(error, session)
   } finally {
     session.end()
   }
+}
+
+/** commander knows nothing of trtexec's options, which `exec` lists itself. */
+function isHelpOfExec(args: readonly string[]): boolean {
+  return args[0] === 'help' && args[1] === 'exec'
 }
 
 /** `trt` with the command that is called; of the others, their summaries. */

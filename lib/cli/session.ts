@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
 import { exitCodes } from './exit-codes.js'
 import { failureRecord, type Field, fieldsText, jsonText } from './output/format.js'
-import { newProgress, type Progress } from './output/progress.js'
+import { newProgress, type Progress, type ProgressOptions } from './output/progress.js'
 import type { Sink } from './output/sink.js'
 import { type Row, tableText, type TableOptions } from './output/table.js'
 import { wrapped } from './output/wrap.js'
@@ -11,6 +11,8 @@ export interface SessionOptions {
   readonly name: string
   readonly stdout: Sink
   readonly stderr: Sink
+  /** Of progress, where no terminal is. */
+  readonly progress?: Pick<ProgressOptions, 'afterMs'>
 }
 
 /** Why a session's signal is aborted: ctrl-C, or a request to end. */
@@ -34,12 +36,14 @@ export class Session {
   #quiet = false
   #hasResult = false
   #progress: Progress | undefined
+  readonly #ofProgress: SessionOptions['progress']
   readonly #controller = new AbortController()
 
-  constructor({ name, stdout, stderr }: SessionOptions) {
+  constructor({ name, stdout, stderr, progress }: SessionOptions) {
     this.name = name
     this.stdout = stdout
     this.stderr = stderr
+    this.#ofProgress = progress
   }
 
   /** What the command line asks of every command. */
@@ -101,12 +105,13 @@ export class Session {
   }
 
   /**
-   * What runs longer tells how far it is: a bar on a terminal, else a line now and then. One at a time; it makes room
+   * What runs longer tells how far it is: a bar on a terminal, else, from two seconds on, a line now and then. One at a
+   * time; it makes room
    * for messages, and ends with the result.
    */
   progress(): Progress {
     this.end()
-    this.#progress = newProgress(this.stderr, this.#quiet)
+    this.#progress = newProgress(this.stderr, { quiet: this.#quiet, ...this.#ofProgress })
     return this.#progress
   }
 

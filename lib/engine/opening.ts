@@ -4,7 +4,7 @@ import type { NativeSessionOptions } from '../backend/native-types.js'
 import type { BuildOptions } from '../builder.js'
 import type { BuilderOptions } from '../building/options.js'
 import { checkedProfiles } from '../building/shapes.js'
-import type { CachePlace } from '../cache/options.js'
+import type { CacheWish } from '../cache/options.js'
 import type { RuntimeCache } from '../cache/runtime-cache.js'
 import { reworded, TensorRTError } from '../errors.js'
 import { isUnableToBuild, reasonForCpu, takenSince, withOnnxRemedy } from './choice.js'
@@ -28,7 +28,7 @@ export interface OpenOptions {
   readonly builder?: EngineBuilderOptions
   readonly onProgress?: NonNullable<BuildOptions['onProgress']>
   /** Where plans are kept; nothing: nowhere. */
-  readonly cache: CachePlace | undefined
+  readonly cache: CacheWish | undefined
   readonly weights?: OnnxSource
   /** Whether a plan's GPU is left to TensorRT. */
   readonly anyGpu?: boolean
@@ -169,18 +169,18 @@ interface Built {
 
 /** Its end is the end of the build too, aborted or not. */
 async function buildForEngine(model: Uint8Array | string, options: OpenOptions, signal: AbortSignal): Promise<Built> {
-  const { device, tensorrt, shapes, onProgress, cache: place } = options
+  const { device, tensorrt, shapes, onProgress, cache: wish } = options
   const given = { ...options.builder, device, ...(tensorrt !== undefined && { tensorrt }) }
   const how = { signal, ...(shapes !== undefined && { shapes }), ...(onProgress !== undefined && { onProgress }) }
-  if (place === undefined) {
+  if (wish === undefined) {
     const { Builder } = await import('../builder.js')
     await using builder = new Builder(given)
     return { plan: await builder.build(model, how) }
   }
   const { EngineCache } = await import('../cache/engine-cache.js')
-  await using cache = new EngineCache(place)
+  await using cache = new EngineCache(wish)
   const { plan, path } = await cache.plan(model, { ...how, builder: given })
   if (path === undefined || plan.info.kind !== 'rtx') return { plan }
   const { openRuntimeCache } = await import('../cache/runtime-cache.js')
-  return { plan, runtimeCache: await openRuntimeCache(place, path, options) }
+  return { plan, runtimeCache: await openRuntimeCache(cache, path, options) }
 }

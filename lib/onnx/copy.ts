@@ -1,4 +1,5 @@
 import { clone } from '@bufbuild/protobuf'
+import { inheritFiles } from '../base/overwriting.js'
 import { checkedModel } from './model.js'
 import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { ModelProtoSchema } from './onnx_pb.js'
@@ -20,7 +21,7 @@ export function copyModel(model: ModelProto): ModelProto {
     giveBack(tensors, elements)
   }
   giveBack([...tensorsOf(copy)], elements)
-  return copy
+  return inheritFiles(copy, model)
 }
 
 function giveBack(tensors: readonly TensorProto[], elements: readonly Uint8Array[]): void {

@@ -50,3 +50,20 @@ export function isElementType(value: unknown): value is ElementType {
 export function elementTypeNumber(dtype: ElementType): number {
   return elementTypes.indexOf(dtype)
 }
+
+/** Bits of an element. */
+const bits: Readonly<Partial<Record<ElementType, number>>> = {
+  ...{ float64: 64, int64: 64, uint64: 64, complex64: 64, complex128: 128 },
+  ...{ float32: 32, int32: 32, uint32: 32 },
+  ...{ float16: 16, bfloat16: 16, int16: 16, uint16: 16 },
+  ...{ int8: 8, uint8: 8, bool: 8, fp8: 8, float8e4m3fnuz: 8, float8e5m2: 8, float8e5m2fnuz: 8, float8e8m0: 8 },
+  ...{ float6e2m3: 6, float6e3m2: 6 },
+  ...{ int4: 4, uint4: 4, fp4: 4 },
+  ...{ int2: 2, uint2: 2 },
+}
+
+/** The bytes of so many elements; nothing for a type whose elements have no fixed size. */
+export function bytesOf(dtype: ElementType | undefined, elements: number): number | undefined {
+  const each = dtype === undefined ? undefined : bits[dtype]
+  return each === undefined ? undefined : Math.ceil((elements * each) / 8)
+}

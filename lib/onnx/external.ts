@@ -1,9 +1,13 @@
-import { open, realpath } from 'node:fs/promises'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
+import { realpath, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { clearField } from '@bufbuild/protobuf'
+import { isMissing, openFile } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
+import { rememberFiles } from '../base/overwriting.js'
+import { allocated, readFully } from '../base/pieces.js'
 import { TensorRTError } from '../errors.js'
-import { checkedModel } from './model.js'
+import { bytesOf, elementTypeName } from './element-type.js'
+import { checkedModel, readModel } from './model.js'
 import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { TensorProtoSchema } from './onnx_pb.js'
 import { isExternal } from './tensors.js'
@@ -16,17 +20,41 @@ export function externalFiles(model: ModelProto): string[] {
   return [...files]
 }
 
+/** A model that is larger keeps its weights inside, and has no other files. */
+const mostModelBytes = 2 ** 28
+
+/** The paths of the files that hold tensors of the model at `path`; none where no model is there. */
+export async function weightFilesOf(path: string): Promise<string[]> {
+  try {
+    if ((await stat(path)).size > mostModelBytes) return []
+    return externalFiles(await readModel(path)).map((name) => resolve(dirname(path), name))
+  } catch (error) {
+    if (isMissing(error) || error instanceof TensorRTError) return []
+    throw error
+  }
+}
+
 /**
  * Puts the tensors that a model keeps in other files into the model, which then needs those files no more (and must stay below protobuf's 2 GiB
- * when it is written).
+ * when it is written). Files of any size are read; tensors that name the same place of a file share their elements.
  * @param folder The folder of the model's file. Nothing outside of it is read.
- * @throws TensorRTError ERR_TRT_FILE when a file is missing or too short, ERR_TRT_ONNX_PARSE when the model names no file, one outside of the
- * folder, or an impossible place in it. Tensors that were read before the error stay in the model.
+ * @throws TensorRTError ERR_TRT_FILE when a file is missing, too short or no ordinary file, ERR_TRT_ONNX_PARSE when the
+ * model names no file, one outside of the
+ * folder, an impossible place in it, or one whose length is not that of the tensor; ERR_TRT_OUT_OF_MEMORY. Tensors that
+ * were read before the error stay in the model.
  */
 export async function loadExternalData(model: ModelProto, folder: string): Promise<void> {
+  const read = new Map<string, Uint8Array<ArrayBuffer>>()
+  const taken = new Map<string, number>()
   for (const tensor of tensorsOf(checkedModel(model))) {
     if (!isExternal(tensor)) continue
-    tensor.rawData = await readRange(await fileIn(folder, tensor), place(tensor, 'offset') ?? 0, place(tensor, 'length'), tensor)
+    const path = await fileIn(folder, tensor)
+    const range = { path, offset: place(tensor, 'offset') ?? 0, length: lengthOf(tensor) }
+    const key = `${range.offset} ${range.length} ${path}`
+    const bytes = read.get(key) ?? (await readRange(range, tensor, taken))
+    read.set(key, bytes)
+    rememberFiles(model, path)
+    tensor.rawData = bytes
     clearField(tensor, TensorProtoSchema.field.dataLocation)
     clearField(tensor, TensorProtoSchema.field.externalData)
   }
@@ -42,6 +70,20 @@ function place(tensor: TensorProto, key: 'offset' | 'length'): number | undefine
   const number = /^\d+$/.test(text) ? Number(text) : NaN
   if (!Number.isSafeInteger(number)) throw invalid(tensor, `${key} ${JSON.stringify(text)} is no number of bytes`)
   return number
+}
+
+/** The bytes of the tensor, by its type and its shape, which the model's own number has to agree with. */
+function lengthOf(tensor: TensorProto): number {
+  const { dims, dataType } = tensor
+  const type = elementTypeName(dataType)
+  const elements = dims.reduce((product, dim) => product * Number(dim), 1)
+  const wanted = dims.some((dim) => dim < 0n) ? undefined : bytesOf(type, elements)
+  if (wanted === undefined || !Number.isSafeInteger(wanted))
+    throw invalid(tensor, `a tensor of ${type} [${dims.join(', ')}] has no size that could be read`)
+  const given = place(tensor, 'length')
+  if (given !== undefined && given !== wanted)
+    throw invalid(tensor, `length is ${given} bytes, and a tensor of ${type} [${dims.join(', ')}] has ${wanted}`)
+  return wanted
 }
 
 /** The real path of the tensor's file: a model from somewhere must not make us read what lies elsewhere, by `..` or through a link. */
@@ -61,24 +103,38 @@ function isInside(root: string, path: string): boolean {
   return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
-async function readRange(path: string, offset: number, length: number | undefined, tensor: TensorProto): Promise<Uint8Array<ArrayBuffer>> {
-  await using file = await open(path).catch((cause: unknown) => unreadable(path, tensor, cause))
+interface Range {
+  readonly path: string
+  readonly offset: number
+  readonly length: number
+}
+
+/** Of a file so many times its size may be read: tensors may overlap, but a small file is not to fill the memory. */
+const mostOverlap = 4
+
+/** @param taken How many bytes of each file were read before. */
+async function readRange(
+  { path, offset, length }: Range,
+  tensor: TensorProto,
+  taken: Map<string, number>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  await using file = await openFile(path).catch((cause: unknown) => unreadable(path, tensor, cause))
   const { size } = await file.stat()
-  const wanted = length ?? size - offset
   const head = new Uint8Array(Math.min(size, 64))
-  await file.read(head, 0, head.length, 0)
+  await readFully(file, head)
   if (isLfsPointer(head))
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read ${path} for tensor ${JSON.stringify(tensor.name)}: it is ${lfsPointer}`)
-  if (wanted < 0 || offset + wanted > size) {
-    throw new TensorRTError('ERR_TRT_FILE', `${path} has ${size} bytes, too few for tensor ${JSON.stringify(tensor.name)} at ${offset}`)
+  if (offset + length > size) {
+    throw new TensorRTError(
+      'ERR_TRT_FILE',
+      `${path} has ${size} bytes, too few for tensor ${JSON.stringify(tensor.name)} of ${length} at ${offset}`,
+    )
   }
-  const bytes = new Uint8Array(wanted)
-  let done = 0
-  while (done < wanted) {
-    const { bytesRead } = await file.read(bytes, done, wanted - done, offset + done)
-    if (bytesRead === 0) throw new TensorRTError('ERR_TRT_FILE', `${path} became shorter while it was read`)
-    done += bytesRead
-  }
+  const sum = (taken.get(path) ?? 0) + length
+  if (sum > mostOverlap * size) throw invalid(tensor, `with it the model takes ${sum} bytes of ${path}, which has ${size}`)
+  taken.set(path, sum)
+  const bytes = allocated(length, `tensor ${JSON.stringify(tensor.name)} of ${path}`)
+  if ((await readFully(file, bytes, offset)) < length) throw new TensorRTError('ERR_TRT_FILE', `${path} became shorter while it was read`)
   return bytes
 }
 

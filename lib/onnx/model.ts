@@ -1,10 +1,13 @@
+import { resolve } from 'node:path'
 import { fromBinary, isMessage, toBinary } from '@bufbuild/protobuf'
 import { readOrdinary } from '../base/files.js'
 import { isLfsPointer, lfsPointer } from '../base/lfs.js'
+import { rememberFiles } from '../base/overwriting.js'
 import { localPath } from '../base/source.js'
 import { describe, expected, TensorRTError } from '../errors.js'
 import type { ModelProto } from './onnx_pb.js'
 import { ModelProtoSchema } from './onnx_pb.js'
+import { whyTooMany } from './wire.js'
 
 /** Since this IR version a model says which version of the operators it uses. */
 const firstIrWithOpsets = 3n
@@ -36,7 +39,9 @@ export async function readModel(source: string | URL | Uint8Array | ArrayBuffer)
   })
   if (isLfsPointer(bytes))
     throw new TensorRTError('ERR_TRT_FILE', `Cannot read the model ${path}: it is ${lfsPointer}`, { details: { path } })
-  return parseModel(bytes, path)
+  const model = parseModel(bytes, path)
+  rememberFiles(model, resolve(path))
+  return model
 }
 
 /**
@@ -67,6 +72,8 @@ function toBytes(bytes: Uint8Array | ArrayBuffer): Uint8Array {
 function decode(bytes: Uint8Array, name: string): ModelProto {
   if (bytes.length === 0) throw notOnnx(name, 'it is empty')
   if (isLfsPointer(bytes)) throw notOnnx(name, `it is ${lfsPointer}`)
+  const tooMany = whyTooMany(bytes, ModelProtoSchema)
+  if (tooMany !== undefined) throw notOnnx(name, tooMany)
   try {
     return fromBinary(ModelProtoSchema, bytes)
   } catch (cause) {

@@ -1,19 +1,20 @@
 import { rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { isOneOf } from '../base/checks.js'
-import { checkedPath, onFile, replaceFile, temporaryOf, writeTarget } from '../base/files.js'
+import { checkedPath, onFile, replaceFile, writeTarget } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
+import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { expected, TensorRTError } from '../errors.js'
-import { dataFiles, newDataFile, removeReplaced, writeDataFile } from './save/data-file.js'
+import { dataFiles, removeReplaced, writeDataFile } from './save/data-file.js'
 import { inPieces } from './save/pieces.js'
-import { contentBytes, movable, type Moved, withoutWeights } from './save/weights.js'
+import { contentBytes, movable, type Placed, withoutWeights } from './save/weights.js'
 import { checkedModel, writeModel } from './model.js'
 import type { ModelProto, TensorProto } from './onnx_pb.js'
 import { shortened } from './scope.js'
 import { isExternal } from './tensors.js'
 import { tensorsOf } from './walk.js'
 
-export interface SaveOptions {
+export interface SaveOptions extends OverwriteOptions {
   /** Whether weights go into a file of their own, beside the model's; `'auto'`, the default: when one file would have 2 GiB or more, which protobuf cannot. */
   externalData?: boolean | 'auto' | undefined
   /** Ends the saving with the signal's reason; what was there before stays. */
@@ -26,9 +27,12 @@ export const mostBytes = 2 ** 31 - 1
 /**
  * Writes a model into a file: whoever looks finds the old one or the new one, whole, also after a loss of power. With `externalData`, the initializers of the main graph from 1 KiB on go
  * to `NAME.data` in the same folder (with a number in its name where that file is there already, since a model that is being replaced needs it until then), tensor by tensor: the
- * weights are in memory once. The model that was given stays as it is.
+ * weights are in memory once. The model that was given stays as it is. A file that is replaced keeps its mode and its
+ * owner.
  * @param path A path or file URL.
- * @throws TensorRTError ERR_TRT_FILE, ERR_TRT_INVALID_ARGUMENT: also for a model whose weights are in other files and were not loaded, and for one that is too large without them
+ * @throws TensorRTError ERR_TRT_FILE: also where the model, or what it was made of, was read from that very file,
+ * unless `overwrite` allows it; ERR_TRT_INVALID_ARGUMENT: also for a model whose weights are in other files and were
+ * not loaded, and for one that is too large without them
  * @see https://onnx.ai/onnx/repo-docs/ExternalData.html
  */
 export async function saveModel(model: ModelProto, path: string | URL, options?: SaveOptions): Promise<void> {
@@ -37,16 +41,18 @@ export async function saveModel(model: ModelProto, path: string | URL, options?:
 
 /** @param limit The most bytes of a file; tests have no 2 GiB. */
 export async function saveWithin(limit: number, model: ModelProto, path: string | URL, options?: SaveOptions): Promise<void> {
-  const given = readOptions(options, ['externalData', 'signal'], 'saveModel')
+  const given = readOptions(options, ['externalData', 'overwrite', 'signal'], 'saveModel')
   const choice = checkedExternal(given.externalData)
   const file = checkedPath(path)
+  const overwrite = checkedOverwrite(given.overwrite)
   const signal = unaborted(given.signal)
   checkLoaded(checkedModel(model))
   await onFile('save the model as', file, async () => {
     const target = await writeTarget(file)
+    const before = await dataFiles(target)
+    if (!overwrite) await refuseOverwriting(model, [target, ...before])
     const large = movable(model)
     const isOutside = choice === 'auto' ? totalBytes(model, large) > limit : choice
-    const before = await dataFiles(target)
     if (isOutside) await saveInTwo(target, model, large, limit, signal)
     else await replaceModel(target, model, limit, signal)
     await removeReplaced(before)
@@ -60,19 +66,18 @@ async function saveInTwo(
   limit: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const data = await newDataFile(target)
-  const moved = placed(large, basename(data.path))
+  const placed = placesOf(large)
+  const data = await writeDataFile(target, placed, signal)
   try {
-    await writeDataFile(data, moved, signal)
-    await replaceModel(target, withoutWeights(model, moved), limit, signal)
+    await replaceModel(target, withoutWeights(model, placed, basename(data)), limit, signal)
   } catch (error) {
-    await rm(data.path, { force: true })
+    await rm(data, { force: true })
     throw error
   }
 }
 
 /** Where the tensors lie in their file: large ones where a page begins, so that they can be mapped. */
-function placed(tensors: readonly TensorProto[], location: string): Map<TensorProto, Moved> {
+function placesOf(tensors: readonly TensorProto[]): Map<TensorProto, Placed> {
   let end = 0
   return new Map(
     tensors.map((tensor) => {
@@ -80,7 +85,7 @@ function placed(tensors: readonly TensorProto[], location: string): Map<TensorPr
       const alignment = length >= 2 ** 20 ? 4096 : 64
       const offset = Math.ceil(end / alignment) * alignment
       end = offset + length
-      return [tensor, { location, offset, length }]
+      return [tensor, { offset, length }]
     }),
   )
 }
@@ -89,7 +94,7 @@ async function replaceModel(target: string, model: ModelProto, limit: number, si
   checkFits(bytesOfModel(model), limit)
   const bytes = writeModel(model)
   checkFits(bytes.length, limit)
-  await replaceFile(target, temporaryOf(target), inPieces(bytes, signal))
+  await replaceFile(target, inPieces(bytes, signal))
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT for a model that protobuf does not take as a whole */
@@ -105,8 +110,8 @@ export function bytesOfModel(model: ModelProto): number {
 }
 
 function totalBytes(model: ModelProto, large: readonly TensorProto[]): number {
-  const moved = new Map(large.map((tensor) => [tensor, { location: '', offset: 0, length: 0 }]))
-  return large.reduce((sum, tensor) => sum + contentBytes(tensor), writeModel(withoutWeights(model, moved)).length)
+  const placed = new Map(large.map((tensor) => [tensor, { offset: 0, length: 0 }]))
+  return large.reduce((sum, tensor) => sum + contentBytes(tensor), writeModel(withoutWeights(model, placed, '')).length)
 }
 
 function checkedExternal(value: unknown): boolean | 'auto' {

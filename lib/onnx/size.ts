@@ -1,5 +1,5 @@
 import { readOptions } from '../base/options.js'
-import { elementTypeName } from './element-type.js'
+import { bytesOf, elementTypeName } from './element-type.js'
 import type { ElementType } from './element-type.js'
 import { GraphEditor } from './editor.js'
 import { type InferenceOptions, inferTypes, type ValueType } from './inference.js'
@@ -50,22 +50,6 @@ export function modelSize(model: ModelProto, options?: InferenceOptions): ModelS
   const editor = new GraphEditor(model)
   const values = inferTypes(model, { shapes: shapes as InferenceOptions['shapes'] })
   return { stored, types, ...activationsOf(editor, values) }
-}
-
-/** Bits of an element. */
-const bits: Readonly<Partial<Record<ElementType, number>>> = {
-  ...{ float64: 64, int64: 64, uint64: 64, complex64: 64, complex128: 128 },
-  ...{ float32: 32, int32: 32, uint32: 32 },
-  ...{ float16: 16, bfloat16: 16, int16: 16, uint16: 16 },
-  ...{ int8: 8, uint8: 8, bool: 8, fp8: 8, float8e4m3fnuz: 8, float8e5m2: 8, float8e5m2fnuz: 8, float8e8m0: 8 },
-  ...{ float6e2m3: 6, float6e3m2: 6 },
-  ...{ int4: 4, uint4: 4, fp4: 4 },
-  ...{ int2: 2, uint2: 2 },
-}
-
-function bytesOf(dtype: ElementType | undefined, elements: number): number | undefined {
-  const each = dtype === undefined ? undefined : bits[dtype]
-  return each === undefined ? undefined : Math.ceil((elements * each) / 8)
 }
 
 function storedTypes(model: ModelProto): Partial<Record<ElementType, StoredSize>> {

@@ -3,6 +3,7 @@ import { type FileHandle, realpath, stat } from 'node:fs/promises'
 import { isLfsPointer } from '../base/lfs.js'
 import { TensorRTError } from '../errors.js'
 import { isMissing, onFile, openFile } from '../base/files.js'
+import { allocated, readFully } from '../base/pieces.js'
 import { chunkSize, newHash } from './hash.js'
 import { headerSize, type PlanHeader, readPlanHeader, refuseShort } from './header.js'
 import { headerInfo, type PlanInfo } from './info.js'
@@ -134,8 +135,7 @@ async function readBare(
 
 async function readHead(file: FileHandle): Promise<Uint8Array> {
   const head = new Uint8Array(headerSize)
-  const { bytesRead } = await file.read(head, 0, head.length, 0)
-  return head.subarray(0, bytesRead)
+  return head.subarray(0, await readFully(file, head))
 }
 
 type Content = Pick<ReadPlan, 'size' | 'bytes' | 'sha256'>
@@ -145,16 +145,17 @@ async function readContent(file: FileHandle, size: number, { keep: wanted, hash,
   const keep = wanted === true
   // whoever reads the file later reads it then
   if (wanted === 'open' && !hash) return { size, bytes: new Uint8Array(), sha256: '' }
-  const bytes = new Uint8Array(keep ? size : Math.min(size, chunkSize))
+  const bytes = allocated(keep ? size : Math.min(size, chunkSize), 'the plan')
   const sum = hash ? newHash() : undefined
   let done = 0
   while (done < size) {
     signal?.throwIfAborted()
     const at = keep ? done : 0
-    const { bytesRead } = await file.read(bytes, at, Math.min(size - done, chunkSize), done)
-    if (bytesRead === 0) break
-    sum?.update(bytes.subarray(at, at + bytesRead))
-    done += bytesRead
+    const chunk = bytes.subarray(at, at + Math.min(size - done, chunkSize))
+    const read = await readFully(file, chunk, done)
+    sum?.update(chunk.subarray(0, read))
+    done += read
+    if (read < chunk.length) break
   }
   return { size: done, bytes: bytes.subarray(0, keep ? done : 0), sha256: sum?.digest('hex') ?? '' }
 }
@@ -207,10 +208,13 @@ export async function readSidecarText(path: string): Promise<string | typeof for
 /** What stands in a sidecar's place and is none. */
 export const foreign = Symbol('foreign')
 
-/** A folder, a pipe, a link that leads nowhere, a file of somebody else's, a name that is too long for one: none that this package can have written. */
+/**
+ * A folder, a pipe, a link that leads nowhere, a name that is too long for one: none that this package can have
+ * written. One that may not be read can be ours: a plan is not taken unchecked then.
+ */
 function isNoFile(error: unknown): boolean {
   if (error instanceof TensorRTError) return error.code === 'ERR_TRT_FILE'
-  const codes = ['EACCES', 'EPERM', 'ELOOP', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ENXIO', 'ENODEV']
+  const codes = ['ELOOP', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ENXIO', 'ENODEV']
   return error instanceof Error && 'code' in error && codes.includes(String(error.code))
 }
 

@@ -1,10 +1,12 @@
-import { readdir, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { rename, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { TensorRTError } from '../errors.js'
 import { withFileLock } from '../backend/file-lock.js'
-import { isMissing, onFile, replaceFile, syncFolder, temporaryOf, withTemporary, writeSynced, writeTarget } from '../base/files.js'
+import { isMissing, onFile, replaceFile, syncFolder, writeSynced, writeTarget } from '../base/files.js'
+import { sweepTemporaries, temporaryOf, withTemporary } from '../base/temporary.js'
 import { chunkSize, newHash } from './hash.js'
 import type { PlanInfo } from './info.js'
+import { planLock } from './lock.js'
 import { foreign, isPlan, readPlan, readSidecarText } from './read.js'
 import { formatSidecar, newEntry, parseSidecar, type PlanEntry, type Sidecar, sidecarPath } from './sidecar.js'
 
@@ -22,17 +24,17 @@ interface PlanToWrite {
 export async function writePlan(path: string, plan: PlanToWrite, signal: AbortSignal | undefined): Promise<void> {
   await onFile('save the plan as', path, async () => {
     const target = await writeTarget(path)
-    // one saver at a time; a name of its own, so that whoever holds `<path>.lock` can save
-    await withFileLock(join(dirname(target), `.${basename(target)}`), { signal }, () => replacePlan(target, plan, signal))
+    // one saver at a time
+    await withFileLock(await planLock(target), { signal }, () => replacePlan(target, plan, signal))
   })
 }
 
 async function replacePlan(target: string, plan: PlanToWrite, signal: AbortSignal | undefined): Promise<void> {
-  await removeStale(target)
+  await sweepTemporaries(dirname(target))
   const temporary = temporaryOf(target)
   await withTemporary(temporary, async () => {
     const before = await readBefore(target, signal)
-    await writeSynced(temporary, planChunks(plan, signal))
+    await writeSynced(temporary, planChunks(plan, signal), target)
     const after = new Map([[plan.sha256, newEntry(plan.bytes.length, plan.info)]])
     const both = new Map([...before.plans, ...after])
     await writeSidecar(target, both)
@@ -48,14 +50,6 @@ async function replacePlan(target: string, plan: PlanToWrite, signal: AbortSigna
   })
 }
 
-/** Only a saver of the target uses a temporary name of it, one at a time: any other file of such a name is a dead one's. */
-async function removeStale(target: string): Promise<void> {
-  const [folder, prefix] = [dirname(target), `.${basename(target)}.`]
-  const isTemporary = (name: string): boolean => name.startsWith(prefix) && /^[0-9a-f]{8}\.tmp$/.test(name.slice(prefix.length))
-  const stale = (await readdir(folder)).filter(isTemporary)
-  await Promise.all(stale.map((name) => rm(join(folder, name), { force: true })))
-}
-
 interface Before {
   /** The sidecar as it was; absent where there was none. */
   readonly text: string | undefined
@@ -66,14 +60,26 @@ interface Before {
 async function readBefore(target: string, signal: AbortSignal | undefined): Promise<Before> {
   const path = sidecarPath(target)
   const text = await readSidecarText(path)
-  if (text === foreign) {
-    const message = `${path} is where the plan's sidecar goes, and it is something else: move it away, or save the plan under another name`
-    throw new TensorRTError('ERR_TRT_FILE', message, { details: { path } })
-  }
+  if (text === foreign) throw foreignSidecar(path)
   const size = await sizeOf(target)
   if (size === undefined) return { text, plans: new Map() }
   if (text === undefined) return { text, plans: await bareEntry(target, signal) }
   return { text, plans: new Map([...listedBefore(text, path)].filter(([, entry]) => entry.size === size)) }
+}
+
+function foreignSidecar(path: string): TensorRTError {
+  const message = `${path} is where the plan's sidecar goes, and it is something else: move it away, or save the plan under another name`
+  return new TensorRTError('ERR_TRT_FILE', message, { details: { path } })
+}
+
+/**
+ * Whether a plan can have its sidecar, told before it is built.
+ * @throws TensorRTError ERR_TRT_FILE where somebody else's file is there
+ */
+export async function refuseForeignSidecar(plan: string): Promise<void> {
+  const path = sidecarPath(await writeTarget(plan))
+  const text = await onFile('read', path, () => readSidecarText(path))
+  if (text === foreign) throw foreignSidecar(path)
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {
@@ -115,7 +121,7 @@ async function restoreSidecar(target: string, text: string | undefined): Promise
 }
 
 async function replaceText(target: string, text: string): Promise<void> {
-  await replaceFile(sidecarPath(target), temporaryOf(target), [Buffer.from(text)])
+  await replaceFile(sidecarPath(target), [Buffer.from(text)])
 }
 
 /** The bytes, hashed as they go: whoever changed them since the build would save a plan that nobody can open. */

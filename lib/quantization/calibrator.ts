@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { checkedChoice, checkedListener, checkedNumber, checkedText, checkedWhole } from '../base/checks.js'
-import { checkedPath, isMissing, onFile, saveText } from '../base/files.js'
+import { checkedPath, isMissing, onFile, readText, saveText } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
 import type { CpuOptions } from '../backend/cpu-options.js'
 import { checkedCpuOptions, type CpuEngineOptions } from '../engine/cpu-options.js'
@@ -148,7 +147,7 @@ class DataCalibrator<A extends Algorithm | undefined> {
 
   /** What the file has, where it is of this model, data and algorithm. @throws TensorRTError ERR_TRT_CALIBRATION where it is no calibration at all: it might be somebody's only copy of something else */
   async #cached(path: string, model: string, signal: AbortSignal | undefined): Promise<Calibration | undefined> {
-    const text = await onFile('read', path, async () => readFile(path, 'utf8').catch(ifMissing))
+    const text = await onFile('read', path, async () => readText(path).catch(ifMissing))
     if (text === undefined) return undefined
     const stored = parseCalibration(text)
     if (!isDeepStrictEqual(stored.key, this.#key(model, stored.key?.data ?? ''))) return undefined

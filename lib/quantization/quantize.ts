@@ -10,6 +10,7 @@ import {
   type ModelProto,
   raiseOpset,
   saveModel,
+  type SaveOptions,
   whyNotRaised,
   writeModel,
 } from '../onnx/index.js'
@@ -68,8 +69,12 @@ export class QuantizedModel {
     return writeModel(this.model)
   }
 
-  /** Writes an ONNX file, with its weights in a file beside it where they are too many for one. @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_INVALID_ARGUMENT */
-  async save(path: string | URL, options?: { readonly signal?: AbortSignal }): Promise<void> {
+  /**
+   * Writes an ONNX file, with its weights in a file beside it where they are too many for one.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE: also where it is the file of the model that was quantized,
+   * unless `overwrite` allows it; ERR_TRT_INVALID_ARGUMENT
+   */
+  async save(path: string | URL, options?: SaveOptions): Promise<void> {
     await saveModel(this.model, path, options)
   }
 }

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { checkedArray } from '../base/checks.js'
-import { checkedPath, onFile } from '../base/files.js'
+import { checkedPath, onFile, readText } from '../base/files.js'
 import { expected } from '../errors.js'
 
 /** The names of classes: a list, the name of one that is here, or the path or `file:` URL of a file with a name on each line. */
@@ -54,7 +53,7 @@ export async function checkedLabels(given: unknown): Promise<readonly string[] |
 
 /** Without the line that a last line break begins. */
 async function linesOf(path: string): Promise<string[]> {
-  const text = await onFile('read', path, () => readFile(path, 'utf8'))
+  const text = await onFile('read', path, () => readText(path))
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   if (lines.at(-1) === '') lines.pop()
   return lines

@@ -4,6 +4,7 @@ import { checkedObject } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { onFile, openFile, pointed } from '../base/files.js'
 import { isLfsPointer } from '../base/lfs.js'
+import { rememberFiles } from '../base/overwriting.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { checkedSource } from '../base/source.js'
 import { expected, TensorRTError } from '../errors.js'
@@ -112,6 +113,7 @@ async function readAll(
     ? onFile('read', from, () => fromFile(from, (file) => parsed(file, { format, name, own, specOf, signal })))
     : parsed(from, { format, name, own, specOf, signal }))
   const tensors = new Map([...read].map(([key, tensor]) => [key, checkedTensor(tensor, specOf(key), `${JSON.stringify(key)} of ${name}`)]))
+  if (path !== undefined) for (const tensor of tensors.values()) rememberFiles(tensor, path)
   return { tensors, name }
 }
 

@@ -1,15 +1,15 @@
-import { mkdir } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { checkedBoolean, checkedChoice, checkedObject } from '../base/checks.js'
-import { checkedPath, onFile, saveFile } from '../base/files.js'
+import { checkedPath, makeFolder, onFile, saveFile } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
+import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { expected } from '../errors.js'
 import { expectedTensor, Tensor } from '../tensor.js'
 import { jsonChunks } from './json.js'
 import { bytesOf, npyChunks } from './npy.js'
 import { checkedFormat, formatOfName, type TensorFormat, tensorFormats } from './types.js'
 
-export interface WriteTensorOptions {
+export interface WriteTensorOptions extends OverwriteOptions {
   /** Default: what the path ends in, `.npy`, `.npz`, `.json`; `.raw`, `.bin` and `.dat` are raw. */
   readonly format?: TensorFormat | undefined
   /** Of `.npz`: whether it is deflated, as `numpy.savez_compressed` does; default false, as `numpy.savez`. */
@@ -20,7 +20,9 @@ export interface WriteTensorOptions {
 
 /**
  * Writes a tensor to a file, whole or not at all: a temporary file beside it takes its place. In `.npz` and JSON it is called as the file is without its ending.
- * @throws TensorRTError (as a rejection) ERR_TRT_FILE; ERR_TRT_DTYPE where the format has no such elements (NumPy has no bfloat16, fp8, int4, fp4); ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE: also where a tensor was read from that very file, unless
+ * `overwrite` allows it; ERR_TRT_DTYPE where the format has no such elements (NumPy has no bfloat16, fp8, int4, fp4);
+ * ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function writeTensor(path: string | URL, tensor: Tensor, options?: WriteTensorOptions): Promise<void> {
   const writing = checkedWriting(options, 'writeTensor')
@@ -51,7 +53,7 @@ export async function writeTensors(
     await writeAs(format, target, named, writing)
     return [target]
   }
-  await onFile('make', target, () => mkdir(target, { recursive: true }))
+  await onFile('make', target, () => makeFolder(target))
   const written: string[] = []
   for (const [index, file] of fileNames(named.map(([name]) => name)).entries()) {
     written.push(join(target, `${file}.${format}`))
@@ -78,14 +80,16 @@ export function fileNames(names: readonly string[]): string[] {
 interface Writing {
   readonly format: TensorFormat | undefined
   readonly compressed: boolean
+  readonly overwrite: boolean
   readonly signal: AbortSignal | undefined
 }
 
 function checkedWriting(options: unknown, owner: string): Writing {
-  const { format, compressed = false, signal } = readOptions(options, ['format', 'compressed', 'signal'], owner)
+  const { format, compressed = false, overwrite, signal } = readOptions(options, ['format', 'compressed', 'overwrite', 'signal'], owner)
   return {
     format: format === undefined ? undefined : checkedChoice(format, 'format', tensorFormats),
     compressed: checkedBoolean(compressed, 'compressed'),
+    overwrite: checkedOverwrite(overwrite),
     signal: unaborted(signal),
   }
 }
@@ -101,8 +105,9 @@ async function writeAs(
   format: TensorFormat,
   path: string,
   tensors: readonly (readonly [string, Tensor])[],
-  { compressed, signal }: Writing,
+  { compressed, overwrite, signal }: Writing,
 ): Promise<void> {
+  if (!overwrite) for (const [, tensor] of tensors) await refuseOverwriting(tensor, [path])
   await saveFile(path, untilAborted(await chunksOf(format, tensors, compressed), signal))
 }
 

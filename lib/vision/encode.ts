@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray, checkedBoolean, checkedChoice, checkedListener, checkedText, checkedWhole } from '../base/checks.js'
-import { onFile } from '../base/files.js'
+import { saveFile } from '../base/files.js'
 import { readOptions, unaborted } from '../base/options.js'
+import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { localPath } from '../base/source.js'
 import { expected } from '../errors.js'
 import { checkedBytes, checkedSize } from './checks.js'
@@ -29,6 +29,8 @@ export interface EncodeOptions extends ManyOptions {
   readonly optimize?: boolean | undefined
 }
 
+export interface WriteImageOptions extends EncodeOptions, OverwriteOptions {}
+
 const formatOfExtension: Readonly<Record<string, ImageFormat>> = {
   '.jpg': 'jpeg',
   '.jpeg': 'jpeg',
@@ -41,6 +43,8 @@ const formatOfExtension: Readonly<Record<string, ImageFormat>> = {
 
 const formats: readonly ImageFormat[] = [...new Set(Object.values(formatOfExtension))]
 
+const encodingNames = ['signal', 'quality', 'chromaSubsampling', 'optimize', 'onProgress'] as const
+
 interface Encoding {
   readonly signal: AbortSignal | undefined
   readonly quality: number | undefined
@@ -49,8 +53,7 @@ interface Encoding {
   readonly onProgress: ManyOptions['onProgress']
 }
 
-function checkedEncoding(options: unknown, name: string): Encoding {
-  const given = readOptions(options, ['signal', 'quality', 'chromaSubsampling', 'optimize', 'onProgress'], name)
+function checkedEncoding(given: Partial<Record<(typeof encodingNames)[number], unknown>>): Encoding {
   const { quality, chromaSubsampling, optimize = false } = given
   return {
     signal: unaborted(given.signal),
@@ -73,7 +76,7 @@ export async function encodeImage(
   format: ImageFormat,
   options?: EncodeOptions,
 ): Promise<Uint8Array | Uint8Array[]> {
-  const encoding = checkedEncoding(options, 'encodeImage')
+  const encoding = checkedEncoding(readOptions(options, encodingNames, 'encodeImage'))
   const checked = checkedChoice(format, 'format', formats)
   if (!Array.isArray(images)) return encoded(images as EncodableImage, checked, encoding, 'image')
   const list = images as readonly EncodableImage[]
@@ -130,19 +133,23 @@ function arranged(pipeline: Sharp, format: ImageFormat, { quality, chromaSubsamp
 }
 
 /**
- * Writes a picture file, or many; each path's extension says the format: .jpg, .png, .webp, .avif, .tiff.
+ * Writes a picture file, or many, each whole or not at all; each path's extension says the format: .jpg, .png, .webp,
+ * .avif, .tiff.
  * @param path where it goes; as many as pictures, and no two the same
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT for another extension, ERR_TRT_FILE when a file cannot be written; what {@link encodeImage} throws. Where one of many fails, the others
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT for another extension, ERR_TRT_FILE when a file
+ * cannot be written, or is the one that the picture was read from, unless `overwrite` allows it; what {@link
+ * encodeImage} throws. Where one of many fails, the others
  * are written all the same
  */
-export async function writeImage(image: EncodableImage, path: string, options?: EncodeOptions): Promise<void>
-export async function writeImage(images: readonly EncodableImage[], paths: readonly string[], options?: EncodeOptions): Promise<void>
+export async function writeImage(image: EncodableImage, path: string, options?: WriteImageOptions): Promise<void>
+export async function writeImage(images: readonly EncodableImage[], paths: readonly string[], options?: WriteImageOptions): Promise<void>
 export async function writeImage(
   images: EncodableImage | readonly EncodableImage[],
   paths: string | readonly string[],
-  options?: EncodeOptions,
+  options?: WriteImageOptions,
 ): Promise<void> {
-  const encoding = checkedEncoding(options, 'writeImage')
+  const { overwrite: mayOverwrite, ...given } = readOptions(options, [...encodingNames, 'overwrite'], 'writeImage')
+  const encoding = { ...checkedEncoding(given), overwrite: checkedOverwrite(mayOverwrite) }
   if (!Array.isArray(images)) return written(images as EncodableImage, checkedTarget(paths, 'path'), encoding, 'image')
   const list = images as readonly EncodableImage[]
   const targets = checkedArray(paths, 'paths').map((path, index) => checkedTarget(path, `paths[${index}]`))
@@ -164,8 +171,13 @@ function checkedTarget(path: unknown, name: string): Target {
   return { path: target, format }
 }
 
-async function written(image: EncodableImage, { path, format }: Target, encoding: Encoding, name: string): Promise<void> {
-  const bytes = await encoded(image, format, encoding, name)
-  encoding.signal?.throwIfAborted()
-  await onFile('write', path, () => writeFile(path, bytes))
+interface Writing extends Encoding {
+  readonly overwrite: boolean
+}
+
+async function written(image: EncodableImage, { path, format }: Target, writing: Writing, name: string): Promise<void> {
+  if (!writing.overwrite && typeof image === 'object') await refuseOverwriting(image, [path])
+  const bytes = await encoded(image, format, writing, name)
+  writing.signal?.throwIfAborted()
+  await saveFile(path, [bytes])
 }

@@ -1,7 +1,9 @@
+import { resolve } from 'node:path'
 import type { Metadata, Sharp } from 'sharp'
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedBoolean, checkedChoice, checkedSignal, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import { rememberFiles } from '../base/overwriting.js'
 import { sizeOf } from '../base/size.js'
 import { checkedColor } from './checks.js'
 import { isSrgb } from './icc.js'
@@ -87,7 +89,9 @@ export function checkedReading(given: Partial<Record<(typeof readingNames)[numbe
 export async function readChecked(source: unknown, reading: Reading): Promise<ReadImage> {
   reading.signal?.throwIfAborted()
   const picture = checkedPicture(source)
-  return within(reading, (cut) => opened(picture, cut, (open) => decode(open, reading, cut)))
+  const image = await within(reading, (cut) => opened(picture, cut, (open) => decode(open, reading, cut)))
+  if (typeof picture.from === 'string') rememberFiles(image, resolve(picture.from))
+  return image
 }
 
 async function decode(picture: Opened, reading: Reading, cut: Cut | undefined): Promise<ReadImage> {

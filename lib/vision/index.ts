@@ -43,7 +43,7 @@ export {
   type SsdAnchorOptions,
 } from '../anchors/index.js'
 export type { Sides } from '../base/size.js'
-export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat } from './encode.js'
+export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat, type WriteImageOptions } from './encode.js'
 export { decodeGrid, type GridOptions } from './grid.js'
 export { readImage, type ReadImage, type ReadImageOptions } from './image.js'
 export { readImageInfo, type ImageInfo, type PictureSource } from './info.js'

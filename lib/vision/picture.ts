@@ -1,5 +1,6 @@
 import { type Cut, within } from '../base/cancellation.js'
 import { checkedArray, checkedListener } from '../base/checks.js'
+import { inheritFiles } from '../base/overwriting.js'
 import { expected } from '../errors.js'
 import { stretch } from './framing.js'
 import { readImage } from './image.js'
@@ -29,7 +30,7 @@ export async function pixelsOf(picture: Picture, name: string, cut: Cut | undefi
   const isSource = typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array
   const image = isSource ? await readImage(picture) : picture
   cut?.throwIfHappened()
-  return checkedPixels(image, name)
+  return inheritFiles(checkedPixels(image, name), image)
 }
 
 const asItIs = checkedNormalization({ dtype: 'uint8', layout: 'NHWC' })
@@ -40,10 +41,10 @@ export async function imageOf(picture: Picture, name: string, cut: Cut | undefin
   const { format, width, height, stride, data } = pixels
   const bytes = width * height * 3
   if (format === 'rgb' && stride === width * 3)
-    return { width, height, channels: 3, data: data.length === bytes ? data : data.subarray(0, bytes) }
+    return inheritFiles<Image>({ width, height, channels: 3, data: data.length === bytes ? data : data.subarray(0, bytes) }, pixels)
   const out = new Uint8Array(bytes)
   await resampled({ pixels, frame: stretch(pixels, pixels), normalization: asItIs, out }, cut)
-  return { width, height, channels: 3, data: out }
+  return inheritFiles<Image>({ width, height, channels: 3, data: out }, pixels)
 }
 
 /** One picture and what belongs to it, or as many of one as of the other. */
@@ -60,9 +61,14 @@ export interface Each<A> {
 /** Work on one picture, or on each of many. @returns what the work gives; of many an array */
 export async function onEach<A>({ pictures, others, what, signal, onProgress, work }: Each<A>): Promise<unknown> {
   const tell = checkedListener<NonNullable<ManyOptions['onProgress']>>(onProgress, 'onProgress')
+  // what is made of a picture of a file is not to be written over it unasked
+  const workOn = async (image: Image, other: A): Promise<unknown> => {
+    const made = await work(image, other)
+    return typeof made === 'object' && made !== null ? inheritFiles(made, image) : made
+  }
   return within({ signal }, async (cut) => {
     const one = async (picture: unknown, other: unknown, name: string): Promise<unknown> =>
-      work(await imageOf(picture as Picture, name, cut), other as A)
+      workOn(await imageOf(picture as Picture, name, cut), other as A)
     if (!Array.isArray(pictures)) return one(pictures, others, 'image')
     const list = checkedArray(others, what)
     if (list.length !== pictures.length) throw expected(`${pictures.length} (one for each picture)`, `the number of ${what}`, list.length)

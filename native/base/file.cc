@@ -50,10 +50,15 @@ void syncFolderOf(const std::string& path) {
 }  // namespace
 
 std::vector<uint8_t> readFileIfThere(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // a pipe or a device, which may never answer, is not waited for
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file < 0 && errno == ENOENT) return {};
   struct stat facts = {};
   if (file < 0 || ::fstat(file, &facts) != 0) throwFileError("read", path);
+  if (!S_ISREG(facts.st_mode)) {
+    const char* why = S_ISDIR(facts.st_mode) ? "it is a folder" : "it is not an ordinary file";
+    throw Error("ERR_TRT_FILE", "Cannot read " + path + ": " + why, {{"path", path}});
+  }
   std::vector<uint8_t> bytes(static_cast<std::size_t>(facts.st_size));
   std::size_t size = 0;
   for (;;) {

@@ -23,6 +23,15 @@ void checkInside(const fs::path& target, const fs::path& root, const std::string
     refuseFile(file, "which is outside of the model's folder " + root.string());
 }
 
+// Neither a pipe nor a device, which may never answer. What is missing the parser says.
+void checkOrdinary(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored) || fs::is_regular_file(file, ignored)) return;
+  const std::string why = fs::is_directory(file, ignored) ? "a folder" : "not an ordinary file";
+  throw Error("ERR_TRT_FILE", "The ONNX model keeps weights in " + file.string() + ", which is " + why,
+              {{"path", file.string()}});
+}
+
 bool isLfsPointer(const fs::path& file) {
   std::error_code ignored;
   char head[kLfsStart.size()] = {};
@@ -48,6 +57,7 @@ void checkExternalFile(const std::string& file, const std::string& modelPath) {
   const fs::path folder = fs::path(modelPath).parent_path();
   const fs::path target = fs::weakly_canonical(folder / file, ignored);
   checkInside(target, fs::weakly_canonical(folder, ignored), file);
+  checkOrdinary(target);
   if (isLfsPointer(target))
     throw Error("ERR_TRT_FILE", "The ONNX model keeps weights in " + target.string() + ", which is " + kLfsPointer,
                 {{"path", target.string()}});

@@ -179,8 +179,17 @@ std::optional<cuda::DeviceFacts> gpuFor(const tensorrt::Library& library, int de
   }
 }
 
+// Empty where the library has none here: then a build says so.
+std::string parserOf(const tensorrt::Library& library) {
+  try {
+    return library.parser().path;
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 Napi::Value choiceValue(Napi::Env env, const finding::BuilderChoice& choice,
-                        const std::optional<cuda::DeviceFacts>& gpu) {
+                        const std::optional<cuda::DeviceFacts>& gpu, const std::string& parser) {
   const tensorrt::Library& library = choice.library;
   Napi::Object value = Napi::Object::New(env);
   value.Set("path", library.path());
@@ -188,21 +197,26 @@ Napi::Value choiceValue(Napi::Env env, const finding::BuilderChoice& choice,
   value.Set("version", library.version().text());
   value.Set("name", library.name());
   setText(value, "doubt", choice.doubt);
+  setText(value, "parser", parser);
   if (gpu) value.Set("gpu", deviceValue(env, *gpu));
   return value;
 }
 
-// chooseBuilder({ tensorrt, device, toRun? }): Promise<choice>: who would build, as build() chooses; toRun: and can run
-// it.
+// chooseBuilder({ tensorrt, device, toRun?, parser? }): Promise<choice>: who would build, as build() chooses; toRun:
+// and can run it; parser: and with which ONNX parser, which is loaded for it.
 Napi::Value chooseBuilder(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Object options = objectArgument(info, 0, "options");
     const std::string path = stringOf(options, "tensorrt");
     const int device = static_cast<int>(integerOf(options, "device", 0));
     const bool toRun = integerOf(options, "toRun", 0) != 0;
-    return Environment::of(info.Env())->run(info.Env(), [path, device, toRun]() -> Environment::Finish {
+    const bool withParser = integerOf(options, "parser", 0) != 0;
+    return Environment::of(info.Env())->run(info.Env(), [path, device, toRun, withParser]() -> Environment::Finish {
       const finding::BuilderChoice choice = finding::chooseForBuilding(path, device, toRun);
-      return [choice, gpu = gpuFor(choice.library, device)](Napi::Env env) { return choiceValue(env, choice, gpu); };
+      const std::string parser = withParser ? parserOf(choice.library) : "";
+      return [choice, parser, gpu = gpuFor(choice.library, device)](Napi::Env env) {
+        return choiceValue(env, choice, gpu, parser);
+      };
     });
   });
 }

@@ -208,7 +208,7 @@ for (const { name, fullName, path, control, ...family } of families) {
       await mkdir(cache)
       t.match(await failureOf(() => builder(cache).build(chain(4))), {
         code: 'ERR_TRT_FILE',
-        message: /Is a directory/,
+        message: /it is a folder/,
         details: { path: cache },
       })
       const linked = `${cache}.2`

@@ -1,12 +1,14 @@
 // What is kept, for how long, and what becomes of damage; on the fakes.
 import diagnostics from 'node:diagnostics_channel'
-import { chmod, mkdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
+import os, { homedir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { type CacheMessage, type CachedPlan, EngineCache, Plan } from '../../lib/index.js'
+import { type CacheMessage, type CachedPlan, Engine, EngineCache, Plan } from '../../lib/index.js'
 import { withFileLock } from '../../lib/backend/file-lock.js'
+import { isPlan, readPlan } from '../../lib/plan/read.js'
 import { useFakes } from '../native/fakes.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
@@ -120,7 +122,7 @@ t.test('the least recently used go first, and no more than have to', async (t) =
   }
   /** As if everything had happened a second earlier than it did. */
   const age = async (): Promise<void> => {
-    for (const { path, usedAt } of await cache.entries()) await utimes(path, usedAt, new Date(usedAt.getTime() - 1000))
+    for (const { path, usedAt } of await cache.entries()) await utimes(`${path}.json`, usedAt, new Date(usedAt.getTime() - 1000))
   }
   for (const first of [1, 2, 3]) {
     await ask(cache, first)
@@ -266,4 +268,77 @@ t.test('misuse', async (t) => {
   await cache.close()
   await cache.close()
   t.match(await failureOf(() => cache.plan(addModel(), { builder })), { code: 'ERR_TRT_CLOSED' })
+})
+
+t.test('an entry that is used meanwhile is opened by its path all the same', async (t) => {
+  const cache = new EngineCache({ folder: temporaryFolder(t) })
+  const { path = '' } = await ask(cache, 1)
+  const read = await readPlan(path, { keep: 'open', hash: true })
+  if (!isPlan(read) || read.file === undefined) throw new Error('no plan')
+  const [before] = await cache.entries()
+  await sleep(5)
+  t.equal((await ask(cache, 1)).hit, true)
+  const [after] = await cache.entries()
+  t.ok(after!.usedAt > before!.usedAt, 'it was used now')
+  await read.file.refuseChanged()
+  t.equal(read.size, after!.bytes, 'and nobody wrote to it')
+  await read.file.close()
+})
+
+t.test('a folder that everybody may write to, or that is of somebody else, is refused: plans are code', async (t) => {
+  const folder = temporaryFolder(t)
+  const cache = new EngineCache({ folder })
+  await ask(cache, 1)
+  for (const mode of [0o777, 0o1777, 0o703]) {
+    await chmod(folder, mode)
+    const before = builds()
+    for (const first of [1, 2])
+      t.match(await failureOf(() => ask(cache, first)), {
+        code: 'ERR_TRT_FILE',
+        message: /everybody can write to it.*chmod o-w.*cache: false/,
+      })
+    t.equal(builds(), before)
+  }
+  for (const mode of [0o700, 0o755, 0o775]) {
+    await chmod(folder, mode)
+    t.equal((await ask(cache, 1)).hit, true)
+  }
+  const own = process.getuid
+  t.teardown(() => (process.getuid = own!))
+  process.getuid = () => 54321
+  if ((await stat(folder)).uid === 0) {
+    t.equal((await ask(cache, 1)).hit, true, "root's is trusted")
+    await chown(folder, 12345, 12345)
+  }
+  t.match(await failureOf(() => ask(cache, 1)), { code: 'ERR_TRT_FILE', message: /belongs to another user/ })
+})
+
+t.test('a user without a home: what needs no cache works, what needs one is told how to name it', async (t) => {
+  const home = os.homedir
+  const [cacheHome, named] = [process.env['XDG_CACHE_HOME'], process.env['NODE_TENSORRT_CACHE']]
+  t.teardown(() => {
+    Object.assign(os, { homedir: home })
+    syncBuiltinESMExports()
+    if (cacheHome !== undefined) process.env['XDG_CACHE_HOME'] = cacheHome
+    if (named !== undefined) process.env['NODE_TENSORRT_CACHE'] = named
+  })
+  delete process.env['XDG_CACHE_HOME']
+  delete process.env['NODE_TENSORRT_CACHE']
+  Object.assign(os, {
+    homedir: () => {
+      throw Object.assign(new Error('A system error occurred: uv_os_homedir returned ENOENT'), { code: 'ERR_SYSTEM_ERROR' })
+    },
+  })
+  syncBuiltinESMExports()
+  const remedy = { code: 'ERR_TRT_FILE', message: /no folder: HOME is not set.*NODE_TENSORRT_CACHE.*cache: false/ }
+  t.match(await failureOf(() => new EngineCache()), remedy)
+  const { plan } = await ask(new EngineCache({ folder: temporaryFolder(t) }), 1)
+  await using engine = await Engine.load(plan, { tensorrt: fakes.trt10 })
+  t.equal(engine.backend, 'tensorrt')
+  await using onCpu = await Engine.load(addModel(1), { backend: 'cpu' })
+  t.equal(onCpu.backend, 'cpu')
+  t.match(await failureOf(() => Engine.load(addModel(1), { backend: 'tensorrt', tensorrt: fakes.trt10 })), remedy)
+  const folder = temporaryFolder(t)
+  await plan.save(join(folder, 'x.plan'))
+  t.same((await readdir(folder)).sort(), ['.x.plan.lock', 'x.plan', 'x.plan.json'], 'its lock lies beside a plan')
 })

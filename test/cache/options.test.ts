@@ -1,5 +1,7 @@
 // Which options are part of the key: all of them, but those that have no effect on the plan.
+import fs, { writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkedBuilderOptions } from '../../lib/building/options.js'
@@ -9,13 +11,22 @@ import type { BuilderOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
 
+const libraries = temporaryFolder(t)
+const [one, two] = ['libone.so', 'libtwo.so'].map((name) => join(libraries, name)) as [string, string]
+for (const path of [one, two]) writeFileSync(path, path)
+
 const gpu = { index: 0, name: 'GPU', computeCapability: '8.6', memory: 2 ** 33, multiprocessors: 28, integrated: false }
 const digest = { model: 'a'.repeat(64), external: [] }
 
-async function key(options: object, kind: 'full' | 'rtx' = 'full', other: Partial<typeof gpu> = {}): Promise<string> {
+async function key(
+  options: object,
+  kind: 'full' | 'rtx' = 'full',
+  other: Partial<typeof gpu> = {},
+  { version = '10.15.1', parser = 'b'.repeat(64) } = {},
+): Promise<string> {
   const checked = checkedBuilderOptions(options)
   const plugins = await digestFiles(pluginPaths(checked), undefined)
-  return keyOf({ digest, options: checked, plugins, profiles: [], builder: { kind, version: '10.15.1', gpu: { ...gpu, ...other } } })
+  return keyOf({ digest, options: checked, plugins, profiles: [], builder: { kind, version, gpu: { ...gpu, ...other } }, parser })
 }
 
 const variants: Partial<Record<keyof BuilderOptions, object[]>> = {
@@ -50,8 +61,8 @@ const variants: Partial<Record<keyof BuilderOptions, object[]>> = {
     { refit: 'individual', refittableWeights: ['a'] },
     { refit: 'individual', refittableWeights: ['b'] },
   ],
-  plugins: [{ plugins: ['libone.so'] }, { plugins: ['libtwo.so'] }],
-  pluginsToSerialize: [{ versionCompatible: true, pluginsToSerialize: ['libone.so'] }],
+  plugins: [{ plugins: [one] }, { plugins: [two] }],
+  pluginsToSerialize: [{ versionCompatible: true, pluginsToSerialize: [one] }],
   nativeInstanceNorm: [{ nativeInstanceNorm: false }],
   inputFormats: [{ inputFormats: { x: { dtype: 'float16' } } }, { inputFormats: { x: { formats: ['chw'] } } }],
   outputFormats: [{ outputFormats: { x: { dtype: 'float16' } } }],
@@ -103,4 +114,48 @@ t.test('the GPU, unless TensorRT-RTX builds for all of them', async (t) => {
     t.not(await key({ computeCapabilities: 'current' }, 'rtx', other), await key({ computeCapabilities: 'current' }, 'rtx'))
   }
   t.equal(await key({}, 'full', { index: 2, memory: 1 }), await key({}), 'its number is not what it is')
+})
+
+t.test('a plugin library that is only named is refused: nobody knows what is in it', async (t) => {
+  for (const options of [{ plugins: ['libone.so'] }, { versionCompatible: true, pluginsToSerialize: [one, 'libtwo.so'] }])
+    t.match(await failureOf(() => key(options)), {
+      code: 'ERR_TRT_INVALID_ARGUMENT',
+      message: /path of a plugin library.*lib(one|two)\.so.*cache: false/,
+    })
+})
+
+t.test('the library of the ONNX parser, which may be another than came with TensorRT', async (t) => {
+  const keys = ['b'.repeat(64), 'c'.repeat(64)].map((parser) => key({}, 'full', {}, { parser }))
+  t.equal(new Set(await Promise.all(keys)).size, 2)
+})
+
+t.test('the version of this package, where it converts the model itself', async (t) => {
+  const asked: Parameters<typeof key>[] = [
+    [{ precision: 'fp16' }, 'rtx'],
+    [{ precision: 'bf16' }, 'full', {}, { version: '11.4.0' }],
+    [{ precision: 'fp16', stronglyTyped: true }, 'full'],
+    [{}, 'rtx'],
+    [{ precision: 'fp16' }, 'full'],
+    [{ precision: ['fp16', 'int8'] }, 'full'],
+  ]
+  const keys = (): Promise<string[]> => Promise.all(asked.map((each) => key(...each)))
+  const before = await keys()
+  const read = fs.readFileSync
+  const other = ((path: string, ...rest: []) =>
+    path.endsWith('package.json') ? '{ "version": "99.0.0" }' : read(path, ...rest)) as typeof fs.readFileSync
+  Object.assign(fs, { readFileSync: other })
+  syncBuiltinESMExports()
+  t.teardown(() => {
+    Object.assign(fs, { readFileSync: read })
+    syncBuiltinESMExports()
+  })
+  const after = await keys()
+  t.same(after.map((each, i) => each !== before[i]), [true, true, true, false, false, false]) // prettier-ignore
+})
+
+t.test('the variable by which NVIDIA turns TF32 off', async (t) => {
+  const plain = await key({})
+  t.teardown(() => delete process.env['NVIDIA_TF32_OVERRIDE'])
+  process.env['NVIDIA_TF32_OVERRIDE'] = '0'
+  t.not(await key({}), plain)
 })

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Builder, Engine, EngineCache, type EngineOptions, onLog, Tensor } from '../../lib/index.js'
+import { withFileLock } from '../../lib/backend/file-lock.js'
 import { useFakes } from '../native/fakes.js'
 import { temporaryFolder } from '../support/folders.js'
 import { addModel } from '../support/models.js'
@@ -155,6 +156,17 @@ test('TensorRT refuses what another version, GPU or driver compiled: told in the
   t.match(lines, [/TensorRT-RTX 1\.7\.1: deserialize of the runtime cache .* failed.*another version or GPU/])
   t.equal(lines.length, 1)
   t.equal(await compilesOf({ cache }), 0)
+})
+
+test('who closes an engine does not wait long for whoever has its entry', async (t) => {
+  const cache = temporaryFolder(t)
+  await compilesOf({ cache }, { runs: 0 })
+  const [entry] = await new EngineCache({ folder: cache }).entries()
+  const [kept = ''] = await runtimeCaches(cache)
+  const before = await readFile(kept)
+  const lines = await logOf(() => withFileLock(entry?.path ?? '', {}, () => compilesOf({ cache }, { runs: 1 })))
+  t.match(lines, [/cannot be kept: .*500/], 'half a second')
+  t.ok(before.equals(await readFile(kept)), 'so it was not kept')
 })
 
 test('each GPU has its own beside the one plan', async (t) => {

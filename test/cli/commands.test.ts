@@ -74,6 +74,7 @@ t.test('help and version go to stdout, each with an example', async (t) => {
   t.match(stdout, /build +build a plan[^]*Exit codes/)
   const ofExec = (await trt(['exec', '--help'])).stdout.split('\n').filter((line) => line.startsWith('      '))
   t.equal([...stdout.split('\n'), ...ofExec].find((line) => line.length > 80) ?? '', '')
+  t.match((await trt(['help', 'exec'])).stdout, /--saveEngine=file\n[^]*--minShapes/, 'which help tells, too')
   t.match((await trt(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/)
 })
 
@@ -366,6 +367,8 @@ t.test('completion: bash completes commands, options and values with it', async 
   t.same(complete('exec', '--saveE'), ['--saveEngine'])
   t.same(complete('cache', 'l'), ['list'])
   t.same(complete('build', 'small'), ['small.onnx'], 'files')
+  writeFileSync(file('two words.onnx'), '')
+  t.same(complete('build', 'two'), ['two words.onnx'], 'whose names may have spaces')
   const { stdout: json } = await trt(['completion', 'bash', '--json'])
   t.strictSame(JSON.parse(json), { shell: 'bash', script: stdout })
 })

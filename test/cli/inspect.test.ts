@@ -1,9 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { inspect, type ModelInspection, type PlanInspection } from '../../lib/index.js'
 import { GraphBuilder, modelSize, parseModel, writeModel } from '../../lib/onnx/index.js'
 import { Tensor } from '../../lib/tensor.js'
+import { identityPlan } from '../fake/plan.js'
 import { failureOf } from '../support/errors.js'
 import { parsedMarkup } from '../support/markup.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
@@ -79,6 +81,15 @@ t.test('what is neither, or not there', async (t) => {
   t.match(await trt(['inspect', file('none.onnx')]), { code: 1, stderr: /ERR_TRT_FILE/ })
   t.match(await trt(['inspect', file('small.onnx'), '--shapes', 'z:1']), { code: 1, stderr: /ERR_TRT_UNKNOWN_INPUT/ })
   t.match(await failureOf(() => inspect(file('small.onnx'), { layer: true } as any)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  for (const layers of ['yes', 1, null])
+    t.match(await failureOf(() => inspect(file('small.onnx'), { layers } as any)), { message: /true or false for layers/ })
+  const idle = { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Option (layers|shapes) of inspect\(\) would have no effect/ }
+  t.match(await failureOf(() => inspect(file('small.onnx'), { layers: true })), idle, 'layers of a model')
+  t.match(await failureOf(() => inspect(identityPlan([1]), { shapes: { x: [1] } })), idle, 'shapes of a plan')
+  await writeFile(file('bare.plan'), identityPlan([1]))
+  t.match(await trt(['inspect', file('small.onnx'), '--layers']), { code: 2, stderr: /--layers is of a plan/ })
+  t.match(await trt(['inspect', file('bare.plan'), '--shapes', 'x:1']), { code: 2, stderr: /--shapes is of a model/ })
+  t.match(await trt(['inspect', file('none.onnx'), '--layers']), { code: 1, stderr: /ERR_TRT_FILE/ })
 })
 
 t.test('what the parser of the real TensorRT-RTX says, and a plan of its', { skip: skipWithoutRtx }, async (t) => {

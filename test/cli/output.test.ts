@@ -88,13 +88,21 @@ t.test('shapes as trtexec writes them', async (t) => {
 
 t.test('where no terminal is, progress is a line for each phase', async (t) => {
   let text = ''
-  const progress = newProgress({ write: (more: string) => void (text += more) }, false)
-  for (let i = 0; i <= 10; i++) progress.update(i, 10, 'building')
+  let ms = 100
+  const clock = { now: () => ms }
+  const progress = newProgress({ write: (more: string) => void (text += more) }, { clock })
+  for (let i = 0; i < 4; i++, ms += 500) progress.update(i, 10, ['reading', 'building'][i % 2]!)
+  t.equal(text, '', 'of what takes less than two seconds, nothing is said')
+  for (let i = 4; i <= 10; i++) progress.update(i, 10, 'building')
+  ms += 5000
+  progress.update(9, 10, 'building', '3 left')
   progress.update(1, 0, 'measuring', '3 batches')
   progress.end()
   progress.end()
-  t.equal(text, 'building 0 %\nmeasuring 3 batches\n')
-  newProgress({ write: () => t.fail('quiet is quiet') }, true).update(0, 1, 'building')
+  ms += 10_000
+  progress.update(1, 0, 'measuring')
+  t.equal(text, 'building 40 %\nbuilding 90 % 3 left\nmeasuring 3 batches\n')
+  newProgress({ write: () => t.fail('quiet is quiet') }, { quiet: true, clock }).update(0, 1, 'building')
 })
 
 t.test('on a terminal it is a bar that goes away, and gives the cursor back', async (t) => {
@@ -108,7 +116,7 @@ t.test('on a terminal it is a bar that goes away, and gives the cursor back', as
     on: () => {},
     removeListener: () => {},
   }
-  const progress = newProgress(terminal, false)
+  const progress = newProgress(terminal)
   progress.update(5, 10, 'building', 'tactics')
   progress.pause()
   const paused = new Screen(text)

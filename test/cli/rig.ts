@@ -7,11 +7,14 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** A command line in this process, which has no terminal. `onSession` is given what would get ctrl-C. */
+/**
+ * A command line in this process, which has no terminal; of progress it tells at once. `onSession` is given what would
+ * get ctrl-C.
+ */
 export async function trt(args: readonly string[], onSession?: (session: Session) => void): Promise<Ran> {
   const texts = { stdout: '', stderr: '' }
   const sink = (name: keyof typeof texts) => ({ write: (text: string) => void (texts[name] += text) })
-  const session = new Session({ name: 'trt', stdout: sink('stdout'), stderr: sink('stderr') })
+  const session = new Session({ name: 'trt', stdout: sink('stdout'), stderr: sink('stderr'), progress: { afterMs: 0 } })
   onSession?.(session)
   const code = await runTrt(args, session)
   return { code, ...texts }

@@ -110,7 +110,7 @@ t.test('outputs do not take the place of inputs', async (t) => {
     [files[0]!, '-o', files[0]!],
     ['--input', `${(await Engine.load(net, { backend: 'cpu' })).inputNames[0]}=${files[0]}`, '-o', files[0]!],
   ])
-    t.match(await ran(net, ...args), { code: 1, stdout: '', stderr: /Cannot write .*a\.npy: it is read as an input/ })
+    t.match(await ran(net, ...args), { code: 2, stdout: '', stderr: /Cannot write .*a\.npy: it is read as an input/ })
   t.same(await readFile(files[0]!), before)
 })
 

@@ -19,6 +19,7 @@ import { errorCodes, TensorRTError } from '../../lib/errors.js'
 import { mutant } from '../builder/fuzz/mutate.js'
 import { seeds } from '../builder/fuzz/seeds.js'
 import { Random } from '../support/random.js'
+import { runNode } from '../support/children.js'
 import { long } from '../support/tiers.js'
 
 const count = long ? 10_000 : 1000
@@ -193,3 +194,29 @@ for (const [name, [model, state]] of Object.entries(handMade)) {
     t.same(problems(model), [])
   })
 }
+
+t.test('a small file that would take gigabytes of memory is refused, and not decoded', async (t) => {
+  const parse = (bytes: string): string => `
+    import { parseModel } from ${JSON.stringify(new URL('../../lib/onnx/index.js', import.meta.url).href)}
+    const varint = (n) => { const bytes = []; for (; n > 127; n = Math.floor(n / 128)) bytes.push((n % 128) | 128); return [...bytes, n] }
+    const field = (number, content) => Buffer.concat([Buffer.from(varint(number * 8 + 2)), Buffer.from(varint(content.length)), content])
+    const repeated = (bytes, times) => Buffer.alloc(bytes.length * times, Buffer.from(bytes))
+    const head = Buffer.from([0x08, 8, 0x42, 2, 0x10, 17])
+    try {
+      parseModel(Buffer.concat([head, field(7, ${bytes})]))
+    } catch (error) {
+      console.log(error.code, error.message)
+    }`
+  const cases: [string, string, RegExp][] = [
+    ['12 million empty nodes', 'repeated([0x0a, 0], 12_000_000)', /more than 4,194,304 nodes/],
+    ['as many names of inputs of a node', 'field(1, repeated([0x0a, 0], 12_000_000))', /more than 4,194,304 nodes/],
+    ['60 million numbers of 64 bits in a list', 'field(5, field(7, repeated([1], 60_000_000)))', /more than 67,108,864 numbers/],
+    ['as many that stand by themselves', 'field(5, repeated([0x38, 1], 30_000_000))', /more than 67,108,864 numbers/],
+    ['fields that nobody knows', 'repeated([0xb8, 0x7d, 1], 12_000_000)', /more than 4,194,304/],
+  ]
+  for (const [what, bytes, message] of cases) {
+    const { code, stdout, stderr } = await runNode(['--max-old-space-size=400', '--input-type=module', '-e', parse(bytes)])
+    t.equal(code, 0, `${what}: ${stderr.slice(0, 200)}`)
+    t.match(stdout, new RegExp(`^ERR_TRT_ONNX_PARSE Cannot parse the model as ONNX: it has ${message.source}`), what)
+  }
+})

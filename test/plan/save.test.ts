@@ -1,16 +1,20 @@
 // Saving, loading and inspecting on real plans of TensorRT-RTX.
 import { createHash } from 'node:crypto'
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { chmod, lstat, mkdir, readdir, realpath, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { temporaryOf } from '../../lib/base/temporary.js'
+import { withFileLock } from '../../lib/backend/file-lock.js'
 import { Builder, Engine, Plan } from '../../lib/index.js'
+import { planLock } from '../../lib/plan/lock.js'
 import { failureOf } from '../support/errors.js'
 import { skipWithoutRtx } from '../support/tensorrt.js'
 import { watchEventLoop } from '../support/event-loop.js'
 import { oneNode } from '../support/models.js'
+import { temporaryFolder } from '../support/folders.js'
 import { Random } from '../support/random.js'
 import { modelsToBuildFirst } from '../support/real-models.js'
 import { editInfo, inFolder, readSidecar, smallPlan } from './rig.js'
@@ -184,14 +188,6 @@ t.test("somebody else's file of that name is no sidecar and no obstacle, and sta
     ['a link to itself', () => symlink('model.plan.json', json)],
     ['a pipe', () => promisify(execFile)('mkfifo', [json])],
   ]
-  if (process.getuid?.() !== 0)
-    cases.push([
-      'a file that may not be read',
-      async () => {
-        await writeFile(json, 'x')
-        await chmod(json, 0)
-      },
-    ])
   for (const [name, put] of cases) {
     await rm(json, { recursive: true, force: true })
     await writeFile(path, plan.bytes)
@@ -205,12 +201,62 @@ t.test("somebody else's file of that name is no sidecar and no obstacle, and sta
     t.match(await failureOf(() => plan.save(path)), { code: 'ERR_TRT_FILE', message: /model\.plan\.json .*is something else/ }, name)
     const after = await lstat(json)
     t.same([after.ino, after.size, after.mtimeMs], [before.ino, before.size, before.mtimeMs], `${name}: stays as it was`)
-    t.same((await readdir(dirname(path))).sort(), ['.model.plan.lock', 'model.plan', 'model.plan.json'])
+    t.same((await readdir(dirname(path))).sort(), ['model.plan', 'model.plan.json'])
   }
   // 255 bytes are a name's most: this one has no room for a sidecar
   const long = join(dirname(path), `${'x'.repeat(248)}.plan`)
   await writeFile(long, plan.bytes)
   t.equal((await Plan.inspect(long)).source, 'header')
+})
+
+t.test('a sidecar that may not be read is no missing one: the plan is not taken unchecked', { skip: skipWithoutRtx }, async (t) => {
+  const folder = temporaryFolder(t)
+  const path = join(folder, 'model.plan')
+  await (await smallPlan()).save(path)
+  await chmod(`${path}.json`, 0)
+  await chmod(folder, 0o755)
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65534)
+  try {
+    for (const call of [() => Plan.load(path), () => Plan.inspect(path), () => Engine.load(path)])
+      t.match(await failureOf(call), { code: 'ERR_TRT_FILE', message: /Cannot read .*EACCES.*model\.plan\.json/ })
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+})
+
+t.test('the lock of a plan lies among the caches of its user; where that cannot be, beside it', { skip: skipWithoutRtx }, async (t) => {
+  const caches = process.env['XDG_CACHE_HOME']
+  t.teardown(() => {
+    if (caches === undefined) delete process.env['XDG_CACHE_HOME']
+    else process.env['XDG_CACHE_HOME'] = caches
+  })
+  const [folder, home] = [temporaryFolder(t), temporaryFolder(t)]
+  process.env['XDG_CACHE_HOME'] = home
+  const plan = await smallPlan()
+  await plan.save(join(folder, 'one.plan'))
+  await symlink(join(folder, 'one.plan'), join(folder, 'two.plan'))
+  await plan.save(join(folder, 'two.plan'))
+  t.same((await readdir(folder)).sort(), ['one.plan', 'one.plan.json', 'two.plan'])
+  const locks = await readdir(join(home, 'node-tensorrt', 'locks'))
+  t.match(locks, [/^plan-[0-9a-f]{2}\.lock$/], 'one, by the real path')
+  // who has it is waited for
+  const lock = join(home, 'node-tensorrt', 'locks', locks[0]!.slice(0, -'.lock'.length))
+  const others = Array.from({ length: 50 }, (_, i) => join(folder, `other-${i}.plan`))
+  const apart = await Promise.all(others.map(async (other) => (await planLock(other)) !== lock))
+  const saving = new AbortController()
+  await withFileLock(lock, {}, async () => {
+    const saved = plan.save(join(folder, 'two.plan'), { signal: saving.signal })
+    await plan.save(others[apart.indexOf(true)]!)
+    saving.abort(new Error('waited'))
+    await t.rejects(saved, { message: 'waited' }, 'while another plan is saved')
+  })
+  for (const nowhere of ['/proc/nowhere', join(folder, 'one.plan')]) {
+    process.env['XDG_CACHE_HOME'] = nowhere
+    await plan.save(join(folder, 'one.plan'))
+    t.ok((await readdir(folder)).includes('.one.plan.lock'), nowhere)
+    await rm(join(folder, '.one.plan.lock'))
+  }
 })
 
 t.test('a plan of another system is refused before anything is looked for', { skip: skipWithoutRtx }, async (t) => {
@@ -309,7 +355,7 @@ t.test('aborting', { skip: skipWithoutRtx }, async (t) => {
       (error: unknown) => (t.match(error, { message: 'enough' }), false),
     )
     t.equal((await Plan.load(path)).sha256, done ? two.sha256 : one.sha256)
-    t.same((await readdir(dirname(path))).sort(), ['.model.plan.lock', 'model.plan', 'model.plan.json'])
+    t.same((await readdir(dirname(path))).sort(), ['model.plan', 'model.plan.json'])
     await one.save(path)
   }
 })
@@ -317,16 +363,14 @@ t.test('aborting', { skip: skipWithoutRtx }, async (t) => {
 t.test('what a dead saver left is cleared away, and nothing else', { skip: skipWithoutRtx }, async (t) => {
   const path = inFolder(t)
   const folder = dirname(path)
-  const strangers = [
-    '.model.plan.0123456.tmp',
-    '.model.plan.01234567.tmpx',
-    '.model.plan.json.01234567.tmp',
-    '.other.plan.01234567.tmp',
-    'model.plan.01234567.tmp',
-  ]
-  for (const name of ['.model.plan.01234567.tmp', '.model.plan.fedcba98.tmp', ...strangers]) await writeFile(join(folder, name), 'part')
+  const own = basename(temporaryOf(path))
+  const { pid } = spawnSync('true')
+  const dead = own.replace(/[^.-]+(?=-[0-9a-f]{8}\.tmp$)/, pid.toString(36))
+  const strangers = [own, `${dead}x`, dead.slice(1), dead.replace(/-[0-9a-f]{8}/, '-00000000'), '.model.plan.0123456.tmp']
+  const left = [dead, dead.replace('.model.plan.', '.model.plan.json.'), dead.replace('.model.', '.other.')]
+  for (const name of [...left, ...strangers]) await writeFile(join(folder, name), 'part')
   await (await smallPlan()).save(path)
-  t.same((await readdir(folder)).sort(), [...strangers, '.model.plan.lock', 'model.plan', 'model.plan.json'].sort())
+  t.same((await readdir(folder)).sort(), [...strangers, 'model.plan', 'model.plan.json'].sort(), 'of other plans too')
 })
 
 t.test('bytes that were changed are not saved', { skip: skipWithoutRtx }, async (t) => {
@@ -334,7 +378,7 @@ t.test('bytes that were changed are not saved', { skip: skipWithoutRtx }, async 
   const plan = await smallPlan()
   plan.bytes[1000] = (plan.bytes[1000] ?? 0) ^ 1
   t.match(await failureOf(() => plan.save(path)), { code: 'ERR_TRT_PLAN', message: /changed since/ })
-  t.same(await readdir(dirname(path)), ['.model.plan.lock'])
+  t.same(await readdir(dirname(path)), [])
 })
 
 t.test('a plan with a sidecar is one, though its first byte looks like ONNX', { skip: skipWithoutRtx }, async (t) => {

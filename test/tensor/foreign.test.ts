@@ -18,6 +18,8 @@ t.test("onnxruntime's tensors become ours, over the same memory", (t) => {
   t.ok(Tensor.is(tensor))
   t.same([tensor.dtype, tensor.shape], ['float32', [3, 1]])
   t.equal(tensor.data, data)
+  t.same(Tensor.from(new ort.Tensor('float32', data, [3, 1]), [1, 3]).shape, [1, 3], 'of another shape')
+  t.throws(() => Tensor.from(new ort.Tensor('float32', data, [3, 1]), [2, 2]), { code: 'ERR_TRT_SHAPE' })
   t.equal(Tensor.from(new ort.Tensor('bool', [true, false], [2])).dtype, 'bool')
   t.equal(Tensor.from(new ort.Tensor('int64', BigInt64Array.of(5n), [1])).as('int64').data[0], 5n)
   t.throws(() => Tensor.from(new ort.Tensor('string', ['a'], [1])), {
@@ -47,6 +49,7 @@ t.test('a Tensor that came through postMessage becomes one again', (t) => {
   t.notOk(Tensor.is(lost))
   const found = Tensor.from(lost as { dtype: string; shape: number[]; data: unknown })
   t.same([found.dtype, found.shape, found.data], ['float32', [1, 2], Float32Array.of(1, 2)])
+  t.same(Tensor.from(lost as { dtype: string; shape: number[]; data: unknown }, [2]).shape, [2], 'of another shape')
   t.throws(() => Tensor.from({ dtype: 'float32', shape: [3], data: Float32Array.of(1) }), { code: 'ERR_TRT_SHAPE' })
   t.throws(() => Tensor.from({ dtype: 'float32', shape: [1], data: Int8Array.of(1) }), { code: 'ERR_TRT_DTYPE' })
   t.end()

@@ -314,13 +314,16 @@ t.test('sharp: where there is none the error says what to do, and a linked packa
   const folder = temporaryFolder(t)
   await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   await cp(new URL('../../lib', import.meta.url), folder, { recursive: true })
-  await writeFile(
-    join(folder, 'main.mjs'),
-    `import { readImage } from ${JSON.stringify(pathToFileURL(join(folder, 'vision/index.js')).href)}
-     await readImage(${JSON.stringify(photograph)}).then(({ width }) => console.log(width), ({ code, message }) => console.log(code, message))`,
-  )
-  const printed = async (cwd: string): Promise<string> =>
-    (await promisify(execFile)(process.execPath, [join(folder, 'main.mjs')], { cwd })).stdout
-  t.equal(await printed(folder), `ERR_TRT_IMAGE Cannot read ${photograph}: pictures need sharp. To install it: npm install sharp\n`)
-  t.equal(await printed(fileURLToPath(new URL('../../..', import.meta.url))), `${(await sharp(photograph).metadata()).width}\n`)
+  // a program of a project that has sharp, and links to a package that has not
+  const linking = join(t.testdir({}), 'main.mjs')
+  const program = `import { readImage } from ${JSON.stringify(pathToFileURL(join(folder, 'vision/index.js')).href)}
+     await readImage(${JSON.stringify(photograph)}).then(({ width }) => console.log(width), ({ code, message }) => console.log(code, message))`
+  for (const path of [join(folder, 'main.mjs'), linking]) await writeFile(path, program)
+  const project = fileURLToPath(new URL('../../..', import.meta.url))
+  const printed = async (main: string, cwd: string): Promise<string> =>
+    (await promisify(execFile)(process.execPath, [main], { cwd })).stdout
+  const without = `ERR_TRT_IMAGE Cannot read ${photograph}: pictures need sharp. To install it: npm install sharp\n`
+  t.equal(await printed(join(folder, 'main.mjs'), folder), without)
+  t.equal(await printed(join(folder, 'main.mjs'), project), without, 'the folder that it is called in may be of anybody')
+  t.equal(await printed(linking, folder), `${(await sharp(photograph).metadata()).width}\n`)
 })

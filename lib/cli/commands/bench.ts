@@ -2,7 +2,6 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Benchmark, BenchmarkOptions, BenchmarkPhase, BenchmarkProgress, Summary } from '../../benchmark/index.js'
 import type { Engine } from '../../engine.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
-import { exitCodes } from '../exit-codes.js'
 import {
   builderFlags,
   type BuilderGiven,
@@ -17,12 +16,12 @@ import { isBuilt, openingShapes } from '../options/opening.js'
 import { tellBuild } from '../output/build-progress.js'
 import { counted, dimsText, durationText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
-import { refuseUnwritable } from '../output/writable.js'
-import { action, list, newCommand, numberIn, whole } from '../parsing.js'
+import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
+import { action, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 import { benchmarkFiles, exportsOf, writeBenchmarkFiles } from './bench-files.js'
 
-interface BenchGiven extends EngineGiven, ShapesGiven {
+interface BenchGiven extends EngineGiven, ShapesGiven, ForceGiven {
   readonly profile?: number
   readonly streams?: number
   readonly threadPerStream?: true
@@ -81,12 +80,14 @@ export function command(session: Session): Command {
     .option('--report <FILE>', 'write one page of HTML with charts')
   benchmarkFiles(bench)
   return action(
-    withBuilderOptions(withShapeOptions(withBackendOptions(bench))),
+    withForce(withBuilderOptions(withShapeOptions(withBackendOptions(bench)))),
     session,
     async (given: BenchGiven & BuilderGiven, path: string) => {
-      await refuseIdle(given, path, (message) => bench.error(`error: ${message}`, { exitCode: exitCodes.usage }))
+      await refuseIdle(given, path, usageError(bench))
       checkedBenchmarkOptions(optionsOf(given))
-      await refuseUnwritable(given.report, given.exportTimes, given.exportProfile, given.exportOutput, given.exportLayerInfo)
+      const { plugin = [], timingCache, force } = given
+      const outputs = [given.report, given.exportTimes, given.exportProfile, given.exportOutput, given.exportLayerInfo]
+      await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, usageError(bench))
       const benchmarks = await measure(given, path, session)
       await writeBenchmarkFiles(given, benchmarks, session.signal)
       session.result(benchmarks.length === 1 ? told(benchmarks[0] as Benchmark) : benchmarks.map(told), () =>

@@ -3,11 +3,11 @@ import type { BuildInfo } from '../../plan/info.js'
 import { type BuilderGiven, builderOptions, profileOf, type ShapesGiven, withBuilderOptions, withShapeOptions } from '../options/builder.js'
 import { tellBuild } from '../output/build-progress.js'
 import { bytesText, counted, dimsText, durationText } from '../output/format.js'
-import { refuseUnwritable } from '../output/writable.js'
-import { action, newCommand } from '../parsing.js'
+import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
+import { action, newCommand, usageError } from '../parsing.js'
 import type { Session } from '../session.js'
 
-type BuildGiven = BuilderGiven & ShapesGiven & { readonly output: string }
+type BuildGiven = BuilderGiven & ShapesGiven & ForceGiven & { readonly output: string }
 
 const example = `model.onnx --fp16 --output model.plan
 model.onnx --min-shapes images:1x3x224x224 --opt-shapes images:8x3x224x224 \\
@@ -18,16 +18,17 @@ export function command(session: Session): Command {
   const build = newCommand(session, 'build', example)
     .argument('<model>', 'an ONNX file')
     .requiredOption('-o, --output <FILE>', 'where the plan is saved, and its sidecar beside it')
-  return action(withBuilderOptions(withShapeOptions(build)), session, async (given: BuildGiven, model: string) => {
+  return action(withForce(withBuilderOptions(withShapeOptions(build))), session, async (given: BuildGiven, model: string) => {
     const shapes = profileOf(given)
-    await refuseUnwritable(given.output)
+    const { output, plugin = [], timingCache, force } = given
+    await refuseOutputs({ models: [model], inputs: [...plugin, timingCache], plan: output, force }, usageError(build))
     const [{ Builder }, progress] = [await import('../../builder.js'), session.progress()]
     await using builder = new Builder(builderOptions(given))
     const { signal } = session
     const plan = await builder.build(model, { ...(shapes !== undefined && { shapes }), signal, onProgress: tellBuild(progress) })
-    await plan.save(given.output, { signal })
-    const facts = { plan: given.output, bytes: plan.bytes.length, sha256: plan.sha256, ...plan.info }
-    session.result(facts, () => account(session, given.output, plan.bytes.length, plan.info))
+    await plan.save(output, { signal, overwrite: force === true })
+    const facts = { plan: output, bytes: plan.bytes.length, sha256: plan.sha256, ...plan.info }
+    session.result(facts, () => account(session, output, plan.bytes.length, plan.info))
   })
 }
 

@@ -1,16 +1,16 @@
+import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { TensorRTError } from '../../errors.js'
 import type { ModelProto, PrecisionOptions, ValueInfo } from '../../onnx/index.js'
 import type { PrecisionReport } from '../../onnx/precision/report.js'
-import { exitCodes } from '../exit-codes.js'
-import { type DataGiven, dataOf, inputsOf, withDataOptions, withPreset } from '../options/data.js'
+import { type DataGiven, dataFilesOf, dataOf, inputsOf, presetFileOf, withDataOptions, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, type Field } from '../output/format.js'
-import { refuseUnwritable } from '../output/writable.js'
-import { action, list, numberIn, newCommand, whole } from '../parsing.js'
+import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
+import { action, list, numberIn, newCommand, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
-interface ConvertGiven extends DataGiven {
+interface ConvertGiven extends DataGiven, ForceGiven {
   readonly output: string
   readonly fp16?: true
   readonly bf16?: true
@@ -46,21 +46,24 @@ export function command(session: Session): Command {
     .option('--data-max <N>', 'a node whose values go beyond it in --data stays in float32; 512 unless given', numberIn(0, Infinity))
     .option('--max-reduction-depth <N>', 'a node that adds up more products stays in float32', whole(1))
     .option('--external-data', 'weights go into a file beside the model')
-  return action(withDataOptions(convert), session, async (asked: ConvertGiven, path: string) => {
-    const { output, keep, keepOperators } = asked
-    const refuse = (message: string): never => convert.error(`error: ${message}`, { exitCode: exitCodes.usage })
-    refuseIdle(asked, refuse)
-    const given = await withPreset(asked, refuse)
-    await refuseUnwritable(output)
+  return action(withForce(withDataOptions(convert)), session, async (asked: ConvertGiven, path: string) => {
+    const { output, keep, keepOperators, force } = asked
+    refuseIdle(asked, usageError(convert))
+    const given = await withPreset(asked, usageError(convert))
+    const inputs = [...(await dataFilesOf(given)), presetFileOf(asked)]
+    await refuseOutputs({ models: [path], inputs, onnx: output, force }, usageError(convert))
     const onnx = await import('../../onnx/index.js')
     const { signal } = session
     const read = await onnx.readModel(path)
+    // weights that came in files of their own go into one again
+    const externalData = given.externalData === true || onnx.externalFiles(read).length > 0 ? true : 'auto'
+    await onnx.loadExternalData(read, dirname(path))
     await refuseUnknownNodes(read, { names: ['--keep', keep], operators: ['--keep-operators', keepOperators] })
     const ranges = await measured(path, read, given, session)
     const { model, report } = await converted(await opened(await raised(read, given.opset), given), given, ranges)
-    await onnx.saveModel(model, output, { signal, ...(given.externalData && { externalData: true }) })
-    const { opset, inputs } = onnx.modelInfo(model)
-    const sizes = given.openSizes && { inputs: inputs.map(({ name, shape }) => ({ name, shape })) }
+    await onnx.saveModel(model, output, { signal, externalData, overwrite: force === true })
+    const { opset, inputs: saved } = onnx.modelInfo(model)
+    const sizes = given.openSizes && { inputs: saved.map(({ name, shape }) => ({ name, shape })) }
     const isMeasured = ranges !== undefined
     session.result({ model: output, opset, ...sizes, ...report }, () => account(session, output, report, sizes?.inputs, isMeasured))
   })

@@ -8,10 +8,13 @@ import type { ModelInspection, ParserVerdict, PlanInspection } from '../../inspe
 import type { NetworkAudit } from '../../plan/network-audit.js'
 import { moreShapes, type NamedDims } from '../options/shapes.js'
 import { bytesText, countText, counted, dimsText, durationText, percentText } from '../output/format.js'
-import { action, list, newCommand, whole } from '../parsing.js'
+import { isThere } from '../../base/files.js'
+import { isBuilt } from '../options/opening.js'
+import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
+import { action, list, newCommand, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
-interface InspectGiven {
+interface InspectGiven extends ForceGiven {
   readonly draw?: string
   readonly around?: readonly string[]
   readonly depth?: number
@@ -32,9 +35,15 @@ export function command(session: Session): Command {
     .option('--depth <N>', 'how many steps from them (3)', whole(0))
     .option('--device <N>', 'the number of the GPU', whole(0))
     .option('--tensorrt <PATH>', 'a TensorRT library, or the folder that has it')
-  return action(inspect, session, async (given: InspectGiven, path: string) => {
+  return action(withForce(inspect), session, async (given: InspectGiven, path: string) => {
     const { tensorrt, device, shapes, layers, draw } = given
     const format = draw === undefined ? undefined : formatOf(draw)
+    const refuse = usageError(inspect)
+    const built = await isBuilt(path)
+    if (built && shapes !== undefined) refuse(`--shapes is of a model, and ${path} is a plan: its shapes were decided when it was built`)
+    if (layers && !built && (await isThere(path)))
+      refuse(`--layers is of a plan, and ${path} is none: build it first, or see trt compare --layers`)
+    await refuseOutputs({ models: [path], outputs: [draw], force: given.force }, refuse)
     const { inspect: inspectFile } = await import('../../inspection.js')
     const found = await inspectFile(path, { tensorrt, device, shapes, layers, signal: session.signal })
     if (draw !== undefined && format !== undefined) await drawTo(session, draw, { ...given, path, kind: found.kind, format })

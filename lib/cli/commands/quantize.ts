@@ -2,16 +2,15 @@ import type { Command } from 'commander'
 import { saveText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { QuantizationProgress, QuantizationReport, QuantizeOptions, QuantizedModel } from '../../quantization/index.js'
-import { exitCodes } from '../exit-codes.js'
-import { type DataGiven, dataOf, inputsOf, withDataOptions, withPreset } from '../options/data.js'
+import { dataFilesOf, type DataGiven, dataOf, inputsOf, presetFileOf, withDataOptions, withPreset } from '../options/data.js'
 import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, percentText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
-import { refuseUnwritable } from '../output/writable.js'
-import { action, choice, list, newCommand, numberIn, whole } from '../parsing.js'
+import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
+import { action, choice, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
-interface QuantizeGiven extends DataGiven {
+interface QuantizeGiven extends DataGiven, ForceGiven {
   readonly output: string
   readonly algorithm?: 'minmax' | 'entropy' | 'percentile' | 'mse'
   readonly percentile?: number
@@ -44,10 +43,12 @@ export function command(session: Session): Command {
     .option('--min-cosine <C>', 'leave as few layers in floating point as it takes for this', numberIn(0, 1))
     .option('--plot <FILE>', 'write the ranges as a picture (SVG)')
     .option('--threads <N>', 'how many threads the CPU runs the model with', whole(1))
-  return action(withDataOptions(command), session, async (asked: QuantizeGiven, path: string) => {
-    const given = await withPreset(asked, (message) => command.error(`error: ${message}`, { exitCode: exitCodes.usage }))
-    await refuseUnwritable(given.output, given.plot, given.calibration)
-    const { readModel } = await import('../../onnx/index.js')
+  return action(withForce(withDataOptions(command)), session, async (asked: QuantizeGiven, path: string) => {
+    const given = await withPreset(asked, usageError(command))
+    const { output, plot, calibration: cache, force } = given
+    const inputs = [...(await dataFilesOf(given)), presetFileOf(asked)]
+    await refuseOutputs({ models: [path], inputs, onnx: output, outputs: [plot, cache], force }, usageError(command))
+    const { externalFiles, readModel } = await import('../../onnx/index.js')
     const model = await readModel(path)
     const { exclude, excludeOperators } = given
     await refuseUnknownNodes(model, { names: ['--exclude', exclude], operators: ['--exclude-operators', excludeOperators] })
@@ -58,10 +59,12 @@ export function command(session: Session): Command {
         'Expected --data, what the ranges are measured on, but received none: random numbers would give wrong ranges',
       )
     const { Calibrator, quantize, plotReport } = await import('../../quantization/index.js')
-    const { algorithm, percentile, maxBatches, calibration: cache, output, plot } = given
+    const { algorithm, percentile, maxBatches } = given
     const calibrator = new Calibrator(data, { algorithm, percentile, maxBatches, cache })
     const quantized = await quantize(path, calibrator, optionsOf(given, session))
-    await quantized.save(output, { signal: session.signal })
+    // weights that came in files of their own go into one again
+    const externalData = externalFiles(model).length > 0 ? true : 'auto'
+    await quantized.save(output, { signal: session.signal, externalData, overwrite: force === true })
     if (plot !== undefined) await saveText(plot, plotReport(quantized.report))
     session.result({ model: output, report: quantized.report }, () => account(session, output, quantized))
   })

@@ -9,10 +9,11 @@ import { withShapeOptions } from '../options/builder.js'
 import { openingShapes } from '../options/opening.js'
 import { tellBuild } from '../output/build-progress.js'
 import { counted } from '../output/format.js'
-import { refuseUnwritable } from '../output/writable.js'
-import { action, choice, each, newCommand, numberIn, whole } from '../parsing.js'
+import { refuseOutputs, withForce } from '../output/writable.js'
+import { action, choice, each, newCommand, numberIn, usageError, whole } from '../parsing.js'
 import type { RunGiven } from '../run/given.js'
 import { jobOf, type RunJob } from '../run/job.js'
+import { filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
 import { isPictureFile, saveAnswers, type Target } from '../run/target.js'
 import { inputOf, taskNames } from '../run/tasks.js'
@@ -71,27 +72,31 @@ export function command(session: Session): Command {
     )
     .addOption(choice('--format <FORMAT>', 'of tensors in a folder; npy unless given', ['npy', 'npz', 'json', 'raw']))
     .addHelpText('after', help)
-  return action(withShapeOptions(withEngineOptions(run)), session, async (given: RunGiven, model: string, files: readonly string[]) => {
-    const job = await jobOf(given, files, (message) => run.error(`error: ${message}`, { exitCode: exitCodes.usage }))
-    if (job.target?.kind === 'file') await refuseUnwritable(job.target.path)
-    await using engine = await opened(model, given, job, session)
-    const {
-      head,
-      rows,
-      right,
-      without = 0,
-      ...found
-    } = 'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
-    const document = { model, backend: engine.backend, runtime: engine.description, ...('task' in job && { task: job.task }), ...found }
-    if (hasAnswers(job)) await saveAnswers(job.target.path, document)
-    session.result(document, () =>
-      [...(rows.length > 0 ? [session.table(head, rows, { right })] : []), writtenText(job.target, found)].join('\n\n').trimEnd(),
-    )
-    if (found.failed.length > 0) return exitCodes.failed
-    if (!given.requireFound || without === 0) return exitCodes.done
-    session.warn(`Nothing was found in ${without} of ${counted(found.results.length, 'picture')}, and --require-found was given`)
-    return exitCodes.unmet
-  })
+  return action(
+    withForce(withShapeOptions(withEngineOptions(run))),
+    session,
+    async (given: RunGiven, model: string, files: readonly string[]) => {
+      const job = await jobOf(given, files, usageError(run))
+      await refuseOutputs(filesOfRun(model, given, job), usageError(run))
+      await using engine = await opened(model, given, job, session)
+      const {
+        head,
+        rows,
+        right,
+        without = 0,
+        ...found
+      } = 'task' in job ? await answerPictures(engine, job, session) : await runTensors(engine, job, session)
+      const document = { model, backend: engine.backend, runtime: engine.description, ...('task' in job && { task: job.task }), ...found }
+      if (hasAnswers(job)) await saveAnswers(job.target.path, document)
+      session.result(document, () =>
+        [...(rows.length > 0 ? [session.table(head, rows, { right })] : []), writtenText(job.target, found)].join('\n\n').trimEnd(),
+      )
+      if (found.failed.length > 0) return exitCodes.failed
+      if (!given.requireFound || without === 0) return exitCodes.done
+      session.warn(`Nothing was found in ${without} of ${counted(found.results.length, 'picture')}, and --require-found was given`)
+      return exitCodes.unmet
+    },
+  )
 }
 
 const help = `
@@ -108,9 +113,9 @@ A file that cannot be read is told and the others are done: exit code 1.`
 
 type WithAnswers = RunJob & { readonly target: { readonly path: string } }
 
-/** Whether the answers of a task go to a file. */
+/** Whether the answers of a task go to a file in the end; lines of JSON are there as they come. */
 function hasAnswers(job: RunJob): job is WithAnswers {
-  return 'task' in job && job.target?.kind === 'file' && /^\.jsonl?$/.test(job.target.ending)
+  return 'task' in job && job.target?.kind === 'file' && job.target.ending === '.json'
 }
 
 /** Where everything went, in a line. */

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import type { BenchmarkOptions } from '../../benchmark/types.js'
-import { onFile } from '../../base/files.js'
+import { onFile, readOrdinary } from '../../base/files.js'
 import type { Engine } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
 import { byteSize, copiedBytes, Tensor } from '../../tensor.js'
@@ -70,7 +69,7 @@ async function rawTensor(
       'ERR_TRT_SHAPES_REQUIRED',
       `Input '${name}' is dynamic: give the shape of ${file} by --shapes=${name}:1x3x224x224`,
     )
-  const data = await onFile('read', file, () => readFile(file))
+  const data = await onFile('read', file, () => readOrdinary(file))
   const bytes = byteSize(info.dtype, shape)
   if (data.length !== bytes)
     throw new TensorRTError(

@@ -70,6 +70,7 @@ export const planOptions: readonly ExecOption[] = [
   word('--help', '7.0-', 'prints the options', (settings) => (settings.help = true), { aliases: ['-h'] }),
 
   word('--json', 'here', 'prints the result as JSON, and all lines on stderr', (settings) => (settings.json = true)),
+  word('--force', 'here', 'results may take the place of files that are read', (settings) => (settings.force = true)),
   valued(['--tensorrt', 'path'], 'here', 'Builder, Engine: tensorrt', (settings, text) => (settings.tensorrt = text)),
   valued(
     ['--backend', 'tensorrt|cpu'],

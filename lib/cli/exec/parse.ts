@@ -8,7 +8,7 @@ import { type ExecSettings, newSettings } from './settings.js'
 
 /** Every option, once: the one place of what trtexec's options are, and what becomes of them. */
 export const execOptions: readonly ExecOption[] = [
-  ...forTensorRT(planOptions, '--onnx', '--verbose', '--help', '--json', '--backend'),
+  ...forTensorRT(planOptions, '--onnx', '--verbose', '--help', '--json', '--force', '--backend'),
   ...forTensorRT(buildOptions, '--minShapes', '--optShapes', '--maxShapes', '--profile'),
   ...inferenceOptions,
   ...forTensorRT(goneOptions, '--explicitBatch', '--batch', '--maxBatch'),

@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises'
-import { onFile } from '../../base/files.js'
+import { onFile, readText } from '../../base/files.js'
 import type { CalibrationSource } from '../../building/calibration.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
 import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
 import type { BuildInfo } from '../../plan/info.js'
 import { exitCodes } from '../exit-codes.js'
-import { refuseUnwritable } from '../output/writable.js'
+import { type Files, refuseOutputs } from '../output/writable.js'
 import type { Session } from '../session.js'
 import type { Call, ExecAccount } from './call.js'
 import { ExecConsole } from './console.js'
@@ -58,7 +57,7 @@ async function perform(call: Call): Promise<void> {
   if (settings.planVersionOnly) return printVersion(call)
   if (settings.skipInference) refuseUnmeasured(settings)
   else checkedBenchmarkOptions(measuringOf(settings, undefined).options)
-  await refuseUnwritable(settings.saveEngine, ...Object.values(settings.exports))
+  await refuseOutputs(filesOfCall(settings), refuse)
   if (settings.backend === 'cpu') return measureOnCpu(call)
   const unlisten = await listen(call)
   try {
@@ -67,6 +66,21 @@ async function perform(call: Call): Promise<void> {
   } finally {
     unlisten()
   }
+}
+
+function filesOfCall({ onnx, loadEngine, refitFromOnnx, calib, loadInputs, builder, exports, saveEngine, force }: ExecSettings): Files {
+  return {
+    models: [onnx, loadEngine, refitFromOnnx],
+    inputs: [calib, ...loadInputs.values(), builder.timingCache, ...(builder.plugins ?? []), ...(builder.pluginsToSerialize ?? [])],
+    outputs: Object.values(exports),
+    plan: saveEngine,
+    force: force || undefined,
+  }
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT: trtexec knows no other exit code than 1 */
+function refuse(message: string): never {
+  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }
 
 async function printVersion({ settings, console, account }: Call): Promise<void> {
@@ -95,7 +109,7 @@ async function buildAndMeasure(call: Call, model: string): Promise<void> {
   console.warn(...order.warnings)
   const plan = await build(call, model, order)
   if (settings.saveEngine !== undefined) {
-    await plan.save(settings.saveEngine, { signal: call.session.signal })
+    await plan.save(settings.saveEngine, { signal: call.session.signal, overwrite: settings.force })
     console.info(`Created engine with size: ${(plan.bytes.length / 2 ** 20).toFixed(3)} MiB, saved as ${settings.saveEngine}`)
   }
   if (settings.dumps.profiles) console.info(...profilesLines(plan.info.profiles))
@@ -128,7 +142,7 @@ async function build(
 /** What was calibrated earlier; where TensorRT does not take it, nothing takes its place (trtexec takes one random batch). @throws TensorRTError ERR_TRT_FILE, ERR_TRT_CALIBRATION */
 async function cachedCalibrator(path: string): Promise<CalibrationSource> {
   const { parseTensorRTCache } = await import('../../quantization/tensorrt-cache.js')
-  const text = await onFile('read', path, () => readFile(path, 'utf8'))
+  const text = await onFile('read', path, () => readText(path))
   const { algorithm } = parseTensorRTCache(text)
   return {
     algorithm: algorithm.startsWith('MinMax') ? 'minmax' : 'entropy',

@@ -32,6 +32,8 @@ export interface ExecSettings {
   verbose: boolean
   /** The result as JSON, and the lines of trtexec's beside it. */
   json: boolean
+  /** Whether results may take the place of files that are read. */
+  force: boolean
   skipInference: boolean
   planVersionOnly: boolean
 
@@ -73,6 +75,7 @@ export function newSettings(): ExecSettings {
     help: false,
     verbose: false,
     json: false,
+    force: false,
     skipInference: false,
     planVersionOnly: false,
     builder: {},

@@ -47,6 +47,17 @@ export async function withPreset<T extends DataGiven>(given: T, refuse: (message
   return typeof given.preset === 'string' ? { ...given, preset: (await presetOf(given.preset, refuse)).given } : given
 }
 
+/** The files that `--data` names. What cannot be found, {@link dataOf} says. */
+export async function dataFilesOf({ data, preset }: DataGiven): Promise<readonly string[]> {
+  if (data === undefined) return []
+  return filesOf(data, preset === undefined ? 'tensors' : 'pictures').catch(() => data)
+}
+
+/** The file that `--preset` names, if it is one. */
+export function presetFileOf({ preset }: DataGiven): string | undefined {
+  return typeof preset === 'string' && preset.endsWith('.json') ? preset : undefined
+}
+
 /** What `--data` names, as batches that can be iterated again. @throws TensorRTError */
 export async function dataOf(given: DataGiven, inputs: readonly DataInput[], session: Session): Promise<CalibrationData | undefined> {
   if (given.data === undefined) return undefined

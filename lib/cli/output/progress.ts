@@ -16,9 +16,25 @@ export interface Progress {
 /** Where nobody reads a bar, a line is written when a phase begins and then not more often than this. */
 const linesEveryMs = 5000
 
-export function newProgress(stream: Sink, quiet: boolean): Progress {
+/** Of what takes no longer, nobody is told there. */
+export const patienceMs = 2000
+
+/** How time is told: tests have one of their own. */
+export interface Clock {
+  now(): number
+}
+
+export interface ProgressOptions {
+  /** Nothing at all. */
+  readonly quiet?: boolean
+  /** Where no terminal is: how long nothing is said; {@link patienceMs} unless given. */
+  readonly afterMs?: number
+  readonly clock?: Clock
+}
+
+export function newProgress(stream: Sink, { quiet = false, afterMs = patienceMs, clock = performance }: ProgressOptions = {}): Progress {
   if (quiet) return { update: () => {}, pause: () => {}, end: () => {} }
-  return stream.isTTY === true ? new BarProgress(stream as NodeJS.WritableStream) : new LineProgress(stream)
+  return stream.isTTY === true ? new BarProgress(stream as NodeJS.WritableStream) : new LineProgress(stream, afterMs, clock)
 }
 
 /** What its types leave out. */
@@ -93,17 +109,24 @@ function barText(
 
 class LineProgress implements Progress {
   readonly #stream: Sink
+  readonly #afterMs: number
+  readonly #clock: Clock
+  #begunAt: number | undefined
   #phase = ''
   #toldAt = 0
   #ended = false
 
-  constructor(stream: Sink) {
+  constructor(stream: Sink, afterMs: number, clock: Clock) {
     this.#stream = stream
+    this.#afterMs = afterMs
+    this.#clock = clock
   }
 
   update(done: number, total: number, phase: string, note = ''): void {
     if (this.#ended) return
-    const now = performance.now()
+    const now = this.#clock.now()
+    this.#begunAt ??= now
+    if (now - this.#begunAt < this.#afterMs) return
     if (phase === this.#phase && now - this.#toldAt < linesEveryMs) return
     this.#toldAt = now
     this.#phase = phase

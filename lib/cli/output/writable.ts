@@ -1,22 +1,104 @@
-import { constants } from 'node:fs'
-import { access, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { isMissing, onFile, writeTarget } from '../../base/files.js'
+import { open, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { isMissing, isThere, onFile, writeTarget } from '../../base/files.js'
+import { overwritten } from '../../base/overwriting.js'
+import { temporaryOf } from '../../base/temporary.js'
 import { TensorRTError } from '../../errors.js'
 
-/** Whether files can be written where they are to be, told before the work that they are of: it may take hours. @throws TensorRTError ERR_TRT_FILE */
-export async function refuseUnwritable(...paths: readonly (string | undefined)[]): Promise<void> {
-  for (const path of paths) if (path !== undefined) await onFile('write', path, () => refuse(path))
+export interface ForceGiven {
+  readonly force?: true
 }
 
-async function refuse(path: string): Promise<void> {
-  if (path === '') throw new TensorRTError('ERR_TRT_FILE', 'Cannot write: the path is empty')
+/** Gives a command the option that lets it write over what it reads. */
+export function withForce(command: Command): Command {
+  return command.option('--force', 'results may take the place of files that are read here')
+}
+
+/** What a command reads, and the files that it writes. */
+export interface Files {
+  /** ONNX files and plans: the files that hold weights of them count too. */
+  readonly models?: readonly (string | undefined)[]
+  readonly inputs?: readonly (string | undefined)[]
+  readonly outputs?: readonly (string | undefined)[]
+  /** An ONNX file that is written: the file with the weights of the one that it replaces goes with that. */
+  readonly onnx?: string | undefined
+  /** A folder for results, which is made where there is none, and what is written there as far as that is known. */
+  readonly folder?: string | undefined
+  readonly inFolder?: readonly string[]
+  /** A plan that is written, with its sidecar. */
+  readonly plan?: string | undefined
+  readonly force?: true | undefined
+}
+
+/** Ends the command: its line is wrong. */
+export type Refuse = (message: string) => never
+
+/**
+ * Before the work, which may take hours: refuses to write over a file that is read (by whatever name it is given), to
+ * write two results into one file, and what cannot be written.
+ * @throws TensorRTError ERR_TRT_FILE where a file cannot be written
+ */
+export async function refuseOutputs(files: Files, refuse: Refuse): Promise<void> {
+  const { onnx, plan, folder, force } = files
+  const outputs = given([...(files.outputs ?? []), onnx, plan])
+  const sidecars = plan === undefined ? [] : [`${plan}.json`]
+  if (outputs.includes('')) throw new TensorRTError('ERR_TRT_FILE', 'Cannot write: the path is empty')
+  if (force !== true) await refuseSources([...outputs, ...sidecars, ...(files.inFolder ?? [])], files, refuse)
+  await refuseTwice([...outputs, ...sidecars], refuse)
+  await refuseUnwritable(...outputs)
+  if (folder !== undefined) await onFile('write', folder, async () => tryToWrite(join(await nearestFolder(resolve(folder)), 'result')))
+  if (plan !== undefined) await (await import('../../plan/write.js')).refuseForeignSidecar(plan)
+}
+
+function given(paths: readonly (string | undefined)[]): string[] {
+  return paths.filter((path) => path !== undefined)
+}
+
+async function refuseSources(outputs: readonly string[], files: Files, refuse: Refuse): Promise<void> {
+  const { onnx } = files
+  const there = await Promise.all(outputs.map(async (path) => (await stat(path).catch(() => undefined))?.isFile() === true))
+  if (!there.some(Boolean)) return
+  const { weightFilesOf } = await import('../../onnx/external.js')
+  const models = given(files.models ?? [])
+  const weights = (await Promise.all(models.map((model) => weightFilesOf(model)))).flat()
+  const replaced =
+    onnx === undefined ? [] : await (await import('../../onnx/save/data-file.js')).dataFiles(await writeTarget(onnx).catch(() => onnx))
+  const found = await overwritten([...outputs, ...replaced], [...models, ...given(files.inputs ?? []), ...weights])
+  if (found === undefined) return
+  const { target, source } = found
+  const other = source === target ? '' : `, as ${source}`
+  refuse(`Cannot write ${target}: it is read as an input${other}. Name another file, or give --force`)
+}
+
+/** Two results in one file: the second would take the place of the first. */
+async function refuseTwice(outputs: readonly string[], refuse: Refuse): Promise<void> {
+  const real = await Promise.all(outputs.map((path) => writeTarget(path).catch(() => path)))
+  const again = real.findIndex((path, index) => real.indexOf(path) < index)
+  if (again >= 0) refuse(`Cannot write two results to ${outputs[again]}: name a file for each`)
+}
+
+/** Whether files can be written where they are to be. @throws TensorRTError ERR_TRT_FILE */
+async function refuseUnwritable(...paths: readonly string[]): Promise<void> {
+  for (const path of paths) await onFile('write', path, () => tryToWrite(path))
+}
+
+/** The folder itself, or the one that it would be made in. */
+async function nearestFolder(path: string): Promise<string> {
+  if (await isThere(path)) return path
+  const parent = dirname(path)
+  return parent === path ? path : nearestFolder(parent)
+}
+
+async function tryToWrite(path: string): Promise<void> {
   const folder = dirname(path)
   const facts = await stat(folder).catch((error: unknown) => {
     if (!isMissing(error)) throw error
   })
   if (facts === undefined)
     throw new TensorRTError('ERR_TRT_FILE', `Cannot write ${path}: there is no folder ${folder}`, { details: { path } })
-  // who replaces a file writes into its folder
-  await access(dirname(await writeTarget(path)), constants.W_OK)
+  // who replaces a file makes one in its folder; what a system says of its rights is not always so, as in /proc
+  const temporary = temporaryOf(await writeTarget(path))
+  await (await open(temporary, 'wx')).close()
+  await rm(temporary, { force: true })
 }

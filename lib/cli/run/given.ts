@@ -2,10 +2,11 @@ import type { InputSize } from '../../tasks/index.js'
 import type { TensorFormat } from '../../tensor-files/index.js'
 import type { EngineGiven } from '../options/engine.js'
 import type { ShapesGiven } from '../options/builder.js'
+import type { ForceGiven } from '../output/writable.js'
 import type { TaskName } from './tasks.js'
 
 /** The options of `trt run`, as commander finds them. */
-export interface RunGiven extends EngineGiven, ShapesGiven {
+export interface RunGiven extends EngineGiven, ShapesGiven, ForceGiven {
   readonly input?: readonly string[]
   readonly random?: true
   readonly seed: number

@@ -90,6 +90,8 @@ async function tensorsJob(given: RunGiven, preset: FoundPreset | undefined, path
     pictures: preset === undefined ? undefined : { ...given, preset },
     target,
     format,
+    force: given.force === true,
+    refuse,
   }
 }
 

@@ -6,6 +6,7 @@ import { TensorRTError } from '../../errors.js'
 import type { EncodableImage, ReadImage, ReadImageOptions } from '../../vision/index.js'
 import type { Row } from '../output/table.js'
 import type { Session } from '../session.js'
+import { answerLines } from './answer-lines.js'
 import { isPictureFile, makeFolder, pathsIn, pictureFormats, type Target } from './target.js'
 import { openTask, type TaskGiven, type TaskName, type Worker } from './tasks.js'
 
@@ -45,7 +46,9 @@ const inFlight = ({ batch = 1 }: TaskGiven): number => 2 * batch + 2
 /** Answers of all pictures, in their order; what is drawn is written as they come. */
 export async function answerPictures(engine: Engine, { task, given, files, target }: PicturesJob, session: Session): Promise<Answers> {
   await using worker = await openTask(task, engine, given, session.signal)
-  const paths = await drawnPaths(task, files, target, given)
+  const paths = drawnPaths(task, files, target, given)
+  if (target?.kind === 'folder') await makeFolder(target.path)
+  await using lines = answerLines(target)
   const progress = session.progress()
   progress.update(0, files.length, task)
   const all: Outcome[] = []
@@ -59,14 +62,18 @@ export async function answerPictures(engine: Engine, { task, given, files, targe
     for await (const outcome of inOrder([...files.entries()], { most: inFlight(given), signal: session.signal, run })) {
       all.push(outcome)
       if ('code' in outcome) session.fail(outcome)
-      else if (task === 'blur' && outcome.count === 0)
-        session.warn(`${outcome.result.file}: nothing was found to hide, and nothing is written`)
+      else {
+        if (task === 'blur' && outcome.count === 0)
+          session.warn(`${outcome.result.file}: nothing was found to hide, and nothing is written`)
+        await lines?.add(outcome.result)
+      }
       progress.update(all.length, files.length, task, basename(files[all.length - 1]!))
     }
   } finally {
     // an interruption is told at once, while a file may still be on its way to its name
     await Promise.allSettled(begun)
   }
+  await lines?.end()
   const answered = all.filter((each) => 'result' in each)
   const several = files.length > 1
   return {
@@ -120,15 +127,14 @@ function rowsOf({ result, rows }: Answered, columns: number, several: boolean): 
 }
 
 /** Where what is drawn goes, for each file; nothing where nothing is asked for. */
-async function drawnPaths(
+export function drawnPaths(
   task: TaskName,
   files: readonly string[],
   target: Target | undefined,
   { draw = 'overlay' }: TaskGiven,
-): Promise<readonly string[] | undefined> {
+): readonly string[] | undefined {
   if (target === undefined) return undefined
   if (target.kind === 'file') return isPictureFile(target) ? [target.path] : undefined
-  await makeFolder(target.path)
   const suffix = { detect: 'detected', blur: 'blurred', segment: { overlay: 'segmented', mask: 'mask', cutout: 'cutout' }[draw] }
   // numbers of classes and transparency are not for JPEG
   const isExact = task === 'segment' && draw !== 'overlay'

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { onFile } from '../../base/files.js'
+import { onFile, readText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import type { Preset } from '../../tasks/index.js'
 
@@ -27,7 +26,7 @@ export async function presetOf(given: string, refuse: (message: string) => never
 }
 
 async function presetInFile(path: string): Promise<Preset> {
-  const text = await onFile('read', path, () => readFile(path, 'utf8'))
+  const text = await onFile('read', path, () => readText(path))
   try {
     const value = JSON.parse(text) as Partial<Preset> | null
     if (typeof value?.task === 'string' && typeof value.input === 'object' && typeof value.output === 'object') return value as Preset

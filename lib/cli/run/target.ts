@@ -1,6 +1,6 @@
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { extname, join } from 'node:path'
-import { onFile, saveFile } from '../../base/files.js'
+import { makeFolder as makeFolders, onFile, saveText } from '../../base/files.js'
 import type { ImageFormat } from '../../vision/index.js'
 import { jsonText } from '../output/format.js'
 import { fileNames } from '../../tensor-files/write.js'
@@ -27,7 +27,7 @@ export function isPictureFile(target: Target): boolean {
 }
 
 export async function makeFolder(path: string): Promise<void> {
-  await onFile('make', path, () => mkdir(path, { recursive: true }))
+  await onFile('make', path, () => makeFolders(path))
 }
 
 /** A file in the folder for each source, called as it is; no two alike. */
@@ -36,9 +36,7 @@ export function pathsIn(folder: string, sources: readonly string[], ending: (sou
   return names.map((name, index) => join(folder, `${name}${ending(sources[index]!)}`))
 }
 
-/** JSON, or a line of it for each result. */
-export async function saveAnswers(path: string, document: { readonly results: readonly unknown[] }): Promise<void> {
-  const lines = path.toLowerCase().endsWith('.jsonl')
-  const text = lines ? document.results.map((each) => `${jsonText(each)}\n`).join('') : `${jsonText(document, 2)}\n`
-  await saveFile(path, [Buffer.from(text)])
+/** All answers as one document of JSON. */
+export async function saveAnswers(path: string, document: object): Promise<void> {
+  await saveText(path, `${jsonText(document, 2)}\n`)
 }

@@ -1,5 +1,5 @@
-import { realpath } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
+import { basename, join } from 'node:path'
+import { overwritten } from '../../base/overwriting.js'
 import type { Engine } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
 import type { TensorFormat } from '../../tensor-files/types.js'
@@ -22,6 +22,9 @@ export interface TensorsJob extends GivenShapes {
   readonly pictures: Pick<TaskGiven, 'preset' | 'size' | 'maxSide' | 'limitPixels'> | undefined
   readonly target: Target | undefined
   readonly format: TensorFormat | undefined
+  /** Whether outputs may take the place of what they are made from; else the command ends with `refuse`. */
+  readonly force: boolean
+  readonly refuse: (message: string) => never
 }
 
 export interface TensorsResult {
@@ -138,6 +141,7 @@ type Writer = (outputs: Readonly<Record<string, Tensor>>, index: number) => Prom
 async function outputWriter(engine: Engine, target: Target, job: TensorsJob, session: Session): Promise<Writer> {
   const { files, format } = job
   const { writeTensors } = await import('../../tensor-files/index.js')
+  const { fileNames } = await import('../../tensor-files/write.js')
   const { signal } = session
   const told = { done: false }
   const write = (path: string, outputs: Readonly<Record<string, Tensor>>): Promise<string[]> => {
@@ -146,8 +150,8 @@ async function outputWriter(engine: Engine, target: Target, job: TensorsJob, ses
     return writeTensors(path, isNumPy ? forNumPy(outputs, session, told) : outputs, { format: kind, signal })
   }
   if (files.length <= 1) {
-    const ofOutputs = engine.outputNames.map((name) => join(target.path, `${name}.${format ?? 'npy'}`))
-    await refuseSources(target.kind === 'file' ? [target.path] : ofOutputs, job)
+    const paths = fileNames(engine.outputNames).map((name) => join(target.path, `${name}.${format ?? 'npy'}`))
+    if (target.kind === 'folder') await refuseSources(paths, job)
     return (outputs) => write(target.path, outputs)
   }
   await makeFolder(target.path)
@@ -155,19 +159,21 @@ async function outputWriter(engine: Engine, target: Target, job: TensorsJob, ses
   const inFolders = engine.outputNames.length > 1 && format !== 'npz' && format !== 'json'
   if (inFolders) return (outputs, index) => write(folders[index]!, outputs)
   const paths = folders.map((path) => `${path}.${format ?? 'npy'}`)
-  await refuseSources(paths, job)
   return (outputs, index) => write(paths[index]!, outputs)
 }
 
-/** Outputs never take the place of what they were made from. @throws TensorRTError ERR_TRT_FILE */
-async function refuseSources(paths: readonly string[], { files, named }: TensorsJob): Promise<void> {
-  const realOf = (path: string): Promise<string> => realpath(path).catch(() => resolve(path))
-  const sources = new Set(await Promise.all([...files, ...named.map(({ file }) => file)].map(realOf)))
-  for (const path of paths)
-    if (sources.has(await realOf(path)))
-      throw new TensorRTError('ERR_TRT_FILE', `Cannot write ${path}: it is read as an input. Give --output another place`, {
-        details: { path },
-      })
+/**
+ * Whether each of several inferences has a file of its own in a folder; where the model has several outputs, those are
+ * folders.
+ */
+export function isFolderOfFiles({ target, files }: Pick<TensorsJob, 'target' | 'files'>): boolean {
+  return target?.kind === 'folder' && files.length > 1
+}
+
+/** Of one inference the files in a folder are called as the outputs, which only the model tells. */
+async function refuseSources(paths: readonly string[], { files, named, force, refuse }: TensorsJob): Promise<void> {
+  const found = force ? undefined : await overwritten(paths, [...files, ...named.map(({ file }) => file)])
+  if (found !== undefined) refuse(`Cannot write ${found.target}: it is read as an input. Name another folder, or give --force`)
 }
 
 /** NumPy has no bfloat16 and no fp8: float32 holds all of their numbers. */

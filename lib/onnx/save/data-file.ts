@@ -1,52 +1,69 @@
 import { randomBytes } from 'node:crypto'
-import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises'
+import { type FileHandle, link, open, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { isMissing, syncFolder, writeAll } from '../../base/files.js'
+import { syncFolder, writeSynced } from '../../base/files.js'
+import { temporaryOf, withTemporary } from '../../base/temporary.js'
 import { TensorRTError } from '../../errors.js'
-import { externalFiles } from '../external.js'
-import { readModel } from '../model.js'
+import { weightFilesOf } from '../external.js'
 import type { TensorProto } from '../onnx_pb.js'
 import { shortened } from '../scope.js'
 import { inPieces } from './pieces.js'
-import { content, type Moved } from './weights.js'
+import { content, type Placed } from './weights.js'
 
-/** A model that is larger keeps its weights inside, and has no other files. */
-const mostModelBytes = 2 ** 28
-
-/** A file that was made for the weights, and is empty. */
-export interface DataFile {
-  readonly path: string
-  readonly handle: FileHandle
-}
-
-/** Makes a new file for the weights of a model: `NAME.data`, or one with a number where that is taken. */
-export async function newDataFile(target: string): Promise<DataFile> {
-  const paths = [`${target}.data`, `${target}.${randomBytes(4).toString('hex')}.data`] as const
-  const handle = await open(paths[0], 'wx').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
-    throw error
-  })
-  return handle === undefined ? { path: paths[1], handle: await open(paths[1], 'wx') } : { path: paths[0], handle }
-}
-
-/** Writes the tensors to their places, makes that last, and closes the file. */
+/**
+ * Writes the weights of a model to a new file in its folder: `NAME.data`, or one with a number where that is taken.
+ * They have a temporary name until all of them are there, so that a saver that is killed leaves
+ * nothing that stays.
+ * @returns its path
+ */
 export async function writeDataFile(
-  { path, handle }: DataFile,
-  moved: ReadonlyMap<TensorProto, Moved>,
+  target: string,
+  placed: ReadonlyMap<TensorProto, Placed>,
   signal: AbortSignal | undefined,
-): Promise<void> {
-  try {
-    await writeAll(handle, pieces(moved, signal))
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await syncFolder(dirname(path))
+): Promise<string> {
+  const temporary = temporaryOf(`${target}.data`)
+  return withTemporary(temporary, async () => {
+    await writeSynced(temporary, pieces(placed, signal), target)
+    const path = await named(temporary, target)
+    await syncFolder(dirname(path))
+    return path
+  })
 }
 
-function* pieces(moved: ReadonlyMap<TensorProto, Moved>, signal: AbortSignal | undefined): Generator<Uint8Array> {
+/** Gives a file its name for good, and never that of a file that is there. */
+async function named(temporary: string, target: string): Promise<string> {
+  const paths = [`${target}.data`, `${target}.${randomBytes(4).toString('hex')}.data`] as const
+  for (const path of paths) if (await isNamed(temporary, path)) return path
+  throw new TensorRTError('ERR_TRT_FILE', `${paths[1]} is there already`)
+}
+
+async function isNamed(temporary: string, path: string): Promise<boolean> {
+  try {
+    await link(temporary, path)
+    return true
+  } catch (error) {
+    if (isTaken(error)) return false
+  }
+  // a file system without links: an empty file takes the name, and is replaced
+  let taken: FileHandle
+  try {
+    taken = await open(path, 'wx')
+  } catch (error) {
+    if (isTaken(error)) return false
+    throw error
+  }
+  await taken.close()
+  await rename(temporary, path)
+  return true
+}
+
+function isTaken(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EEXIST'
+}
+
+function* pieces(placed: ReadonlyMap<TensorProto, Placed>, signal: AbortSignal | undefined): Generator<Uint8Array> {
   let at = 0
-  for (const [tensor, { offset, length }] of moved) {
+  for (const [tensor, { offset, length }] of placed) {
     if (offset > at) yield new Uint8Array(offset - at)
     const bytes = content(tensor)
     if (bytes.length !== length) throw changed(tensor)
@@ -64,8 +81,8 @@ export async function dataFiles(target: string): Promise<string[]> {
   const folder = dirname(target)
   const own = (await readdir(folder)).filter((name) => isDataFile(name, basename(target)))
   if (own.length === 0) return []
-  const named = await namedBy(target)
-  return own.filter((name) => named.includes(name)).map((name) => join(folder, name))
+  const named = await weightFilesOf(target)
+  return own.map((name) => join(folder, name)).filter((path) => named.includes(path))
 }
 
 /** Removes what the model that was replaced had, and the new one has not: each saving makes a new file. */
@@ -75,15 +92,4 @@ export async function removeReplaced(files: readonly string[]): Promise<void> {
 
 function isDataFile(name: string, model: string): boolean {
   return name.startsWith(`${model}.`) && /^([0-9a-f]{8}\.)?data$/.test(name.slice(model.length + 1))
-}
-
-async function namedBy(target: string): Promise<string[]> {
-  try {
-    if ((await stat(target)).size > mostModelBytes) return []
-    return externalFiles(await readModel(target))
-  } catch (error) {
-    // What is no model, or not there, has no weights elsewhere.
-    if (isMissing(error) || error instanceof TensorRTError) return []
-    throw error
-  }
 }

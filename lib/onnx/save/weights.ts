@@ -5,9 +5,8 @@ import type { ModelProto, TensorProto } from '../onnx_pb.js'
 import { StringStringEntryProtoSchema, TensorProtoSchema } from '../onnx_pb.js'
 import { isExternal, tensorFromProto } from '../tensors.js'
 
-/** Where a tensor lies in another file. */
-export interface Moved {
-  readonly location: string
+/** Where a tensor lies in a file of weights. */
+export interface Placed {
   readonly offset: number
   readonly length: number
 }
@@ -39,17 +38,17 @@ export function content(tensor: TensorProto): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 }
 
-/** The model, which stays as it is, with tensors that are said to be in another file; nothing else is copied. */
-export function withoutWeights(model: ModelProto, moved: ReadonlyMap<TensorProto, Moved>): ModelProto {
+/** The model, which stays as it is, with tensors that are said to be in the file `location`; nothing else is copied. */
+export function withoutWeights(model: ModelProto, placed: ReadonlyMap<TensorProto, Placed>, location: string): ModelProto {
   if (model.graph === undefined) return model
   const initializer = model.graph.initializer.map((tensor) => {
-    const place = moved.get(tensor)
-    return place === undefined ? tensor : reference(tensor, place)
+    const place = placed.get(tensor)
+    return place === undefined ? tensor : reference(tensor, place, location)
   })
   return altered(model, { graph: altered(model.graph, { initializer }) })
 }
 
-function reference(tensor: TensorProto, { location, offset, length }: Moved): TensorProto {
+function reference(tensor: TensorProto, { offset, length }: Placed, location: string): TensorProto {
   const entries = { location, offset: String(offset), length: String(length) }
   const externalData = Object.entries(entries).map(([key, value]) => create(StringStringEntryProtoSchema, { key, value }))
   const none = { floatData: [], int32Data: [], int64Data: [], doubleData: [], uint64Data: [] }

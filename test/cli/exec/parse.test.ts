@@ -202,6 +202,7 @@ const others: readonly Row[] = [
   ['--allocationStrategy=static', {}],
   ['--backend=cpu --tensorrt=/opt', { backend: 'cpu', tensorrt: '/opt' }],
   ['--json', { json: true }],
+  ['--force', { force: true }],
   ['-h', { help: true }],
   ['--help', { help: true }],
 ]
