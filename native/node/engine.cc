@@ -252,7 +252,7 @@ std::shared_ptr<Client> clientOf(const std::shared_ptr<Environment>& environment
 
 Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   const auto environment = Environment::of(env);
-  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(client), environment, {}, {}, {}, {}, {}},
+  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(client), environment, {}, {}, {}},
                                              DisposeEngine{});
   // all of it is gone when the environment is: finalizers, which come later, would free it beside the process's own end
   const std::weak_ptr<Client> weak = handle->client;

@@ -47,7 +47,7 @@ for (const runtime of runtimes) {
         new Float64Array(9),
         engine,
       ]
-      const methods = ['submit', 'runSync', 'cancel', 'setTarget', 'allocate', 'stats', 'memory', 'share'] as const
+      const methods = ['submit', 'runSync', 'cancel', 'allocate', 'stats', 'memory', 'share'] as const
       let threw = 0
       const attempt = (call: Call): void => {
         try {
@@ -65,7 +65,10 @@ for (const runtime of runtimes) {
           attempt(() => method(a))
           for (const b of things) {
             attempt(() => method(a, b))
-            if (name === 'submit' || name === 'runSync') for (const c of things) attempt(() => method(a, b, c))
+            if (name !== 'submit' && name !== 'runSync') continue
+            for (const c of things) attempt(() => method(a, b, c))
+            const first = name === 'submit' ? [1, -1] : [-1]
+            for (const destinations of [a, [a], [b, a]]) attempt(() => method(...first, destinations, data))
           }
         }
         attempt(() => method(...Array<unknown>(5000).fill(data)))
@@ -74,8 +77,8 @@ for (const runtime of runtimes) {
       for (const wanted of [new Uint8Array(0), new Uint8Array(1), new Uint8Array(3), structuredClone(new Uint8Array(2))]) {
         if (wanted.length === 2) structuredClone(wanted.buffer, { transfer: [wanted.buffer] })
         const refused = { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected 2 bytes for argument \d but received [013]/ }
-        t.throws(() => engine.submit(1, wanted, data), refused)
-        t.throws(() => engine.runSync(wanted, data), refused)
+        t.throws(() => engine.submit(1, wanted, undefined, data), refused)
+        t.throws(() => engine.runSync(wanted, undefined, data), refused)
       }
       for (const call of [
         () => addon.openEngine(undefined as never, options),
@@ -122,7 +125,7 @@ await t.test('an engine that is submitted to before anything is connected', asyn
   const program = `
     const { loadAddon } = await import(${JSON.stringify(new URL('../../lib/backend/native.js', import.meta.url).href)})
     const e = await loadAddon().openEngine(plan(), { lanes: 1, profile: -1, slots: 2, maxQueue: 4, maxQueueBytes: 2 ** 28, device: 0, tensorrt: options.tensorrt })
-    for (const call of [() => e.submit(1, -1, x.data), () => e.runSync(-1, x.data)]) try { call(); console.log('taken') } catch (error) { console.log(error.code) }
+    for (const call of [() => e.submit(1, -1, undefined, x.data), () => e.runSync(-1, undefined, x.data)]) try { call(); console.log('taken') } catch (error) { console.log(error.code) }
   `
   t.same(await runChild(program), { code: 0, signal: null, stdout: 'ERR_TRT_INVALID_ARGUMENT\nERR_TRT_INVALID_ARGUMENT\n', stderr: '' })
 })
