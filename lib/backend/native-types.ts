@@ -358,7 +358,10 @@ export interface NativeAddon extends NativeVision {
   ): Promise<NativeEngine>
   /** Bytes are not copied, and are not to be changed meanwhile. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE. */
   loadOnnx(source: OnnxSource, options: NativeCpuOptions): Promise<NativeModel>
-  /** For the listener of `exit`: ends what runs on the CPU, and waits until no thread of this environment is in onnxruntime, 28 seconds at most. */
+  /**
+   * For the listener of `exit`: lets go of what is under way in this thread's environment, and waits until none of its threads is in TensorRT or onnxruntime, two seconds
+   * at most, and 30 on the CPU. What is idle can be used after it.
+   */
   leaveLibraries(): void
   /** What the engines on the CPU keep in this process: for tests. */
   cpuLive(): { readonly engines: number; readonly lanes: number; readonly values: number }

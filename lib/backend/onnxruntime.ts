@@ -1,4 +1,3 @@
-import { isMainThread } from 'node:worker_threads'
 import type { OnnxSource } from '../base/source.js'
 import { openAddonEngine, type Told } from './addon.js'
 import type { Backend } from './backend.js'
@@ -45,7 +44,6 @@ async function open(
   told: Told,
   seen: (engine: NativeEngine) => void = () => {},
 ): Promise<Backend> {
-  leaveAtExit()
   const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }))
   const byInput = profilesOrDiscard(profiles, loaded)
   return openAddonEngine(async () => {
@@ -62,18 +60,6 @@ function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeM
     loaded.discard()
     throw error
   }
-}
-
-let leaving = false
-
-/**
- * onnxruntime makes statics as it goes, and the end of the process destroys them before handlers that were registered earlier run: so its threads are called back
- * while nothing is torn down yet. Workers are joined before that by Node itself.
- */
-function leaveAtExit(): void {
-  if (leaving || !isMainThread) return
-  leaving = true
-  process.prependOnceListener('exit', () => loadAddon().leaveLibraries())
 }
 
 function sourceOf(model: Uint8Array | string): OnnxSource {

@@ -265,10 +265,12 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
       },
       [handle = handle.get(), weak](ExitDeadline deadline) {
         // one that is being closed ends by itself
-        if (const auto open = handle->client ? weak.lock() : nullptr) open->session()->halt(deadline);
+        const auto open = handle->client ? weak.lock() : nullptr;
+        return open == nullptr || open->session()->halt(deadline);
       },
       [weak](ExitDeadline deadline) {
-        if (const auto open = weak.lock()) open->leave(deadline);
+        const auto open = weak.lock();
+        return open == nullptr || open->leave(deadline);
       });
   const execution::Engine& engine = handle->client->engine();
   const Napi::Object value = Napi::Object::New(env);
