@@ -213,8 +213,7 @@ t.test('strings', async (t) => {
   for (const call of [() => engine.infer({ x: floats(3) }), () => engine.inferSync({ x: floats(3) })])
     t.match(await failureOf(call), output)
   const s = { code: 'ERR_TRT_DTYPE', message: /The input "s" .* of type string/ }
-  await using given = await open(stringInput())
-  t.match(await failureOf(() => given.infer({ x: floats(3) }, { outputs: ['y'] })), s)
+  t.match(await failureOf(() => open(stringInput())), s)
 })
 
 t.test('options of a GPU beside the CPU', async (t) => {
