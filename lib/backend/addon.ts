@@ -262,7 +262,11 @@ function dataOf(tensor: AnyTensor): NativeData {
   return tensor.location === 'host' ? tensor.data : (memoryOf(tensor).handle as NativeTensor)
 }
 
-/** Where outputs go that stay on their device, or that `into` names; none where all go to the host, in memory of their own. @throws TensorRTError ERR_TRT_DISPOSED */
+/**
+ * Where outputs go that stay on their device, or that `into` names; none where all go to the host, in memory of their
+ * own.
+ * @throws TensorRTError ERR_TRT_DISPOSED
+ */
 function destinationsOf(options: RunOptions | undefined): NativeDestinations | undefined {
   if (options === undefined) return undefined
   const { into, keep } = options

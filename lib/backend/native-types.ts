@@ -194,8 +194,9 @@ export interface NativeEngine {
     readonly maxQueueBytes: number
   }
   /**
-   * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i, negative for all; or a byte for each output, where
-   * there are more than 53. `destinations`: by output; none: all go to the host. The inputs' shapes stand in the shared array; their data is copied before this returns.
+   * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i,
+   * negative for all; or a byte for each output, where there are more than 53. `destinations`: by output; none: all go
+   * to the host. The inputs' shapes stand in the shared array; their data is copied before this returns.
    */
   submit(request: number, outputs: number | Uint8Array, destinations: NativeDestinations | undefined, ...data: readonly NativeData[]): void
   /** Runs on this thread; the completion stands in the shared array. */
@@ -244,8 +245,8 @@ export interface NativeTensor {
 export type NativeData = NodeJS.TypedArray | NativeTensor
 
 /**
- * Where each output of an inference goes: to memory of allocate() or of a tensor that stays; `true`: it stays on its device. What is none of these, another array too, is
- * brought to the host in memory of its own.
+ * Where each output of an inference goes: to memory of allocate() or of a tensor that stays; `true`: it stays on its
+ * device. What is none of these, another array too, is brought to the host in memory of its own.
  */
 export type NativeDestinations = readonly (NativeData | boolean | undefined)[]
 
@@ -359,8 +360,8 @@ export interface NativeAddon extends NativeVision {
   /** Bytes are not copied, and are not to be changed meanwhile. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE. */
   loadOnnx(source: OnnxSource, options: NativeCpuOptions): Promise<NativeModel>
   /**
-   * For the listener of `exit`: lets go of what is under way in this thread's environment, and waits until none of its threads is in TensorRT or onnxruntime, two seconds
-   * at most, and 30 on the CPU. What is idle can be used after it.
+   * For the listener of `exit`: lets go of what is under way in this thread's environment, and waits until none of its
+   * threads is in TensorRT or onnxruntime, two seconds at most, and 30 on the CPU. What is idle can be used after it.
    */
   leaveLibraries(): void
   /** What the engines on the CPU keep in this process: for tests. */

@@ -21,8 +21,9 @@ export function loadAddon(): NativeAddon {
 }
 
 /**
- * TensorRT and onnxruntime make statics as they go, and the end of the process destroys those before it calls handlers that were registered earlier. So when JavaScript runs
- * for the last time, at `process.exit()` and after an uncaught error, too, threads are called back from there, and the addon's handler is registered once more. A worker's end is
+ * TensorRT and onnxruntime make statics as they go, and the end of the process destroys those before it calls handlers
+ * that were registered earlier. So when JavaScript runs for the last time, at `process.exit()` and after an uncaught
+ * error, too, threads are called back from there, and the addon's handler is registered once more. A worker's end is
  * none of the process, and Node joins workers before that.
  */
 function leaveAtExit(addon: NativeAddon): void {

@@ -13,13 +13,14 @@ export interface InferSyncOptions<O extends TensorTypes = TensorTypes, L extends
   /** The outputs that are wanted, by name: the others are not copied back. Unless given those that the engine was declared with, else all. */
   readonly outputs?: readonly TensorName<O>[] | undefined
   /**
-   * Tensors that outputs are written to, by name, each of an output that is wanted; none may share memory with another, or with an input. One made by {@link Engine.allocate} is written
-   * by the GPU itself.
+   * Tensors that outputs are written to, by name, each of an output that is wanted; none may share memory with another,
+   * or with an input. One made by {@link Engine.allocate} is written by the GPU itself.
    */
   readonly into?: Partial<InputRecord<O>> | undefined
   /**
-   * `device`: outputs stay where they were computed, as {@link DeviceTensor}s, for another engine of the device to take; an object says it of each output that is wanted, by name.
-   * `host`, the default: they are brought to the host. What `into` names is to be there, too.
+   * `device`: outputs stay where they were computed, as {@link DeviceTensor}s, for another engine of the device to
+   * take; an object says it of each output that is wanted, by name. `host`, the default: they are brought to the host.
+   * What `into` names is to be there, too.
    */
   readonly location?: L | undefined
 }

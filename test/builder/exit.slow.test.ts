@@ -1,5 +1,5 @@
-// The end of a process in the midst of a build of the real TensorRT-RTX: with the exit code that was asked for. It makes statics while it builds, whose destructors run
-// at exit before any handler that was registered when it was opened.
+// The end of a process in the midst of a build of the real TensorRT-RTX: with the exit code that was asked for. It makes
+// statics while it builds, whose destructors run at exit before any handler that was registered when it was opened.
 import t from 'tap'
 import { type Ended, runNode } from '../support/children.js'
 import { realModels } from '../support/real-models.js'
@@ -29,8 +29,8 @@ const builds: readonly [what: string, before: string][] = [
 ]
 
 /**
- * How far into the build the end comes: after so many of its steps, and so much later. What takes place before the first step is the parser's work; after the last, at 706, comes
- * half of the time, or more.
+ * How far into the build the end comes: after so many of its steps, and so much later. What takes place before the
+ * first step is the parser's work; after the last, at 706, comes half of the time, or more.
  */
 const momentsInSteps = [0, 1, 520, 560, 600, 640, 680, 700]
 const moments: readonly [step: number, ms: number][] = [
