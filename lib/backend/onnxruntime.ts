@@ -44,6 +44,7 @@ async function open(
   told: Told,
   seen: (engine: NativeEngine) => void = () => {},
 ): Promise<Backend> {
+  turnOffTelemetry()
   const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }))
   const byInput = profilesOrDiscard(profiles, loaded)
   return openAddonEngine(async () => {
@@ -51,6 +52,15 @@ async function open(
     seen(engine)
     return engine
   }, told)
+}
+
+/**
+ * onnxruntime 1.30 writes a log and a database of telemetry as soon as it has an environment; who wants that sets the
+ * variable. By Node's own setter, on its own thread: a native one on another thread would move the variables away
+ * beneath a thread that reads one. In a worker it is a copy that this sets, and the addon does the rest.
+ */
+function turnOffTelemetry(): void {
+  process.env['ORT_DISABLE_TELEMETRY'] ??= '1'
 }
 
 function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeModel): ReturnType<typeof profilesFor> {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <thread>
 
+#include "../base/thread.h"
 #include "errors.h"
 
 namespace nt::node {
@@ -127,13 +127,13 @@ void Environment::background(std::function<void()> work, std::function<void()> c
     self->tasksChanged_.notify_all();
   };
   try {
-    std::thread([work = std::move(work), finished]() mutable {
+    startThread("one beside JavaScript's", [work = std::move(work), finished]() mutable {
       work();
       work = nullptr;
       finished();
     }).detach();
   } catch (...) {
-    finished();  // the system has no thread left
+    finished();
     throw;
   }
 }
