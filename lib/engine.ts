@@ -15,6 +15,7 @@ import {
   isTensor,
   readInput,
   refuseUnsupported,
+  refuseUnsupportedInputs,
   releaseInput,
 } from './engine/arguments.js'
 import {
@@ -194,7 +195,11 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     return this.#known().outputNames
   }
 
-  /** Inputs and outputs that no Tensor can hold, which are not among the others: a call that needs one is refused. @throws TensorRTError as {@link inputs} */
+  /**
+   * Outputs that no Tensor can hold, which are not among the others: a call that needs one is refused, and a model with
+   * such an input when it is loaded.
+   * @throws TensorRTError as {@link inputs}
+   */
   get unsupported(): readonly UnsupportedTensor[] {
     return this.#known().unsupported
   }
@@ -529,8 +534,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 }
 
-/** @throws TensorRTError ERR_TRT_DECLARATION */
+/** @throws TensorRTError ERR_TRT_DECLARATION, ERR_TRT_DTYPE */
 function loadedOf(backend: Backend, declaration: Declaration): Loaded {
+  refuseUnsupportedInputs(backend.unsupported ?? [])
   checkDeclaration(declaration, backend)
   const [inputs, outputs] = [infosByName(backend.inputs), infosByName(backend.outputs)]
   const inputNames = Object.freeze(backend.inputs.map(({ name }) => name))

@@ -37,6 +37,7 @@ export const errorCodes = {
   ERR_TRT_NO_GPU: 'the CUDA driver sees no GPU',
   ERR_TRT_CUDA: 'a CUDA driver call failed',
   ERR_TRT_OUT_OF_MEMORY: 'device, pinned or ordinary memory ran out',
+  ERR_TRT_NO_THREAD: 'the system gives this process no further thread',
   ERR_TRT_DEVICE_LOST: 'the GPU reported an error after which nothing runs on it in this process',
   ERR_TRT_NO_ONNXRUNTIME: 'the CPU backend needs the package onnxruntime-node',
   ERR_TRT_IMAGE: 'a picture cannot be read',

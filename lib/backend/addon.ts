@@ -21,6 +21,7 @@ import type {
   NativeAddon,
   NativeBenchmarkOptions,
   NativeData,
+  NativeDestinations,
   NativeEngine,
   NativeInput,
   NativeSessionOptions,
@@ -120,9 +121,7 @@ export class AddonBackend implements Backend {
         fail: resolve,
       })
       try {
-        this.#aim(into, options?.keep)
-        writeShapes(inputs)
-        this.#submit(request, options?.outputs, inputs)
+        this.#submit(request, options, inputs)
       } catch (error) {
         forget(request)
         throw fromNative(error)
@@ -131,11 +130,20 @@ export class AddonBackend implements Backend {
     })
   }
 
-  #submit(request: number, outputs: RunOptions['outputs'], inputs: readonly AnyTensor[]): void {
+  #submit(request: number, options: RunOptions | undefined, inputs: readonly AnyTensor[]): void {
+    const outputs = maskOf(options?.outputs)
+    const destinations = destinationsOf(options)
     const only = inputs[0]
     // most models have one input: a call without a spread costs half
-    if (inputs.length === 1 && only !== undefined) this.#engine.submit(request, maskOf(outputs), dataOf(only))
-    else this.#engine.submit(request, maskOf(outputs), ...inputs.map(dataOf))
+    if (inputs.length === 1 && only !== undefined) {
+      const data = dataOf(only)
+      writeShapes(inputs)
+      this.#engine.submit(request, outputs, destinations, data)
+    } else {
+      const data = inputs.map(dataOf)
+      writeShapes(inputs)
+      this.#engine.submit(request, outputs, destinations, ...data)
+    }
   }
 
   #giveUp(request: number): void {
@@ -143,21 +151,12 @@ export class AddonBackend implements Backend {
     this.#engine.cancel(request)
   }
 
-  /** Tells native code of outputs that go straight to memory of allocate() or of a tensor that stays, and of those that stay. */
-  #aim(into: RunOptions['into'], keep: RunOptions['keep']): void {
-    into?.forEach((tensor, i) => {
-      if (tensor !== undefined) this.#engine.setTarget(i, dataOf(tensor))
-    })
-    keep?.forEach((stays, i) => {
-      if (stays) this.#engine.keep(i)
-    })
-  }
-
   runSync(inputs: readonly AnyTensor[], options: RunOptions | undefined): Results {
     try {
-      this.#aim(options?.into, options?.keep)
+      const data = inputs.map(dataOf)
+      const destinations = destinationsOf(options)
       writeShapes(inputs)
-      const objects = this.#engine.runSync(maskOf(options?.outputs), ...inputs.map(dataOf))
+      const objects = this.#engine.runSync(maskOf(options?.outputs), destinations, ...data)
       const results = readSync(this.outputs, options?.into, objects)
       return options?.into === undefined ? results : results.map((result, i) => placed(result, options.into?.[i]))
     } catch (error) {
@@ -263,6 +262,20 @@ function watch(running: Pick<ReturnType<NativeEngine['benchmark']>, 'progress' |
 /** What native code takes for a tensor. @throws TensorRTError ERR_TRT_DISPOSED */
 function dataOf(tensor: AnyTensor): NativeData {
   return tensor.location === 'host' ? tensor.data : (memoryOf(tensor).handle as NativeTensor)
+}
+
+/**
+ * Where outputs go that stay on their device, or that `into` names; none where all go to the host, in memory of their
+ * own.
+ * @throws TensorRTError ERR_TRT_DISPOSED
+ */
+function destinationsOf(options: RunOptions | undefined): NativeDestinations | undefined {
+  if (options === undefined) return undefined
+  const { into, keep } = options
+  return (into ?? keep)?.map((_, i) => {
+    const target = into?.[i]
+    return target === undefined ? keep?.[i] : dataOf(target)
+  })
 }
 
 /** Bit i for output i, negative for all; a byte for each output where a number has too few bits. */

@@ -196,18 +196,15 @@ export interface NativeEngine {
     readonly maxQueueBytes: number
   }
   /**
-   * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i, negative for all; or a byte for each output, where
-   * there are more than 53. The inputs' shapes stand in the shared array; their data is copied before this returns.
+   * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i,
+   * negative for all; or a byte for each output, where there are more than 53. `destinations`: by output; none: all go
+   * to the host. The inputs' shapes stand in the shared array; their data is copied before this returns.
    */
-  submit(request: number, outputs: number | Uint8Array, ...data: readonly NativeData[]): void
+  submit(request: number, outputs: number | Uint8Array, destinations: NativeDestinations | undefined, ...data: readonly NativeData[]): void
   /** Runs on this thread; the completion stands in the shared array. */
-  runSync(outputs: number | Uint8Array, ...data: readonly NativeData[]): unknown[]
+  runSync(outputs: number | Uint8Array, destinations: NativeDestinations | undefined, ...data: readonly NativeData[]): unknown[]
   /** Whether the request was taken out of the queue: then no completion comes. */
   cancel(request: number): boolean
-  /** The next call writes the output there; false where that is no memory of allocate() or of a tensor that stays. Comes before {@link keep}. */
-  setTarget(output: number, data: NativeData): boolean
-  /** The next call leaves the output on the device. */
-  keep(output: number): void
   /** The data is read before this returns, unless it is memory of allocate(). */
   upload(data: NodeJS.TypedArray): Promise<NativeTensor>
   allocate(bytes: number): ArrayBuffer
@@ -248,6 +245,12 @@ export interface NativeTensor {
 
 /** What an inference reads or writes. */
 export type NativeData = NodeJS.TypedArray | NativeTensor
+
+/**
+ * Where each output of an inference goes: to memory of allocate() or of a tensor that stays; `true`: it stays on its
+ * device. What is none of these, another array too, is brought to the host in memory of its own.
+ */
+export type NativeDestinations = readonly (NativeData | boolean | undefined)[]
 
 /** How onnxruntime runs a model; complete, since native code does not guess. */
 export interface NativeCpuOptions {
@@ -363,7 +366,10 @@ export interface NativeAddon extends NativeVision {
   ): Promise<NativeEngine>
   /** Bytes are not copied, and are not to be changed meanwhile. Rejected with ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_FILE. */
   loadOnnx(source: OnnxSource, options: NativeCpuOptions): Promise<NativeModel>
-  /** For the listener of `exit`: ends what runs on the CPU, and waits until no thread of this environment is in onnxruntime, 28 seconds at most. */
+  /**
+   * For the listener of `exit`: lets go of what is under way in this thread's environment, and waits until none of its
+   * threads is in TensorRT or onnxruntime, two seconds at most, and 30 on the CPU. What is idle can be used after it.
+   */
   leaveLibraries(): void
   /** What the engines on the CPU keep in this process: for tests. */
   cpuLive(): { readonly engines: number; readonly lanes: number; readonly values: number }

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { isMainThread } from 'node:worker_threads'
 import { type ErrorCode, errorCodes, TensorRTError } from '../errors.js'
 import { packageRoot } from '../base/package.js'
 import { errorOf, lacking } from '../base/remedies.js'
@@ -12,7 +13,21 @@ let loaded: NativeAddon | undefined
  * @throws TensorRTError ERR_TRT_PLATFORM, ERR_TRT_NO_ADDON
  */
 export function loadAddon(): NativeAddon {
-  return (loaded ??= openAddon())
+  if (loaded === undefined) {
+    loaded = openAddon()
+    leaveAtExit(loaded)
+  }
+  return loaded
+}
+
+/**
+ * TensorRT and onnxruntime make statics as they go, and the end of the process destroys those before it calls handlers
+ * that were registered earlier. So when JavaScript runs for the last time, at `process.exit()` and after an uncaught
+ * error, too, threads are called back from there, and the addon's handler is registered once more. A worker's end is
+ * none of the process, and Node joins workers before that.
+ */
+function leaveAtExit(addon: NativeAddon): void {
+  if (isMainThread) process.prependOnceListener('exit', () => addon.leaveLibraries())
 }
 
 function openAddon(): NativeAddon {

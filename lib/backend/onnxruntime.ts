@@ -1,5 +1,4 @@
 import { dirname, resolve } from 'node:path'
-import { isMainThread } from 'node:worker_threads'
 import { refuseOdd } from '../base/files.js'
 import type { OnnxSource } from '../base/source.js'
 import { openAddonEngine, type Told } from './addon.js'
@@ -47,7 +46,7 @@ async function open(
   told: Told,
   seen: (engine: NativeEngine) => void = () => {},
 ): Promise<Backend> {
-  leaveAtExit()
+  turnOffTelemetry()
   if (typeof model === 'string') await refuseOddWeights(model)
   const loaded = await native(() => loadAddon().loadOnnx(sourceOf(model), { ...nativeOptions(cpu, lanes.lanes), observe }))
   const byInput = profilesOrDiscard(profiles, loaded)
@@ -61,6 +60,15 @@ async function open(
     },
     { ...told, valuesOf },
   )
+}
+
+/**
+ * onnxruntime 1.30 writes a log and a database of telemetry as soon as it has an environment; who wants that sets the
+ * variable. By Node's own setter, on its own thread: a native one on another thread would move the variables away
+ * beneath a thread that reads one. In a worker it is a copy that this sets, and the addon does the rest.
+ */
+function turnOffTelemetry(): void {
+  process.env['ORT_DISABLE_TELEMETRY'] ??= '1'
 }
 
 function profilesOrDiscard(profiles: OpenCpuOptions['profiles'], loaded: NativeModel): ReturnType<typeof profilesFor> {
@@ -81,18 +89,6 @@ async function refuseOddWeights(path: string): Promise<void> {
     .inspectModel({ path })
     .catch(() => ({ externalFiles: [] }))
   for (const name of externalFiles) await refuseOdd(resolve(dirname(path), name))
-}
-
-let leaving = false
-
-/**
- * onnxruntime makes statics as it goes, and the end of the process destroys them before handlers that were registered earlier run: so its threads are called back
- * while nothing is torn down yet. Workers are joined before that by Node itself.
- */
-function leaveAtExit(): void {
-  if (leaving || !isMainThread) return
-  leaving = true
-  process.prependOnceListener('exit', () => loadAddon().leaveLibraries())
 }
 
 function sourceOf(model: Uint8Array | string): OnnxSource {

@@ -194,6 +194,17 @@ function wrongShape(tensor: AnyTensor | undefined, info: TensorInfo, wanted: str
 }
 
 /**
+ * Refuses a model that could never run: an input that need not be given is not among these.
+ * @throws TensorRTError ERR_TRT_DTYPE
+ */
+export function refuseUnsupportedInputs(unsupported: readonly UnsupportedTensor[]): void {
+  const needed = unsupported.find(({ use }) => use === 'input')
+  if (needed === undefined) return
+  const way = 'What to do: let the model begin after what reads it (a tokenizer, a vectorizer), and give what that computes'
+  throw unsupportedTensor(needed, ', and no inference goes without it', `. ${way}`)
+}
+
+/**
  * Refuses a call that would need what no Tensor can hold; `outputs` are those that were asked for, by name.
  * @throws TensorRTError ERR_TRT_DTYPE
  */
@@ -202,14 +213,15 @@ export function refuseUnsupported(
   outputs: readonly string[] | undefined,
   known: readonly string[],
 ): void {
-  const needed = unsupported.find(({ name, use }) => use === 'input' || outputs === undefined || outputs.includes(name))
+  const needed = unsupported.find(({ name }) => outputs === undefined || outputs.includes(name))
   if (needed === undefined) return
-  const { name, use, type } = needed
   const way =
-    use === 'output' && known.length > 0
-      ? `. Name the outputs that you want: outputs: [${known.map((other) => JSON.stringify(other)).join(', ')}]`
-      : ''
+    known.length > 0 ? `. Name the outputs that you want: outputs: [${known.map((other) => JSON.stringify(other)).join(', ')}]` : ''
+  throw unsupportedTensor(needed, '', way)
+}
+
+function unsupportedTensor({ name, use, type }: UnsupportedTensor, consequence: string, way: string): TensorRTError {
   const what = type === 'no tensor' ? 'no tensor' : `of type ${type}`
-  const message = `The ${use} ${JSON.stringify(name)} of the model is ${what}; a Tensor is one of ${dtypes.join(', ')}${way}`
-  throw new TensorRTError('ERR_TRT_DTYPE', message, { details: { [use]: name, type } })
+  const message = `The ${use} ${JSON.stringify(name)} of the model is ${what}${consequence}; a Tensor is one of ${dtypes.join(', ')}${way}`
+  return new TensorRTError('ERR_TRT_DTYPE', message, { details: { [use]: name, type } })
 }

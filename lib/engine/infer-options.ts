@@ -12,11 +12,15 @@ import type { InputRecord, OutputLocation, TensorInfos, TensorName, TensorTypes 
 export interface InferSyncOptions<O extends TensorTypes = TensorTypes, L extends OutputLocation<O> | undefined = 'host'> {
   /** The outputs that are wanted, by name: the others are not copied back. Unless given those that the engine was declared with, else all. */
   readonly outputs?: readonly TensorName<O>[] | undefined
-  /** Tensors that outputs are written to, by name; none may share memory with another, or with an input. One made by {@link Engine.allocate} is written by the GPU itself. */
+  /**
+   * Tensors that outputs are written to, by name, each of an output that is wanted; none may share memory with another,
+   * or with an input. One made by {@link Engine.allocate} is written by the GPU itself.
+   */
   readonly into?: Partial<InputRecord<O>> | undefined
   /**
-   * `device`: outputs stay where they were computed, as {@link DeviceTensor}s, for another engine of the device to take; an object says it of each output by name. `host`,
-   * the default: they are brought to the host. What `into` names is to be there, too.
+   * `device`: outputs stay where they were computed, as {@link DeviceTensor}s, for another engine of the device to
+   * take; an object says it of each output that is wanted, by name. `host`, the default: they are brought to the host.
+   * What `into` names is to be there, too.
    */
   readonly location?: L | undefined
 }
@@ -113,9 +117,8 @@ export function runOptions(
   for (const name of [...(outputs ?? []), ...(into?.keys() ?? []), ...located]) {
     if (infos[name] === undefined) throw expected(`one of ${names.map((known) => JSON.stringify(known)).join(', ')}`, 'an output', name)
   }
-  const unwanted = outputs && [...(into?.keys() ?? [])].find((name) => !outputs.includes(name))
-  if (unwanted !== undefined)
-    throw expected(`one of the outputs that are wanted (${outputs?.join(', ') ?? ''})`, 'a name in into', unwanted)
+  refuseUnwanted(into?.keys(), 'into', wanted)
+  refuseUnwanted(located, 'location', wanted)
   into?.forEach((tensor, name) => {
     checkTarget(tensor, name, infos)
     checkLocation(tensor, name, placeOf(location, name))
@@ -126,6 +129,13 @@ export function runOptions(
     ...(into !== undefined && { into: names.map((name) => into.get(name)) }),
     ...(location !== undefined && { keep: names.map((name) => placeOf(location, name) === 'device') }),
   }
+}
+
+/** A place for an output that the call does not give would be passed over in silence. */
+function refuseUnwanted(names: Iterable<string> | undefined, option: string, wanted: readonly string[] | undefined): void {
+  if (names === undefined || wanted === undefined) return
+  for (const name of names)
+    if (!wanted.includes(name)) throw expected(`one of the outputs that are wanted (${wanted.join(', ')})`, `a name in ${option}`, name)
 }
 
 function placeOf(location: GivenLocation | undefined, name: string): 'host' | 'device' {

@@ -35,7 +35,7 @@ export interface BlurOptions extends BlurMaskOptions {
  * A copy of the picture in which regions cannot be recognized: gaussian blur that fades out at the edges, or what the options say. What lies outside the picture
  * is ignored; where regions overlap, each is made of what the ones before it left. Works on a thread; `image.data` is read until the promise is settled.
  * @param regions of many pictures, a list for each
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY; as {@link readImage} where a picture is to be read
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY; as {@link readImage} where a picture is to be read
  */
 export function blurRegions(picture: Picture, regions: readonly Box[], options?: BlurOptions & ManyOptions): Promise<Image>
 export function blurRegions(
@@ -59,7 +59,7 @@ export function blurRegionsSync(image: Image, regions: readonly Box[], options?:
 /**
  * The same of the pixels that a mask names, of the picture's size or placed in it: those that are not zero. Only the smallest rectangle around them is touched, and `strength`
  * is a part of its longer side: where there are several things, a mask for each is better. Its edge is sharp.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
  */
 export function blurMask(picture: Picture, mask: PlacedMask, options?: BlurMaskOptions & ManyOptions): Promise<Image>
 export function blurMask(
@@ -79,6 +79,7 @@ function maskHidden(image: Image, mask: PlacedMask, style: HideStyle): Painting 
   const { width, height } = checkedImage(image)
   const placed = checkedPlaced(mask, image)
   return {
+    mask: placed.data,
     native: (addon, sync) => addon.hideMask(sync, image.data, width, height, placed.data, edgesIn(placed.area), numbersOf(style)),
     portable: (copy) => hideMask(copy, placed, style),
   }

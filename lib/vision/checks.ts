@@ -1,6 +1,6 @@
 import { isUint8Array } from 'node:util/types'
 import { checkedSize } from '../base/size.js'
-import { expected } from '../errors.js'
+import { expected, TensorRTError } from '../errors.js'
 import type { Box, Image, Point } from './types.js'
 
 export { checkedSize } from '../base/size.js'
@@ -22,10 +22,38 @@ export function checkedBox(value: unknown, name: string): Box {
   return value as Box
 }
 
-/** Bytes: what merely has the prototype of a Uint8Array, or is a proxy of one, throws when it is asked. */
+/**
+ * Bytes: what merely has the prototype of a Uint8Array, or is a proxy of one, throws when it is asked.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED
+ */
 export function checkedBytes(value: unknown, name: string): Uint8Array {
-  if (isUint8Array(value)) return value
-  throw expected('a Uint8Array', name, value)
+  if (!isUint8Array(value)) throw expected('a Uint8Array', name, value)
+  if (value.length === 0 && isDetached(value)) throw detached(name)
+  return value
+}
+
+/** Node 20 does not say it of a buffer; it refuses a view of one. */
+function isDetached({ buffer }: Uint8Array): boolean {
+  try {
+    Reflect.construct(Uint8Array, [buffer])
+    return false
+  } catch {
+    return true
+  }
+}
+
+function detached(name: string): TensorRTError {
+  const message = `The buffer of ${name} was transferred away or resized: leave it as it is until the promise settles`
+  return new TensorRTError('ERR_TRT_DETACHED', message)
+}
+
+/**
+ * Before data is used that was checked at the call: between them its owner may have transferred its buffer to another
+ * thread, or resized it. `length`: what it had then.
+ * @throws TensorRTError ERR_TRT_DETACHED
+ */
+export function checkStillThere(data: ArrayLike<number>, length: number, name: string): void {
+  if (data.length < length) throw detached(name)
 }
 
 /** `image` itself, if it is a picture whose data has the length that its size wants. */

@@ -1,3 +1,4 @@
+import type { NativeVision } from '../backend/native-vision.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { expected } from '../errors.js'
 import { checkedColor, checkedImage } from './checks.js'
@@ -23,7 +24,7 @@ export interface CutOutOptions extends ManyOptions {
 /**
  * What a mask names, without what is around it: transparent there, as `encodeImage` writes it as PNG or WebP, or before another background. Of a mask of bytes all that is not
  * zero is kept; of an {@link Alpha} as much as it says. Works on a thread; what is given is read until the promise is settled.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
  */
 export function cutOut(
   picture: Picture,
@@ -62,11 +63,13 @@ async function cutOutOne(
   const { width, height } = checkedImage(image)
   const placed = checkedPlacedOrAlpha(mask, image)
   const background = backgroundOf(given, image)
-  const data = await paintedBytes(
-    (addon) => addon.cutOut(false, image.data, width, height, placed.data, edgesIn(placed.area), background),
-    () => cutOutBytes(image, placed, background),
-    signal,
-  )
+  const work = {
+    image,
+    others: { mask: placed.data, background },
+    native: (addon: NativeVision) => addon.cutOut(false, image.data, width, height, placed.data, edgesIn(placed.area), background),
+    portable: () => cutOutBytes(image, placed, background),
+  }
+  const data = await paintedBytes(work, signal)
   return { width, height, channels: background.length === 0 ? 4 : 3, data }
 }
 

@@ -7,7 +7,7 @@ import { readOptions, unaborted } from '../base/options.js'
 import { checkedOverwrite, type OverwriteOptions, refuseOverwriting } from '../base/overwriting.js'
 import { localPath } from '../base/source.js'
 import { expected } from '../errors.js'
-import { checkedBytes, checkedSize } from './checks.js'
+import { checkedBytes, checkedSize, checkStillThere } from './checks.js'
 import type { AlphaImage } from './cut-out.js'
 import { imageOf, inAll, type ManyOptions } from './picture.js'
 import { imageFailure, openImage, turns } from './sharp.js'
@@ -67,7 +67,7 @@ function checkedEncoding(given: Partial<Record<(typeof encodingNames)[number], u
 
 /**
  * The bytes of a picture file, with transparency where the picture has it and the format is not JPEG; of many, of each. The data is read until the promise settles: leave it as it is until then.
- * @throws TensorRTError (as a rejection) ERR_TRT_IMAGE when sharp fails or is not installed; ERR_TRT_INVALID_ARGUMENT
+ * @throws TensorRTError (as a rejection) ERR_TRT_IMAGE when sharp fails or is not installed; ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED
  */
 export async function encodeImage(image: EncodableImage, format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array>
 export async function encodeImage(images: readonly EncodableImage[], format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array[]>
@@ -112,6 +112,7 @@ async function encode(image: Image | AlphaImage, format: ImageFormat, encoding: 
     cut?.throwIfHappened()
     return await arranged(pipeline, format, encoding).toBuffer()
   } catch (error) {
+    checkStillThere(image.data, image.width * image.height * image.channels, 'a picture')
     throw imageFailure(error, `encode a ${format} of ${image.width} x ${image.height}`)
   }
 }

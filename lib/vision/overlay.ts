@@ -22,7 +22,7 @@ export interface OverlayOptions {
 /**
  * A copy of the picture with a mask's pixels coloured: by class where the mask has classes. What is 0 in it stays as it is. Works on a thread; what is given is read until
  * the promise is settled.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
  */
 export function overlay(picture: Picture, mask: PlacedMask, options?: OverlayOptions & ManyOptions): Promise<Image>
 export function overlay(
@@ -43,6 +43,7 @@ function classesLaid(image: Image, mask: PlacedMask, palette: Uint8Array, opacit
   const { width, height } = checkedImage(image)
   const placed = checkedPlaced(mask, image)
   return {
+    mask: placed.data,
     native: (addon, sync) => addon.overlayMask(sync, image.data, width, height, placed.data, edgesIn(placed.area), palette, opacity),
     portable: (copy) => overlayClasses(copy, placed, palette, opacity),
   }

@@ -5,7 +5,7 @@ import { expected } from '../errors.js'
 import { stretch } from './framing.js'
 import { readImage } from './image.js'
 import type { PictureSource } from './info.js'
-import { checkedPixels, type Pixels } from './raw.js'
+import { checkedPixels, checkPixelsThere, type Pixels } from './raw.js'
 import { resampled } from './resample.js'
 import { checkedNormalization } from '../pixels/tensor-options.js'
 import type { Image, RawImage } from './types.js'
@@ -35,9 +35,13 @@ export async function pixelsOf(picture: Picture, name: string, cut: Cut | undefi
 
 const asItIs = checkedNormalization({ dtype: 'uint8', layout: 'NHWC' })
 
-/** As RGB without gaps: what is that already is not copied. */
+/**
+ * As RGB without gaps: what is that already is not copied.
+ * @throws TensorRTError ERR_TRT_DETACHED, and as {@link pixelsOf}
+ */
 export async function imageOf(picture: Picture, name: string, cut: Cut | undefined): Promise<Image> {
   const pixels = await pixelsOf(picture, name, cut)
+  checkPixelsThere(pixels, `${name}.data`)
   const { format, width, height, stride, data } = pixels
   const bytes = width * height * 3
   if (format === 'rgb' && stride === width * 3)

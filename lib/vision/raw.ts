@@ -1,7 +1,7 @@
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
 import { yuvCoefficients, yuvMatrices, yuvRanges, type YuvToRgb } from '../pixels/yuv.js'
-import { checkedBytes, checkedImage, checkedSize } from './checks.js'
+import { checkedBytes, checkedImage, checkedSize, checkStillThere } from './checks.js'
 import type { Image, PixelFormat, RawImage } from './types.js'
 
 /** In the order of the addon's numbers. */
@@ -40,6 +40,11 @@ export function checkedPixels(image: Image | RawImage, name: string): Pixels {
     throw expected(`${wanted} bytes (${layout}, ${width} x ${height}, stride ${bytes})`, `${name}.data`, data.length)
   const yuv = yuvCoefficients(checkedChoice(matrix, `${name}.matrix`, yuvMatrices), checkedChoice(range, `${name}.range`, yuvRanges))
   return { format: layout, width, height, stride: bytes, data, yuv }
+}
+
+/** Of pixels that are still as they were checked. @throws TensorRTError ERR_TRT_DETACHED */
+export function checkPixelsThere({ format, width, height, stride, data }: Pixels, name: string): void {
+  checkStillThere(data, pictureBytes(format, width, height, stride), name)
 }
 
 function channelsOf(format: PixelFormat): number {

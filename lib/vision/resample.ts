@@ -3,7 +3,8 @@ import { nativeSync } from '../backend/native.js'
 import type { NativeTarget, NativeVision } from '../backend/native-vision.js'
 import { Tensor } from '../tensor.js'
 import type { Frame } from './frame.js'
-import { nativePixels, type Pixels, rgbOf } from './raw.js'
+import { checkStillThere } from './checks.js'
+import { checkPixelsThere, nativePixels, type Pixels, rgbOf } from './raw.js'
 import { sample, sampleTurned } from './sample.js'
 import { sampleWhole } from './sample-whole.js'
 import { type Axis, axisOf, makeTaps, makeWholeTaps, type Taps, type WholeTaps } from '../pixels/taps.js'
@@ -24,13 +25,27 @@ export interface Resampling {
 /** Picture by picture, so that others have their turn between them. */
 const portableTurns = new Turns(1)
 
-/** On a thread of the addon; without one, in JavaScript. */
+/**
+ * On a thread of the addon; without one, in JavaScript.
+ * @throws TensorRTError ERR_TRT_DETACHED where what is read, or written, is gone when its turn comes
+ */
 export async function resampled(job: Resampling, cut: Cut | undefined): Promise<void> {
+  const room = job.out.length
+  const checkThere = (): void => {
+    checkPixelsThere(job.pixels, 'a picture')
+    checkStillThere(job.out, room, 'into')
+  }
+  checkThere()
   const addon = pixelAddon()
-  if (addon !== undefined) return onThread(async () => byAddon(addon, job, false), cut)
+  if (addon !== undefined)
+    return onThread(async () => {
+      checkThere()
+      return byAddon(addon, job, false)
+    }, cut)
   await portableTurns.take(async () => {
     await new Promise(setImmediate)
     cut?.throwIfHappened()
+    checkThere()
     resamplePortably(job)
   }, cut)
 }

@@ -38,7 +38,7 @@ export interface ToTensorOptions<D extends PixelType = PixelType> extends IntoOp
  * @param pictures one picture, or those of a batch
  * @param frames how each lies in the input, one for all or as many as pictures, and all of one size
  * @returns a tensor of shape [N, 3, height, width], [N, height, width, 3] with layout NHWC, 1 channel with order GRAY; or `into`
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_OUT_OF_MEMORY; ERR_TRT_IMAGE, ERR_TRT_FILE where a picture is to be read; or it is the reason of the signal,
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY; ERR_TRT_IMAGE, ERR_TRT_FILE where a picture is to be read; or it is the reason of the signal,
  * after which `into` may still be written to. Where a picture fails, the call rejects when all have ended
  */
 export async function toTensor<D extends PixelType = 'float32'>(

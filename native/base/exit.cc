@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -11,9 +12,10 @@ namespace {
 
 struct Tasks {
   std::mutex mutex;
-  std::map<int, std::function<void(ExitDeadline)>> all;
+  std::map<int, std::function<bool(ExitDeadline)>> all;
   int next = 0;
   bool over = false;
+  std::atomic<bool> hurried{false};
 };
 Tasks& tasks() {
   static auto& instance = *new Tasks;  // leaked on purpose: it is needed at the very end
@@ -21,22 +23,24 @@ Tasks& tasks() {
 }
 
 void stopAll(int status, void*) {
-  static auto& all = *new std::map<int, std::function<void(ExitDeadline)>>;  // what it holds is not freed
+  static auto& all = *new std::map<int, std::function<bool(ExitDeadline)>>;  // what it holds is not freed
   {
     const std::lock_guard lock(tasks().mutex);
     if (tasks().over) return;
     tasks().over = true;
     all = tasks().all;
   }
-  const ExitDeadline deadline = std::chrono::steady_clock::now() + kPatienceAtExit;
-  for (const auto& [_, stop] : all) stop(deadline);
+  const std::chrono::seconds patience = tasks().hurried ? std::chrono::seconds(0) : kPatienceAtExit;
+  const ExitDeadline deadline = std::chrono::steady_clock::now() + patience;
+  bool ended = true;
+  for (const auto& [_, stop] : all) ended = stop(deadline) && ended;
   // What did not end in time is still inside of a library, whose statics must not be destroyed beneath it.
-  if (std::chrono::steady_clock::now() >= deadline) _exit(status);
+  if (!ended) _exit(status);
 }
 
 }  // namespace
 
-int addExitTask(std::function<void(ExitDeadline)> stop) {
+int addExitTask(std::function<bool(ExitDeadline)> stop) {
   const std::lock_guard lock(tasks().mutex);
   tasks().all[tasks().next] = std::move(stop);
   return tasks().next++;
@@ -48,5 +52,7 @@ void removeExitTask(int task) {
 }
 
 void armExit() { ::on_exit(stopAll, nullptr); }
+
+void hurryExit() { tasks().hurried = true; }
 
 }  // namespace nt

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <span>
-#include <thread>
 
 #include "../base/error.h"
+#include "../base/thread.h"
 
 namespace nt::execution {
 namespace {
@@ -62,9 +62,11 @@ void loopOnThreads(const BenchmarkOptions& options, Streams streams, BenchmarkWa
     }
   };
   try {
-    for (std::size_t i = 0; i < streams.size(); ++i) threads.emplace_back(work, i);
+    for (std::size_t i = 0; i < streams.size(); ++i)
+      threads.push_back(
+          startThread("that of stream " + std::to_string(i + 1) + " of a benchmark", [&work, i] { work(i); }));
   } catch (...) {
-    watch.fail(std::current_exception());  // the system has no thread left
+    watch.fail(std::current_exception());
   }
   for (std::thread& thread : threads) thread.join();
   watch.rethrow();

@@ -22,10 +22,10 @@ void Client::close() {
   session_->leave(front_);
 }
 
-void Client::leave(std::chrono::steady_clock::time_point deadline) {
-  if (engine().patienceAtExit().count() == 0) return;
+bool Client::leave(std::chrono::steady_clock::time_point deadline) {
+  if (session_->isIdle(front_)) return true;
   drop();
-  session_->awaitEnd(front_, deadline + engine().patienceAtExit());
+  return session_->awaitEnd(front_, deadline + engine().patienceAtExit());
 }
 
 }  // namespace nt::execution

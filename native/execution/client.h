@@ -31,9 +31,10 @@ class Client {
   // Refuses new work, and lets go of what is queued: no completion comes any more. What runs may be ended, where no
   // other client waits for it. To be followed by close().
   void drop() { session_->drop(front_); }
-  // Before the end of the process, where the runtime asks for patience then: as drop(), and waits until nothing of it
-  // runs, until that long after the deadline.
-  void leave(std::chrono::steady_clock::time_point deadline);
+  // Before the end of the process: as drop(), and waits until nothing of it runs, or until the deadline and the
+  // patience that the runtime asks for then; whether nothing does. Where nothing of it is under way, it goes on to
+  // work.
+  bool leave(std::chrono::steady_clock::time_point deadline);
 
  private:
   const std::shared_ptr<Session> session_;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "../base/error.h"
+#include "../base/thread.h"
 #include "session.h"
 
 namespace nt::execution {
@@ -44,7 +45,8 @@ void Session::startLanes() {
   const WaitMode wait = engine_->deviceIndex() < 0 ? WaitMode::block : options_.wait;
   for (int i = 0; i < options_.lanes; ++i) workers_.push_back(std::make_unique<Worker>(i, wait));
   for (const auto& worker : workers_) {
-    worker->thread = std::thread([this, &worker = *worker, start] { main(worker, start); });
+    worker->thread = startThread("that of lane " + std::to_string(worker->number + 1),
+                                 [this, &worker = *worker, start] { main(worker, start); });
   }
   std::unique_lock lock(start->mutex);
   start->changed.wait(lock, [&] { return start->ready == workers_.size(); });
@@ -91,8 +93,9 @@ void Session::open(Worker& worker) {
   for (int slot = 1; slot < slots; ++slot) {
     std::promise<void> entered;
     std::future<void> enters = entered.get_future();
-    worker.others.emplace_back([this, &worker, &seat = *worker.seats[static_cast<std::size_t>(slot)],
-                                entered = std::move(entered)]() mutable { other(worker, seat, std::move(entered)); });
+    auto body = [this, &worker, &seat = *worker.seats[static_cast<std::size_t>(slot)],
+                 entered = std::move(entered)]() mutable { other(worker, seat, std::move(entered)); };
+    worker.others.push_back(startThread("another of lane " + std::to_string(worker.number + 1), std::move(body)));
     enters.get();
   }
 }

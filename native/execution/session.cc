@@ -231,18 +231,20 @@ void Session::drop(Front& front) {
   tellLeaving();
 }
 
-void Session::awaitEnd(const Front& front, std::optional<TimePoint> deadline) {
-  const auto ended = [&] { return front.told == queue_.asked(front); };
+bool Session::awaitEnd(const Front& front, std::optional<TimePoint> deadline) {
+  const auto ended = [&] { return isIdle(front); };
+  bool idle = true;
   ++leaving_;
   {
     std::unique_lock lock(leavingMutex_);
     if (deadline) {
-      leavingChanged_.wait_until(lock, *deadline, ended);
+      idle = leavingChanged_.wait_until(lock, *deadline, ended);
     } else {
       leavingChanged_.wait(lock, ended);
     }
   }
   --leaving_;
+  return idle;
 }
 
 // After something came to its end: from here on the front-end whose it was may be gone.
@@ -273,11 +275,12 @@ void Session::drop() {
   tellLeaving();
 }
 
-void Session::halt(std::chrono::steady_clock::time_point deadline) {
+bool Session::halt(std::chrono::steady_clock::time_point deadline) {
   halting_ = true;
   drop();
   std::unique_lock lock(haltMutex_);
-  haltChanged_.wait_until(lock, deadline + engine_->patienceAtExit(), [this] { return halted_ == workers_.size(); });
+  return haltChanged_.wait_until(lock, deadline + engine_->patienceAtExit(),
+                                 [this] { return halted_ == workers_.size(); });
 }
 
 Session::Memory Session::memory() const {

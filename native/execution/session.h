@@ -77,8 +77,10 @@ class Session {
   void leave(Front& front);
   // Refuses a front-end's new work, lets go of what it has queued, and tells it nothing more.
   void drop(Front& front);
-  // Until nothing that a front-end asked for is under way any more, or the deadline has come.
-  void awaitEnd(const Front& front, std::optional<TimePoint> deadline = {});
+  // Whether nothing that a front-end asked for is under way.
+  bool isIdle(const Front& front) { return front.told == queue_.asked(front); }
+  // Until that is so, or the deadline has come; whether it is so.
+  bool awaitEnd(const Front& front, std::optional<TimePoint> deadline = {});
 
   // Refuses new work, runs what is queued, frees the lanes. Twice without harm; blocks until all is freed. Not from the
   // sink, which is called on a lane's thread.
@@ -87,8 +89,9 @@ class Session {
   // close().
   void drop();
   // For the end of the process: lets go of what is queued, and waits until no thread, callers of run() among them, is
-  // in a lane's runtime any more, or until the deadline. The lanes' threads stay where they are, and nothing is freed.
-  void halt(std::chrono::steady_clock::time_point deadline);
+  // in a lane's runtime any more, or until the deadline; whether none is. The lanes' threads stay where they are, and
+  // nothing is freed.
+  bool halt(std::chrono::steady_clock::time_point deadline);
 
   Stats::Snapshot stats() const { return stats_.snapshot(); }
   std::size_t waiting() const { return queue_.waiting(); }

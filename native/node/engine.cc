@@ -252,7 +252,7 @@ std::shared_ptr<Client> clientOf(const std::shared_ptr<Environment>& environment
 
 Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   const auto environment = Environment::of(env);
-  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(client), environment, {}, {}, {}, {}, {}},
+  const std::shared_ptr<EngineHandle> handle(new EngineHandle{std::move(client), environment, {}, {}, {}},
                                              DisposeEngine{});
   // all of it is gone when the environment is: finalizers, which come later, would free it beside the process's own end
   const std::weak_ptr<Client> weak = handle->client;
@@ -265,10 +265,12 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
       },
       [handle = handle.get(), weak](ExitDeadline deadline) {
         // one that is being closed ends by itself
-        if (const auto open = handle->client ? weak.lock() : nullptr) open->session()->halt(deadline);
+        const auto open = handle->client ? weak.lock() : nullptr;
+        return open == nullptr || open->session()->halt(deadline);
       },
       [weak](ExitDeadline deadline) {
-        if (const auto open = weak.lock()) open->leave(deadline);
+        const auto open = weak.lock();
+        return open == nullptr || open->leave(deadline);
       });
   const execution::Engine& engine = handle->client->engine();
   const Napi::Object value = Napi::Object::New(env);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <thread>
 
+#include "../base/thread.h"
 #include "errors.h"
 
 namespace nt::node {
@@ -22,7 +22,8 @@ void Environment::attach(Napi::Env env) {
   // runs before the thread-safe function's own end, since hooks run last in, first out
   env.AddCleanupHook([self] { self->shutDown(); });
   self->exitTask_ = addExitTask([weak = std::weak_ptr<Environment>(self)](ExitDeadline deadline) {
-    if (const auto environment = weak.lock()) environment->halt(deadline);
+    const auto environment = weak.lock();
+    return environment == nullptr || environment->halt(deadline);
   });
 }
 
@@ -126,13 +127,13 @@ void Environment::background(std::function<void()> work, std::function<void()> c
     self->tasksChanged_.notify_all();
   };
   try {
-    std::thread([work = std::move(work), finished]() mutable {
+    startThread("one beside JavaScript's", [work = std::move(work), finished]() mutable {
       work();
       work = nullptr;
       finished();
     }).detach();
   } catch (...) {
-    finished();  // the system has no thread left
+    finished();
     throw;
   }
 }
@@ -208,37 +209,44 @@ void Environment::callHeld(Napi::Env env, int id, const std::vector<napi_value>&
 
 void Environment::release(int id) { held_.erase(id); }
 
-Environment::Closers::iterator Environment::addCloser(std::function<void()> close,
-                                                      std::function<void(ExitDeadline)> halt,
-                                                      std::function<void(ExitDeadline)> leave) {
+Environment::Closers::iterator Environment::addCloser(std::function<void()> close, Stop halt, Stop leave) {
   const std::lock_guard lock(tasksMutex_);
   return closers_.insert(closers_.end(), {std::move(close), std::move(halt), std::move(leave)});
 }
 
 void Environment::leaveLibraries() {
-  const ExitDeadline now = std::chrono::steady_clock::now();
+  armExit();
+  const ExitDeadline deadline = std::chrono::steady_clock::now() + kPatienceAtExit;
   Closers closers;
   {
     const std::lock_guard lock(tasksMutex_);
-    for (const Task& task : tasks_) {
-      if (task.patience.count() > 0 && task.cancel) task.cancel();
-    }
+    cancelTasks();
     closers = closers_;
   }
-  // where nothing is under way there is nothing to leave, and listeners of the exit may go on to use an engine
-  for (const Closer& closer : closers) {
-    if (pending_ > 0 && closer.leave) closer.leave(now);
-  }
+  bool ended = true;
+  for (const Closer& closer : closers) ended = (!closer.leave || closer.leave(deadline)) && ended;
   std::unique_lock lock(tasksMutex_);
-  awaitPatiently(lock, now);
+  ended = awaitTasks(lock, deadline) && ended;
+  if (ended) return;
+  // what could not be ended has made statics meanwhile
+  armExit();
+  hurryExit();
 }
 
-// The lock is held. Until no task is left that is waited for beyond the deadline, or its time is over, too.
-void Environment::awaitPatiently(std::unique_lock<std::mutex>& lock, ExitDeadline deadline) {
+// The lock is held.
+void Environment::cancelTasks() {
+  for (const Task& task : tasks_) {
+    if (task.cancel) task.cancel();
+  }
+}
+
+// The lock is held. Until no task is left, or the time is over, also of those that are waited for beyond the deadline;
+// whether none is left.
+bool Environment::awaitTasks(std::unique_lock<std::mutex>& lock, ExitDeadline deadline) {
   for (;;) {
     const auto longest = std::ranges::max_element(tasks_, {}, &Task::patience);
-    if (longest == tasks_.end() || longest->patience.count() == 0) return;
-    if (tasksChanged_.wait_until(lock, deadline + longest->patience) == std::cv_status::timeout) return;
+    if (longest == tasks_.end()) return true;
+    if (tasksChanged_.wait_until(lock, deadline + longest->patience) == std::cv_status::timeout) return tasks_.empty();
   }
 }
 
@@ -247,7 +255,7 @@ void Environment::removeCloser(Closers::iterator closer) {
   closers_.erase(closer);
 }
 
-void Environment::halt(ExitDeadline deadline) {
+bool Environment::halt(ExitDeadline deadline) {
   bool ended = false;
   {
     const std::lock_guard lock(mutex_);
@@ -256,31 +264,30 @@ void Environment::halt(ExitDeadline deadline) {
   Closers closers;
   {
     const std::lock_guard lock(tasksMutex_);
-    for (const Task& task : tasks_) {
-      if (task.cancel) task.cancel();
-    }
+    cancelTasks();
     if (!ended) closers = closers_;
   }
-  for (const Closer& closer : closers) {
-    if (closer.halt) closer.halt(deadline);
-  }
+  bool left = true;
+  for (const Closer& closer : closers) left = (!closer.halt || closer.halt(deadline)) && left;
   std::unique_lock lock(tasksMutex_);
-  tasksChanged_.wait_until(lock, deadline, [this] { return tasks_.empty(); });
-  awaitPatiently(lock, deadline);
+  return awaitTasks(lock, deadline) && left;
 }
 
 // Cancels what runs and waits for it: without end, but for what may be left to itself.
 void Environment::endTasks() {
   const ExitDeadline deadline = std::chrono::steady_clock::now() + kPatienceAtExit;
   std::unique_lock lock(tasksMutex_);
-  for (const Task& task : tasks_) {
-    if (task.cancel) task.cancel();
-  }
+  cancelTasks();
   tasksChanged_.wait(
       lock, [this] { return std::ranges::all_of(tasks_, [](const Task& t) { return t.atEnd == AtEnd::leave; }); });
   tasksChanged_.wait_until(lock, deadline, [this] { return tasks_.empty(); });
-  // where something was left, the end of the process has to wait for it
-  if (tasks_.empty()) removeExitTask(exitTask_);
+  // where something was left, the end of the process has to wait for it, before anything that it has reached since is
+  // torn down
+  if (tasks_.empty()) {
+    removeExitTask(exitTask_);
+  } else {
+    armExit();
+  }
 }
 
 void Environment::shutDown() {

@@ -78,17 +78,19 @@ class Environment : public std::enable_shared_from_this<Environment> {
 
   // Something with threads that must be stopped before the environment is gone: `close` does that, and frees. `halt` is
   // called instead when the process ends without the environment's hooks, and frees nothing. `leave`, before either,
-  // gets its threads out of libraries that the end of the process tears down.
+  // lets go of what is under way, and of nothing else: listeners of the exit may go on to use what is idle. Both say
+  // whether no thread of it is inside of a library any more, at the deadline at the latest.
+  using Stop = std::function<bool(ExitDeadline)>;
   struct Closer {
     std::function<void()> close;
-    std::function<void(ExitDeadline)> halt;
-    std::function<void(ExitDeadline)> leave;
+    Stop halt;
+    Stop leave;
   };
   using Closers = std::list<Closer>;
-  Closers::iterator addCloser(std::function<void()> close, std::function<void(ExitDeadline)> halt = {},
-                              std::function<void(ExitDeadline)> leave = {});
-  // When JavaScript has run for the last time, and nothing is torn down yet: waits, with patience, until none of its
-  // threads is in a library that has made statics since our exit handler was armed. Those are destroyed before it runs.
+  Closers::iterator addCloser(std::function<void()> close, Stop halt = {}, Stop leave = {});
+  // When JavaScript runs for the last time, and nothing is torn down yet: arms the exit handler as the last of all, so
+  // that statics which libraries made until now outlive it, and gets threads out of the libraries, so that no more of
+  // them are made. What does not end by kPatienceAtExit, or its own patience, is left to the exit handler.
   void leaveLibraries();
   void removeCloser(Closers::iterator closer);
 
@@ -101,8 +103,9 @@ class Environment : public std::enable_shared_from_this<Environment> {
   void deliver(Napi::Env env);
   void shutDown();
   void endTasks();
-  void halt(ExitDeadline deadline);
-  void awaitPatiently(std::unique_lock<std::mutex>& lock, ExitDeadline deadline);
+  bool halt(ExitDeadline deadline);
+  void cancelTasks();
+  bool awaitTasks(std::unique_lock<std::mutex>& lock, ExitDeadline deadline);
 
   WakeUp wakeUp_;
   std::unique_ptr<CompletionPort> port_;

@@ -16,9 +16,6 @@ struct EngineHandle {
   std::shared_ptr<execution::Client> client;  // null once closed
   std::shared_ptr<Environment> environment;
   Environment::Closers::iterator closer;
-  // for the next call, by output; empty when none
-  std::vector<execution::Target> targets;
-  std::vector<uint8_t> stays;
   // What a call works in, kept for the next one. Nothing runs JavaScript while they are in use.
   std::vector<execution::Given> given;
   execution::Scratch scratch;
@@ -37,8 +34,7 @@ napi_value boundFunction(Napi::Env env, const char* name, napi_callback callback
 // The handle of a function of the engine's object that keeping() made.
 inline EngineHandle& handleOf(const Napi::CallbackInfo& info) { return kept<EngineHandle>(info); }
 
-// The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel, setTarget,
-// keep.
+// The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel.
 void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
 // What brings a tensor to the engine's device, to stay there: upload.

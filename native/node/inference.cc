@@ -17,6 +17,10 @@ constexpr std::size_t kMostArguments = 2048;
 constexpr double kMostSafe = 9007199254740991;  // Number.MAX_SAFE_INTEGER
 constexpr double kMostDimensions = 8;           // of TensorRT's Dims
 
+[[noreturn]] void failNoDestination(std::size_t output) {
+  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected memory, or whether it stays, for output " + std::to_string(output));
+}
+
 // The arguments of a call: numbers first, then one typed array for each input. Shapes come in `dims`, which lib/ writes
 // just before.
 struct Arguments {
@@ -63,16 +67,40 @@ struct Arguments {
 
   // The memory of a typed array, which is empty when it is detached; nothing where the argument is none.
   std::optional<std::span<const uint8_t>> bytes(std::size_t index) const {
+    return index < values.size() ? bytesOf(values[index]) : std::nullopt;
+  }
+  std::optional<std::span<const uint8_t>> bytesOf(napi_value value) const {
     napi_typedarray_type type = napi_uint8_array;
     std::size_t length = 0;
     void* data = nullptr;
-    if (index >= values.size() ||
-        napi_get_typedarray_info(env, values[index], &type, &length, &data, nullptr, nullptr) != napi_ok)
-      return std::nullopt;
+    if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) return std::nullopt;
     constexpr std::size_t sizes[] = {1, 1, 1, 2, 2, 4, 4, 4, 8, 8, 8, 2};  // by napi_typedarray_type
     const auto kind = static_cast<std::size_t>(type);
     const std::size_t size = kind < std::size(sizes) ? sizes[kind] : 1;
     return std::span{static_cast<const uint8_t*>(data), data == nullptr ? 0 : length * size};
+  }
+
+  napi_valuetype typeOf(napi_value value) const {
+    napi_valuetype type = napi_undefined;
+    napi_typeof(env, value, &type);
+    return type;
+  }
+  napi_valuetype typeOf(std::size_t index) const {
+    return index < values.size() ? typeOf(values[index]) : napi_undefined;
+  }
+
+  // Of an array, which the argument has to be.
+  std::size_t lengthOf(std::size_t index) const {
+    uint32_t length = 0;
+    if (napi_get_array_length(env, values[index], &length) != napi_ok) {
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected an array for argument " + std::to_string(index));
+    }
+    return length;
+  }
+  napi_value element(std::size_t index, std::size_t at) const {
+    napi_value value = nullptr;
+    if (napi_get_element(env, values[index], static_cast<uint32_t>(at), &value) != napi_ok) failNoDestination(at);
+    return value;
   }
 };
 
@@ -177,40 +205,79 @@ void select(const Arguments& arguments, std::size_t index, execution::Part& part
   part.furtherOutputs.assign(further.begin(), further.end());
 }
 
-// What is wanted, as argument `index` says, and where it goes, as setTarget() and keep() said for this one call.
+// The memory that an output is to be written to: of a tensor on the device, or pinned memory of ours; none where it is
+// neither, and is copied to by lib/.
+execution::Target targetOf(const Arguments& arguments, napi_value value, const execution::Engine& engine,
+                           std::size_t output) {
+  if (const auto bytes = arguments.bytesOf(value)) {
+    std::shared_ptr<void> owner = leasePinned(bytes->data(), bytes->size());
+    if (!owner) return {};
+    return {std::move(owner), const_cast<uint8_t*>(bytes->data()), bytes->size(), false, nullptr};
+  }
+  const std::string& name = engine.outputs()[output].name;
+  const auto resident = residentOf(arguments.env, value, engine.tensors(), "output", name);
+  if (!resident) failNoDestination(output);
+  return {Resident::leaseToWrite(resident), resident->data(), resident->size(), resident->onGpu(), nullptr};
+}
+
+// Where outputs go, as argument `index` says by output: undefined or false to the host, true to memory of their device,
+// where they stay, or to the memory of a typed array or of a tensor that stays.
+void direct(const Arguments& arguments, std::size_t index, execution::Part& part) {
+  if (arguments.typeOf(index) == napi_undefined) return;
+  // held: an element may be a getter that closes the engine
+  const std::shared_ptr<execution::Engine> engine = arguments.handle->open().sharedEngine();
+  const std::size_t outputs = engine->outputs().size();
+  for (std::size_t i = 0, given = arguments.lengthOf(index); i < std::min(outputs, given); ++i) {
+    const napi_value value = arguments.element(index, i);
+    const napi_valuetype type = arguments.typeOf(value);
+    if (type == napi_undefined) continue;
+    bool stays = false;
+    if (type == napi_boolean && napi_get_value_bool(arguments.env, value, &stays) == napi_ok) {
+      part.stays.resize(outputs);
+      part.stays[i] = stays ? 1 : 0;
+      continue;
+    }
+    execution::Target target = targetOf(arguments, value, *engine, i);
+    if (!target) continue;
+    part.targets.resize(outputs);
+    part.targets[i] = std::move(target);
+  }
+}
+
+// What is wanted, as argument `index` says, and where it goes, as the next one says. Before anything else is read: the
+// array may be one whose elements run JavaScript.
 execution::Part partOf(const Arguments& arguments, std::size_t index) {
   execution::Part part;
-  part.targets = std::exchange(arguments.handle->targets, {});
-  part.stays = std::exchange(arguments.handle->stays, {});
   select(arguments, index, part);
+  direct(arguments, index + 1, part);
   return part;
 }
 
-// submit(request, outputs, ...arrays): queues an inference; its completion comes through the port
+// submit(request, outputs, destinations, ...arrays): queues an inference; its completion comes through the port
 napi_value submit(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
     execution::Part part = partOf(arguments, 1);
     part.request = arguments.whole(0);
     execution::Client& client = handle.open();
-    auto& given = givenOf(arguments, 2, portOf(handle).dims(), client.engine().inputs().size());
-    lease(arguments, 2, given, part);
+    auto& given = givenOf(arguments, 3, portOf(handle).dims(), client.engine().inputs().size());
+    lease(arguments, 3, given, part);
     client.submit(given, std::move(part), handle.scratch);
     handle.environment->begin(env);
     return nullptr;
   });
 }
 
-// runSync(outputs, ...arrays): runs on this thread; the completion stands in the port's array, the result is its
-// objects
+// runSync(outputs, destinations, ...arrays): runs on this thread; the completion stands in the port's array, the result
+// is its objects
 napi_value runSync(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
     execution::Part part = partOf(arguments, 0);
     execution::Client& client = handle.open();
     CompletionPort& port = portOf(handle);
-    auto& given = givenOf(arguments, 1, port.dims(), client.engine().inputs().size());
-    lease(arguments, 1, given, part);
+    auto& given = givenOf(arguments, 2, port.dims(), client.engine().inputs().size());
+    lease(arguments, 2, given, part);
     execution::Completion completion = client.run(given, std::move(part), handle.scratch);
     return port.write(env, completion);
   });
@@ -225,53 +292,6 @@ napi_value cancel(napi_env env, napi_callback_info info) {
     napi_value result = nullptr;
     napi_get_boolean(env, cancelled, &result);
     return result;
-  });
-}
-
-// The memory that setTarget() names: of a tensor on the device, or pinned memory of ours; none where it is neither.
-execution::Target outputTargetOf(const Arguments& arguments, const execution::Engine& engine, std::size_t output) {
-  if (const auto bytes = arguments.bytes(1)) {
-    std::shared_ptr<void> owner = leasePinned(bytes->data(), bytes->size());
-    if (!owner) return {};
-    return {std::move(owner), const_cast<uint8_t*>(bytes->data()), bytes->size(), false, nullptr};
-  }
-  if (arguments.values.size() < 2) failNoTensor(1);
-  const std::string& name = engine.outputs()[output].name;
-  const auto resident = residentOf(arguments.env, arguments.values[1], engine.tensors(), "output", name);
-  if (!resident) failNoTensor(1);
-  return {Resident::leaseToWrite(resident), resident->data(), resident->size(), resident->onGpu(), nullptr};
-}
-
-// setTarget(output, array or handle): the next call writes that output there. False where an array is no pinned memory
-// of ours.
-napi_value setTarget(napi_env env, napi_callback_info info) {
-  return call(env, info, [&](const Arguments& arguments) -> napi_value {
-    EngineHandle& handle = *arguments.handle;
-    // what an earlier call set for the same inference is not to be left for another when this one is refused
-    std::vector<execution::Target> targets = std::exchange(handle.targets, {});
-    const std::size_t output = arguments.whole(0);
-    const execution::Engine& engine = handle.open().engine();
-    const std::size_t outputs = engine.outputs().size();
-    execution::Target target;
-    if (output < outputs) target = outputTargetOf(arguments, engine, output);
-    napi_value result = nullptr;
-    napi_get_boolean(env, static_cast<bool>(target), &result);
-    targets.resize(outputs);
-    if (target) targets[output] = std::move(target);
-    handle.targets = std::move(targets);
-    return result;
-  });
-}
-
-// keep(output): that output of the next call stays on the device
-napi_value keep(napi_env env, napi_callback_info info) {
-  return call(env, info, [&](const Arguments& arguments) -> napi_value {
-    EngineHandle& handle = *arguments.handle;
-    const std::size_t output = arguments.whole(0);
-    const std::size_t outputs = handle.open().engine().outputs().size();
-    handle.stays.resize(outputs);
-    if (output < outputs) handle.stays[output] = 1;
-    return nullptr;
   });
 }
 
@@ -294,8 +314,6 @@ void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<E
   engine.Set("submit", boundFunction(env, "submit", submit, handle));
   engine.Set("runSync", boundFunction(env, "runSync", runSync, handle));
   engine.Set("cancel", boundFunction(env, "cancel", cancel, handle));
-  engine.Set("setTarget", boundFunction(env, "setTarget", setTarget, handle));
-  engine.Set("keep", boundFunction(env, "keep", keep, handle));
 }
 
 }  // namespace nt::node

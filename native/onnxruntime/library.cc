@@ -108,7 +108,8 @@ Library::Library(const OrtApiBase& base, const std::string& path)
   name = reinterpret_cast<returns(*) parameters>(api[index]);
 #include "functions.def"
 #undef ORT_FUNCTION
-  // 1.30 writes a log and a database of telemetry as soon as it has an environment; who wants that sets the variable
+  // lib/ has set it where it may, on the main thread; there is nothing to be changed then. Left are workers, whose
+  // process.env is a copy, and callers in C++
   setenv("ORT_DISABLE_TELEMETRY", "1", 0);
   check(CreateEnv(kLogWarning, "node-tensorrt", &env_), kNone, this->name() + " could not start");
   check(CreateCpuMemoryInfo(kDeviceAllocator, kDefaultMemory, &cpuMemory_), kNone, this->name() + " could not start");

@@ -1,6 +1,8 @@
+import { create } from '@bufbuild/protobuf'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
-import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { GraphBuilder, type ModelProto, writeModel } from '../../lib/onnx/index.js'
+import { TensorProtoSchema } from '../../lib/onnx/onnx_pb.js'
 import { force } from './ways.js'
 import { failureOf } from '../support/errors.js'
 import { identity, twoInTwoOut } from '../support/models.js'
@@ -103,14 +105,38 @@ t.test('a data type that no Tensor has is an error only where it is needed', asy
   })
   await using declared = await Engine.load(withOthers(), { ...cpu, outputs: { y: 'float32' } })
   t.same((await declared.infer({ x })).y.data, Float32Array.of(-1, -2))
+})
 
+/**
+ * y = a string as a number, beside an input that no Tensor can hold; with a value of its own it need not be given,
+ * where the version says so.
+ */
+function ofText(value?: string): ModelProto {
   const g = new GraphBuilder({ name: 'text' })
-  g.output(g.node('Cast', [g.input('x', 'string', ['N'])], { to: 1 }, { output: 'y' }), 'float32', ['N'])
-  await using text = await Engine.load(writeModel(g.toModel()), cpu)
-  t.match(await failureOf(() => text.infer({ x })), {
-    code: 'ERR_TRT_DTYPE',
-    message: /^The input "x" of the model is of type string; a Tensor is one of /,
-  })
+  const [words, x] = [g.input('words', 'string', [1]), g.input('x', 'float32', [1])]
+  g.output(g.node('Add', [g.node('Cast', [words], { to: 1 }), x], {}, { output: 'y' }), 'float32', [1])
+  const model = g.toModel()
+  if (value !== undefined)
+    model.graph?.initializer.push(create(TensorProtoSchema, { name: 'words', dataType: 8, dims: [1n], stringData: [Buffer.from(value)] }))
+  return model
+}
+
+t.test('a model with an input that no Tensor can hold is refused when it is loaded', async (t) => {
+  t.teardown(() => force('addon'))
+  for (const way of ['addon', 'portable'] as const) {
+    force(way)
+    const text = writeModel(ofText())
+    for (const load of [() => Engine.load(text, cpu), () => Engine.load(text, { ...cpu, outputs: { y: 'float32' } })])
+      t.match(await failureOf(load), {
+        code: 'ERR_TRT_DTYPE',
+        message:
+          /^The input "words" of the model is of type string, and no inference goes without it; a Tensor is one of float32, .*, uint64\. What to do: .*after what reads it/,
+        details: { input: 'words', type: 'string' },
+      })
+    await using engine = await Engine.load(writeModel(ofText('40')), cpu)
+    t.same([engine.inputNames, engine.unsupported], [['x'], []], `${way}: one that has a value need never be given`)
+    t.same((await engine.infer({ x: Tensor.from(Float32Array.of(2)) }))['y']?.data, Float32Array.of(42))
+  }
 })
 
 t.test('a data type that the runtime lacks is named', async (t) => {

@@ -3,7 +3,7 @@ import { MessageChannel, Worker } from 'node:worker_threads'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { DeviceTensor, Engine, type EngineOptions, Tensor } from '../../lib/index.js'
+import { type AnyTensor, DeviceTensor, Engine, type EngineOptions, type InferSyncOptions, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { range } from '../support/values.js'
 import { collect, until } from '../support/waiting.js'
@@ -142,7 +142,7 @@ for (const runtime of runtimes) {
           [3, 6, 9, 12],
         ],
       )
-      const one = await engine.infer(x, { outputs: ['y1'], location: { y1: 'device', y0: 'host' } })
+      const one = await engine.infer(x, { outputs: ['y1'], location: { y1: 'device' } })
       t.same(await onHost(one), [2, 4, 6, 8])
       for (const tensor of [...Object.values(all), some.y1, mixed.y2, one]) tensor.dispose()
       await noneLeft(t, engine)
@@ -192,6 +192,44 @@ for (const runtime of runtimes) {
       t.same(await onHost(target), wanted(rows(2, 2).data), 'none of them wrote')
       const after = await engine.infer(x)
       t.same([after.location, after.data], ['host', wanted(x.data)], 'and none left something for the next')
+    })
+
+    await t.test('what a refused call asked for is not done by the next one', async (t) => {
+      await using engine = await loaded(fanPlan(2))
+      const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
+      const disposed = await engine.upload(x)
+      disposed.dispose()
+      using y0 = await engine.upload(Tensor.zeros('float32', [4]))
+      const pinned = engine.allocate('y0', [4]).as('float32')
+      pinned.data.fill(7)
+      const refused: readonly (readonly [string, AnyTensor, object])[] = [
+        ['an output that stays', disposed, device],
+        ['a target on the device', disposed, { into: { y0 }, location: { y0: 'device' } }],
+        ['a target in pinned memory', disposed, { into: { y0: pinned } }],
+        ['a second target that is disposed', x, { into: { y0, y1: disposed }, location: 'device' }],
+      ]
+      const call = async (
+        method: 'infer' | 'inferSync',
+        given: AnyTensor,
+        options: InferSyncOptions = {},
+      ): Promise<Record<string, AnyTensor>> =>
+        method === 'infer' ? engine.infer({ x: given }, options) : engine.inferSync({ x: given }, options)
+      for (const [what, given, options] of refused) {
+        for (const method of ['infer', 'inferSync'] as const) {
+          t.match(await failureOf(() => call(method, given, options)), { code: 'ERR_TRT_DISPOSED' }, `${method}: ${what}`)
+          const { y0: first, y1: second } = await call(method, x)
+          t.match(first, { location: 'host', data: Float32Array.of(1, 2, 3, 4) }, `${method} after ${what}`)
+          t.match(second, { location: 'host', data: Float32Array.of(2, 4, 6, 8) }, `${method} after ${what}`)
+          t.same(
+            [await onHost(y0), pinned.data],
+            [new Float32Array(4), new Float32Array(4).fill(7)],
+            `${what}: its owner's memory is as it was`,
+          )
+        }
+      }
+      const { y0: written } = await engine.infer({ x }, { into: { y0 }, location: { y0: 'device' } })
+      t.equal(written, y0, 'and free')
+      t.same(await onHost(y0), x.data)
     })
 
     await t.test('what is disposed is gone, twice without harm', async (t) => {

@@ -5,7 +5,7 @@ import t from 'tap'
 import type { Ended } from '../support/children.js'
 import { size } from '../support/tiers.js'
 import { runChild } from './children.js'
-import { families } from './rig.js'
+import { everyRuntime, families } from './rig.js'
 
 type Wanted = Partial<Omit<Ended, 'stderr'>> & { stderr?: RegExp }
 
@@ -83,6 +83,29 @@ for (const [what, program, wanted] of rows) {
       t.match(stderr, complaint)
       t.notMatch(stderr, /abort|Segmentation|FATAL/)
     }
+  })
+}
+
+/** Requests follow each other without end on two lanes; at each moment some wait, are enqueued, run and are told. */
+const busy = `
+  driver.set({ computeMs: 3 })
+  const e = await load({ lanes: 2 })
+  const again = () => call(e).then(again, () => {})
+  for (let i = 0; i < 8; i++) again()
+  await soon(Number(process.env.AT))
+`
+const busyEnds = ends.map(([what, program, wanted]): (typeof ends)[number] => [what, program.replace('exit(3)', 'exit(7)'), wanted.code === 3 ? { code: 7 } : wanted]) // prettier-ignore
+
+for (let i = 0; i < size(8, 40); i++) {
+  const runtime = everyRuntime[i % everyRuntime.length]!
+  const [what, program, wanted] = busyEnds[Math.floor(i / 2) % busyEnds.length]!
+  const at = Math.round((i * 60) / size(8, 40))
+  t.test(`${what}, ${at} ms into runs without an end on ${runtime.name}`, async (t) => {
+    const { stderr, ...ended } = await runChild(busy + program, runtime, undefined, { AT: String(at) })
+    const { stderr: complaint = /^$/, ...rest } = wanted
+    t.same(ended, { code: 0, signal: null, stdout: '', ...rest })
+    t.match(stderr, complaint)
+    t.notMatch(stderr, /abort|Segmentation|FATAL/)
   })
 }
 

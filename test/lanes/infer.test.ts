@@ -99,6 +99,30 @@ for (const runtime of everyRuntime) {
       t.same((await engine.infer({ x }, { outputs: ['y0', 'y1'], into }))['y1'], into.y1, 'and one that is wanted is written')
     })
 
+    await t.test('a place for an output that was not declared, or is not wanted, is refused by its name', async (t) => {
+      const spec = fanPlan(3)
+      const outputs = { y0: 'float32', y2: 'float32' } as const
+      await using declared = await Engine.load(runtime.model(spec), { ...runtime.options(spec), outputs })
+      const x = Tensor.from(Float32Array.of(1, 2, 3, 4))
+      const into = { y1: Tensor.zeros('float32', [4]) }
+      const said = (what: string): object => ({
+        code: 'ERR_TRT_INVALID_ARGUMENT',
+        message: new RegExp(`^Expected one of the outputs that are wanted \\(y0, y2\\) for a name in ${what} but received string "y1"`),
+      })
+      // types refuse all of these, JavaScript does not
+      for (const options of [{ into }, { outputs: ['y0', 'y2'], into }] as object[])
+        for (const call of [() => declared.infer({ x }, options), () => declared.inferSync({ x }, options)])
+          t.match(await failureOf(call), said('into'))
+      for (const place of ['host', 'device'])
+        for (const options of [{ location: { y1: place } }, { outputs: ['y0', 'y2'], location: { y0: 'host', y1: place } }] as object[])
+          for (const call of [() => declared.infer({ x }, options), () => declared.inferSync({ x }, options)])
+            t.match(await failureOf(call), said('location'))
+      t.same(into.y1.data, new Float32Array(4))
+      const named = { outputs: ['y1'], into } as object
+      t.same(Object.keys(await declared.infer({ x }, named)), ['y1'], 'one that is asked for by name may be told its place')
+      t.same(into.y1.data, Float32Array.of(2, 4, 6, 8))
+    })
+
     await t.test('only some of more outputs than a number has bits', async (t) => {
       for (const count of [53, 54, 64, 70]) {
         await using fan = await load(runtime, fanPlan(count))

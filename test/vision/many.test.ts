@@ -125,3 +125,40 @@ bothWays(async (t) => {
   t.match(await failureOf(() => writeImage(two, [join(folder, 'no/such.png'), good])), { code: 'ERR_TRT_FILE' })
   t.same((await readImage(good)).data, image.data, 'the others are written')
 }, 'files that fail')
+
+/** What reads a picture that is given as pixels, without a copy. */
+const readers: Readonly<Record<string, (picture: Image) => Promise<unknown>>> = {
+  blurRegions: (picture) => blurRegions(picture, [box]),
+  blurMask: (picture) => blurMask(picture, mask),
+  drawBoxes: (picture) => drawBoxes(picture, [{ box, label: 'a' }]),
+  drawPolygons: (picture) => drawPolygons(picture, [[[1, 1], [9, 8], [3, 12]]]), // prettier-ignore
+  overlay: (picture) => overlay(picture, mask),
+  cutOut: (picture) => cutOut(picture, mask),
+  'cutOut before a background': (picture) => cutOut(picture, mask, { background: picture }),
+  encodeImage: (picture) => encodeImage(picture, 'png'),
+  'encodeImage of BGR': ({ width, height, data }) => encodeImage({ width, height, format: 'bgr', data }, 'jpeg'),
+  writeImage: (picture) => writeImage(picture, join(folder, 'transferred.png')),
+  toTensor: (picture) => toTensor([image, picture], letterbox(picture, 16)),
+}
+
+bothWays(async (t) => {
+  const kept: unknown[] = [] // a thread may still read what was transferred
+  for (const [name, read] of Object.entries(readers)) {
+    for (let turns = 0; turns < 12; turns++) {
+      const picture = noise(24, 18)
+      const settled = read(picture).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+      kept.push(structuredClone(picture.data, { transfer: [picture.data.buffer as ArrayBuffer] }))
+      const problem = await settled
+      if (turns > 0 && problem === undefined) continue // what had been read by then, was
+      t.match(
+        problem,
+        { code: 'ERR_TRT_DETACHED', message: /^The buffer of .* was transferred away or resized: leave it as it is/ },
+        `${name}: transferred ${turns} turns after the call`,
+      )
+    }
+  }
+}, 'a picture that is transferred while it is in use')

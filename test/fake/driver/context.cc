@@ -52,6 +52,7 @@ using Context = Device*;  // the primary context of a device
 
 FAKE_API CUresult cuInit(unsigned flags) {
   ENTER(cuInit);
+  static const Teardown teardown;
   if (flags) return kInvalidValue;
   State& s = state();
   Lock lock(s.mutex);
@@ -220,6 +221,7 @@ FAKE_API CUresult cuCtxGetDevice(CUdevice* index) {
 
 FAKE_API CUresult cuCtxSynchronize() {
   ENTER(cuCtxSynchronize);
+  const Inside inside;
   NEED_CONTEXT();
   State& s = state();
   Lock lock(s.mutex);

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "../teardown.h"
+
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
 using CUresult = int;
@@ -189,6 +191,7 @@ CUresult checkRange(Lock& lock, const void* pointer, std::size_t bytes);
 }  // namespace fake
 
 #define ENTER(NAME)                                     \
+  fake::checkNotTornDown();                             \
   static fake::Function* self_ = fake::function(#NAME); \
   if (const CUresult fault_ = self_->enter()) return fault_
 #define NEED_CONTEXT() \

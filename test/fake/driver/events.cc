@@ -51,6 +51,7 @@ FAKE_API CUresult cuEventRecord(Handle handle, Handle streamHandle) {
 
 FAKE_API CUresult cuEventSynchronize(Handle handle) {
   ENTER(cuEventSynchronize);
+  const Inside inside;
   NEED_EVENT(handle);
   const auto mark = event->mark;
   if (!mark) return kOk;

@@ -206,6 +206,7 @@ FAKE_API CUresult cuStreamDestroy_v2(Handle handle) {
 
 FAKE_API CUresult cuStreamSynchronize(Handle handle) {
   ENTER(cuStreamSynchronize);
+  const Inside inside;
   NEED_STREAM(handle);
   if (stream->capture) return stream->capture->invalid = true, kCaptureUnsupported;
   waitIdle(lock, *stream);

@@ -183,6 +183,7 @@ void logMissingResource(ILogger* logger, const char* method) {
 
 IHostMemory* Builder::buildSerializedNetwork(INetworkDefinition& definition, IBuilderConfig& configuration) noexcept {
   METHOD("VBuilder.buildSerializedNetwork");
+  static const Teardown teardown;
   Network& network = *implementation<INetworkDefinition, Network>(&definition);
   Config& config = *implementation<IBuilderConfig, Config>(&configuration);
   const auto refuse = [&](const std::string& why) -> IHostMemory* {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../teardown.h"
 #include "fakeabi.h"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
@@ -159,7 +160,8 @@ V* implementation(I* object) {
 
 }  // namespace fake
 
-// First line of every method: counts it, and says whether it shall fail.
+// First line of every method: counts it, and says whether it shall fail. Its thread is inside of the library.
 #define METHOD(NAME)                                 \
+  [[maybe_unused]] const fake::Inside inside_;       \
   static fake::Method* method_ = fake::method(NAME); \
   [[maybe_unused]] const bool fail_ = method_->enter()

@@ -489,6 +489,7 @@ bool Context::dataDependent(cudaStream_t stream) {
 
 bool Context::enqueueV3(cudaStream_t stream) noexcept {
   METHOD("VExecutionContext.enqueueV3");
+  static const Teardown teardown;
   Use use(*this);
   if (fail_) return refuse("enqueueV3", "told to fail");
   if (!haveContext()) return refuse("enqueueV3", "Cuda Runtime (no current CUDA context)");

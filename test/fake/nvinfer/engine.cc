@@ -53,6 +53,7 @@ IHostMemory* Engine::serialize() noexcept {
 }
 
 IExecutionContext* Engine::create(bool ownMemory, std::shared_ptr<Jit> jit) {
+  static const Teardown teardown;
   const auto refuse = [&](const std::string& why) -> IExecutionContext* {
     journal.error("ICudaEngine::createExecutionContext: " + why);
     return nullptr;

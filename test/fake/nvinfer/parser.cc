@@ -86,6 +86,7 @@ struct Parser final : nvonnxparser::IParser, Counted {
                   std::map<std::string, Type>& types);
 
   bool parse(void const* data, std::size_t size, const char*) noexcept {
+    static const Teardown teardown;
     METHOD("IParser.parse");
     if (fail_) return fail(ErrorCode::kINTERNAL_ERROR, "told to fail"), false;
     return import(data, size);
