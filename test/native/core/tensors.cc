@@ -141,6 +141,62 @@ TEST("tensors: memory is kept for the next ones up to a bound, and goes with the
   }
 }
 
+TEST("tensors: what is kept for the next ones goes back before anybody hears that there is no memory") {
+  fakes::reset();
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  const std::string hungry = std::string(plans::identity) + "memory 6000000\n";
+  const std::string heavy = std::string(plans::identity) + "weights 6000000\n";
+  {
+    const auto engine = load(plans::large);
+    Rig rig(engine, {});
+    auto& memory = engine->tensors();
+    const auto keepEight = [&] {
+      fakes::driver("memory", std::to_string(64 * kMiB));
+      std::vector<std::shared_ptr<Resident>> tensors;
+      for (int i = 0; i < 8; ++i) tensors.push_back(Resident::make(memory, kMiB));
+      tensors.clear();
+      CHECK_EQ(memory.kept(), 8 * kMiB);
+      fakes::driver("memory", std::to_string(fakes::driverCounts().at("deviceBytes") + 100'000));
+    };
+    // a batch's buffers, an engine's weights, a context's scratch memory
+    keepEight();
+    const Floats x = numbers(8, 12288, 1);
+    CHECK(scaledRight(rig.infer({input({8, 12288}, x)}), x));
+    CHECK_EQ(memory.kept(), 0u);
+    keepEight();
+    CHECK_EQ(codeOf([&] { load(heavy); }), "");
+    CHECK_EQ(memory.kept(), 0u);
+    keepEight();
+    CHECK_EQ(codeOf([&] { Rig other(hungry); }), "");
+    CHECK_EQ(memory.kept(), 0u);
+    // where that does not suffice, it is said, and at once the next time
+    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", load(std::string(plans::identity) + "weights 60000000\n"));
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("tensors: who lacks memory waits for what another thread is about to free") {
+  fakes::reset();
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  {
+    const auto engine = load(plans::identity);
+    auto& memory = engine->tensors();
+    for (int round = 0; round < 20; ++round) {
+      fakes::driver("memory", std::to_string(64 * kMiB));
+      {
+        std::vector<std::shared_ptr<Resident>> tensors;
+        for (int i = 0; i < 16; ++i) tensors.push_back(Resident::make(memory, 2 * kMiB));
+      }
+      fakes::driver("memory", std::to_string(fakes::driverCounts().at("deviceBytes") + 100'000));
+      std::vector<std::thread> threads;
+      for (int k = 0; k < 3; ++k)
+        threads.emplace_back([&] { CHECK_EQ(codeOf([&] { Resident::make(memory, 10 * kMiB); }), ""); });
+      for (std::thread& thread : threads) thread.join();
+    }
+  }
+  CHECK_NOTHING_LIVE();
+}
+
 TEST("tensors: of another GPU they are freed there, whatever the thread") {
   fakes::reset();
   fakes::driver("devices", "2");
