@@ -64,6 +64,9 @@ bool set(const std::string& key, const std::string& value) {
     s.settings.blockMs = number;
   } else if (key == "inline") {
     s.settings.inlineWhenIdle = number != 0;
+  } else if (key == "holdFrees") {
+    s.settings.holdFrees = number != 0;
+    s.manual.notify_all();
   } else if (key == "memory") {
     s.settings.memory = static_cast<std::size_t>(number);
   } else if (key == "driverVersion") {
@@ -175,6 +178,7 @@ FAKE_API void fakeReset() {
     s.counters.peakPinnedBytes = before.pinnedBytes;
     s.counters.deviceAllocations = before.deviceAllocations, s.counters.pinnedAllocations = before.pinnedAllocations;
     s.counters.registrations = before.registrations, s.counters.concurrent = before.concurrent;
+    s.counters.heldFrees = before.heldFrees;
     s.failOperation = 0;
     // a capture that nobody could end on a lost device would forbid its thread everything from now on
     for (const auto& [_, stream] : s.streams)
@@ -202,7 +206,8 @@ FAKE_API std::size_t fakeStatsJson(char* buffer, std::size_t size) {
         << ",\"events\":" << s.events.size() << ",\"graphs\":" << s.graphs.size()
         << ",\"graphExecs\":" << s.execs.size() << ",\"bytesHtoD\":" << c.bytesHtoD << ",\"bytesDtoH\":" << c.bytesDtoH
         << ",\"bytesDtoD\":" << c.bytesDtoD << ",\"copiesHtoD\":" << c.copiesHtoD << ",\"copiesDtoH\":" << c.copiesDtoH
-        << ",\"copiesDtoD\":" << c.copiesDtoD << ",\"wrongDevice\":" << c.wrongDevice
+        << ",\"copiesDtoD\":" << c.copiesDtoD << ",\"heldFrees\":" << c.heldFrees
+        << ",\"pinnedFreesOnMain\":" << c.pinnedFreesOnMain << ",\"wrongDevice\":" << c.wrongDevice
         << ",\"pageableCopies\":" << c.pageableCopies << ",\"enqueues\":" << c.enqueues
         << ",\"executions\":" << c.executions << ",\"graphLaunches\":" << c.graphLaunches
         << ",\"operations\":" << c.operations << ",\"pending\":" << pending
