@@ -51,6 +51,20 @@ await t.test(
     t.equal(driver.stats().pinnedFreesOnMain, 0)
   },
 )
+
+await t.test(`${family.name}: where nothing can be page-locked, tensors go to the device and back all the same`, async (t) => {
+  await using engine = await load(family, rowsPlan(400_000))
+  const x = rows(1, 1, 400_000)
+  driver.failNth('cuMemHostAlloc', 1, 304, 'sticky')
+  using there = await engine.upload(x)
+  const back = await there.toHost()
+  t.ok(Buffer.from(back.data.buffer, back.data.byteOffset, back.byteLength).equals(Buffer.from(x.data.buffer)))
+  t.throws(() => engine.allocate('x', [40, 400_000]), {
+    code: 'ERR_TRT_CUDA',
+    message: /cuMemHostAlloc failed: CUDA_ERROR_OPERATING_SYSTEM/,
+  })
+  driver.reset() // ordinary memory was copied, as leftovers() counts
+})
 t.same(leftovers(), {})
 
 for (const { name } of process.env[variable] === undefined ? suiteFamilies.slice(1) : [])

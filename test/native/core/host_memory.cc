@@ -245,18 +245,22 @@ TEST("memory: a ring gives out pieces, takes them back, and never asks the drive
   CHECK_EQ(pool.used(), kMiB);
 }
 
-TEST("memory: a ring for which there is none goes without") {
-  fakes::reset();
-  fakes::driver("fail", "cuMemHostAlloc:1:2:sticky");
-  {
-    Rig rig(wide(4096), merging(4));
-    const Floats x = numbers(2, 4096, 1);
-    CHECK(scaledRight(rig.infer({input({2, 4096}, x)}), x));
-    CHECK(scaledRight(rig.run({input({2, 4096}, x)}), x));
+TEST("memory: a ring for which there is none goes without, whatever forbids page-locking") {
+  for (const char* code : {"2", "304", "801", "1"}) {
     fakes::reset();
-    for (int i = 0; i < 3; ++i) CHECK(scaledRight(rig.infer({input({2, 4096}, x)}), x));
+    fakes::driver("fail", std::string("cuMemHostAlloc:1:") + code + ":sticky");
+    {
+      Rig rig(wide(4096), merging(4));
+      const Floats x = numbers(2, 4096, 1);
+      CHECK(scaledRight(rig.infer({input({2, 4096}, x)}), x));
+      CHECK(scaledRight(rig.run({input({2, 4096}, x)}), x));
+      // who wants it, and nothing else, hears why there is none
+      CHECK_CODE(code == std::string("2") ? "ERR_TRT_OUT_OF_MEMORY" : "ERR_TRT_CUDA", rig.pool().acquire(77 * kMiB));
+      fakes::reset();
+      for (int i = 0; i < 3; ++i) CHECK(scaledRight(rig.infer({input({2, 4096}, x)}), x));
+    }
+    CHECK_NOTHING_LIVE();
   }
-  CHECK_NOTHING_LIVE();
 }
 
 TEST("memory: a caller never page-locks, however much it asks for") {
