@@ -56,6 +56,11 @@ std::shared_ptr<HostBlock> HostPool::acquire(std::size_t bytes) {
 
 std::shared_ptr<HostBlock> HostPool::tryAcquire(std::size_t bytes) { return take(sizeClass(bytes), Waits::yes); }
 
+std::shared_ptr<HostBlock> HostPool::acquireOrOrdinary(std::size_t bytes) {
+  auto block = tryAcquire(bytes);
+  return block ? block : ordinary().acquire(bytes);
+}
+
 std::shared_ptr<HostBlock> HostPool::acquireAtOnce(std::size_t bytes) {
   auto block = take(sizeClass(bytes), Waits::no);
   if (!block) memory_->failOutOfMemory(sizeClass(bytes));

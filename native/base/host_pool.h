@@ -49,10 +49,10 @@ class HostMemory {
   virtual ~HostMemory() = default;
   // Such memory is slow to free, too: that waits for the device.
   virtual bool pinned() const noexcept { return false; }
-  // Null where there is none left. Throws for any other reason.
+  // Null where there is none to be had. Throws where the device is lost.
   virtual void* tryAllocate(std::size_t bytes) = 0;
   virtual void free(void* memory) noexcept = 0;
-  // Throws ERR_TRT_OUT_OF_MEMORY.
+  // Says why tryAllocate() gave null: throws ERR_TRT_OUT_OF_MEMORY, ERR_TRT_CUDA.
   [[noreturn]] virtual void failOutOfMemory(std::size_t bytes) = 0;
 };
 
@@ -74,8 +74,10 @@ class HostPool {
   // At least `bytes`; given back, from any thread, when the last owner lets go. May take as long as page-locking does,
   // and waits for what others are about to free where it is too much beside that.
   std::shared_ptr<HostBlock> acquire(std::size_t bytes);
-  // Null where there is no memory left.
+  // Null where there is no such memory left.
   std::shared_ptr<HostBlock> tryAcquire(std::size_t bytes);
+  // Ordinary memory then: for copies between it and a device, which take longer, and are as right.
+  std::shared_ptr<HostBlock> acquireOrOrdinary(std::size_t bytes);
   // For JavaScript's thread: it page-locks, since that was asked for, but waits for nobody who frees, unless the system
   // has no memory left.
   std::shared_ptr<HostBlock> acquireAtOnce(std::size_t bytes);
