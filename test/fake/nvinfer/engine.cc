@@ -220,6 +220,11 @@ char const* Engine::getIOTensorName(int32_t index) noexcept {
   if (index < 0 || index >= static_cast<int32_t>(program->ports.size())) return nullptr;
   return program->ports[static_cast<std::size_t>(index)].name.c_str();
 }
+char const* Engine::getAliasedInputTensor(char const* name) noexcept {
+  METHOD("VCudaEngine.getAliasedInputTensor");
+  const auto found = port(name, "getAliasedInputTensor") ? program->aliases.find(name) : program->aliases.end();
+  return found == program->aliases.end() ? nullptr : found->second.c_str();
+}
 int32_t Engine::getNbAuxStreams() noexcept {
   METHOD("VCudaEngine.getNbAuxStreams");
   return program->aux;
