@@ -72,6 +72,13 @@ IoTensor Engine::describe(const char* name, bool input) const {
                       "; only linear (row-major) tensors are supported: build with linear I/O formats");
     }
   }
+  // inputs and outputs have memory of their own here, which such an engine would not write to
+  if (const std::string alias = input ? "" : engine_->aliasedInput(name); !alias.empty()) {
+    throw Error("ERR_TRT_UNSUPPORTED",
+                what + " is written in the memory of input '" + alias +
+                    "' (an update of a KV cache, or a plugin with aliased I/O), which is not supported: build the " +
+                    "model so that the output has memory of its own");
+  }
   IoTensor tensor{name, *dtype, engine_->shape(name).vector(), engine_->onHost(name), "linear", {}, {}, {}};
   if (input && isDynamic(tensor.shape)) {
     for (int32_t i = 0; i < profiles_; ++i) {
