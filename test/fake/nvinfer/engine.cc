@@ -60,10 +60,13 @@ IExecutionContext* Engine::create(bool ownMemory, std::shared_ptr<Jit> jit) {
   if (!haveContext()) return refuse("Error Code 2: Internal Error (no current CUDA context)");
   if (driver()->deviceError()) return refuse("Error Code 2: Internal Error (Cuda Runtime: the device is lost)");
   compileFor(plan, jit.get());
-  if (!ownMemory) return makeContext(this, nullptr, std::move(jit));
+  auto persistent = std::make_unique<Memory>(allocator);
+  const auto always = static_cast<std::size_t>(program->persistent);
+  if (!persistent->take(always)) return refuse(persistent->failure(always));
+  if (!ownMemory) return makeContext(this, nullptr, std::move(persistent), std::move(jit));
   auto memory = std::make_unique<Memory>(allocator);
   const auto bytes = static_cast<std::size_t>(program->memory());
-  return memory->takeAsync(bytes, nullptr) ? makeContext(this, std::move(memory), std::move(jit))
+  return memory->takeAsync(bytes, nullptr) ? makeContext(this, std::move(memory), std::move(persistent), std::move(jit))
                                            : refuse(memory->failure(bytes));
 }
 

@@ -136,7 +136,8 @@ struct Engine final : apiv::VCudaEngine, Counted {
   char const* getAliasedInputTensor(char const* name) noexcept;
 };
 
-IExecutionContext* makeContext(Engine* engine, std::unique_ptr<Memory> memory, std::shared_ptr<Jit> jit);
+IExecutionContext* makeContext(Engine* engine, std::unique_ptr<Memory> memory, std::unique_ptr<Memory> persistent,
+                               std::shared_ptr<Jit> jit);
 IEngineInspector* makeInspector(std::shared_ptr<const Program> program);
 
 }  // namespace fake

@@ -28,7 +28,7 @@ struct Scenario {
   SessionOptions options;
   std::function<std::vector<Input>(int)> inputs;
   std::function<bool(const Completion&, int)> right;
-  int warm = 4;         // requests one after another, before two are in flight
+  int warm = 6;         // requests one after another, before two are in flight
   bool chains = false;  // then through the engine twice more, on the device
 };
 
@@ -87,8 +87,8 @@ std::vector<Scenario> scenarios() {
          return std::vector<Input>{input({12}, numbers(1, 12, i)), input({2}, i % 2 == 0 ? Shape{3, 4} : Shape{2, 6})};
        },
        [](const Completion& done, int i) { return values<float>(done.outputs[0]) == numbers(1, 12, i); }},
-      {"tensors that stay", plans::scale, {}, [=](int i) { return rows(3, i); }, right(3), 4, true},
-      {"tensors that stay, merged", plans::scale, merged, [=](int i) { return rows(3, i); }, right(3), 4, true},
+      {"tensors that stay", plans::scale, {}, [=](int i) { return rows(3, i); }, right(3), 6, true},
+      {"tensors that stay, merged", plans::scale, merged, [=](int i) { return rows(3, i); }, right(3), 6, true},
       growing("growing and alternating", plans::scale, 3, {1, 1, 1, 1, 2, 2, 2, 2, 16, 16, 16, 1, 2, 16, 2, 1}),
       growing("large ones that grow", plans::large, 12288, {1, 1, 1, 1, 2, 2, 2, 1, 2}),
       growing("several profiles", fitting.c_str(), 3, {2, 2, 2, 8, 8, 8, 2, 8, 4, 16, 2, 8}),
@@ -240,6 +240,7 @@ void fault(const Scenario& scenario, bool tensorrt, const std::string& function,
     expect(codeOf([&] { stage.rig->run(scenario.inputs(0)); }) == "ERR_TRT_DEVICE_LOST", what, "lost for run()",
            stage.codes);
   }
+  if (stage.engine) stage.engine->awaitPrepared();
   const long long calls = total(fakes::driverCalls());
   stage.close();
   if (saidLost)

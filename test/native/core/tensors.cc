@@ -80,6 +80,29 @@ TEST("tensors: what the CPU writes, and what has a size of its own, stays too") 
   CHECK_NOTHING_LIVE();
 }
 
+TEST("tensors: what the CPU writes gets to the device as it was written, in whatever memory that is") {
+  const std::string plan =
+      "name s\ninput x float32 4 device 0 -1 1\ninput n int64 2 host 0 -1 1\noutput y float32 4 device 0 -1 1\n"
+      "output m int64 2 host 0 -1 1\nvalues 0 n 0,0 3,4 99,99\nop identity y x\nop add m n,n\n";
+  for (const bool isPinned : {true, false}) {
+    fakes::reset();
+    if (!isPinned) fakes::driver("fail", "cuMemHostAlloc:1:2:sticky");
+    fakes::driver("computeMs", "5");
+    {
+      Rig rig(plan);
+      for (int64_t i = 1; i < 6; ++i) {
+        const Completion done = rig.infer({input({4}, numbers(1, 4, 1)), input({2}, Shape{i, 10 * i})}, keeping(2));
+        CHECK_EQ(codeOf(done.failure), "");
+        const auto stays = residentOf(done.outputs[1]);
+        std::vector<int64_t> back(2);
+        stays->memory().read(reinterpret_cast<uint8_t*>(back.data()), stays->data(), 16);
+        CHECK(back == (Shape{2 * i, 20 * i}));
+      }
+    }
+    CHECK_NOTHING_LIVE();
+  }
+}
+
 TEST("tensors: any number reads, one alone writes") {
   fakes::reset();
   {
