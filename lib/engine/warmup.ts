@@ -4,9 +4,12 @@ import { TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import type { TensorInfos, TensorRecord } from './declaration.js'
 
-type Room = Pick<Backend, 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes'>
+type Room = Pick<Backend, 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes' | 'prepared'>
 
-/** Runs zeros for each profile, `iterations` times as many at once as the lanes have memory for: in rounds, so that no more of it is ever taken. */
+/**
+ * Runs zeros for each profile, `iterations` times as many at once as the lanes have memory for: in rounds, so that no more of it is ever taken. The last round comes
+ * once the contexts are there that the others had made: it captures their graphs.
+ */
 export async function warmUp(
   inputs: TensorInfos,
   room: Room,
@@ -15,7 +18,10 @@ export async function warmUp(
 ): Promise<void> {
   for (const zeros of warmupInputs(inputs, room.maxBatch)) {
     const inFlight = Array.from({ length: inFlightOf(zeros, room) })
-    for (let i = 0; i < iterations; i++) await Promise.all(inFlight.map(() => run(zeros)))
+    for (let i = 0; i < iterations; i++) {
+      if (i > 0 && i === iterations - 1) await room.prepared?.()
+      await Promise.all(inFlight.map(() => run(zeros)))
+    }
   }
 }
 
