@@ -160,6 +160,8 @@ export interface TensorRTSettings {
   timingMs: number
   /** How long each createExecutionContext takes, and each createInferBuilder, which nothing interrupts. */
   compileMs: number
+  /** 1: createExecutionContext takes until this is 0 again, but no more than five seconds. */
+  holdContexts: number
   builderStartMs: number
   /** 'missing': no builder (11), or one that builds nothing (10). */
   builderResource: 'missing' | ''
