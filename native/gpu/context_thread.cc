@@ -29,18 +29,18 @@ void ContextOrder::make(const Engine& engine) noexcept {
 
 ContextThread::~ContextThread() {
   if (!thread_.joinable()) return;
+  removeExitTask(exitTask_);
   {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    changed_.notify_all();
+    const std::lock_guard lock(state_->mutex);
+    state_->over = true;
+    state_->changed.notify_all();
   }
   thread_.join();
-  removeExitTask(exitTask_);
 }
 
 std::shared_ptr<ContextOrder> ContextThread::order(const void* owner, int32_t profile, const Shapes& shapes) {
   std::shared_ptr<ContextOrder> order(new ContextOrder(owner, profile, shapes));
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(state_->mutex);
   try {
     if (!thread_.joinable()) start();
   } catch (const std::system_error&) {
@@ -49,55 +49,56 @@ std::shared_ptr<ContextOrder> ContextThread::order(const void* owner, int32_t pr
     order->ready_ = true;
     return order;
   }
-  orders_.push_back(order);
-  changed_.notify_all();
+  state_->orders.push_back(order);
+  state_->changed.notify_all();
   return order;
 }
 
 // The lock is held.
 void ContextThread::start() {
-  thread_ = std::thread([this] { run(); });
-  exitTask_ = addExitTask([this](ExitDeadline deadline) { halt(deadline); });
+  thread_ = std::thread([&state = *state_, &engine = engine_] { run(state, engine); });
+  exitTask_ = addExitTask([weak = std::weak_ptr<State>(state_)](ExitDeadline deadline) {
+    if (const auto state = weak.lock()) halt(*state, deadline);
+  });
 }
 
 void ContextThread::cancel(const void* owner) noexcept {
-  std::unique_lock lock(mutex_);
-  std::erase_if(orders_, [&](const auto& order) { return order->owner_ == owner; });
-  changed_.wait(lock, [&] { return makingFor_ != owner; });
+  std::unique_lock lock(state_->mutex);
+  std::erase_if(state_->orders, [&](const auto& order) { return order->owner_ == owner; });
+  state_->changed.wait(lock, [&] { return state_->makingFor != owner; });
 }
 
 void ContextThread::awaitAll() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return over_ || (orders_.empty() && makingFor_ == nullptr); });
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->over || (state_->orders.empty() && state_->makingFor == nullptr); });
 }
 
-void ContextThread::run() noexcept {
+void ContextThread::run(State& state, const Engine& engine) noexcept {
   for (;;) {
     std::shared_ptr<ContextOrder> order;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return over_ || !orders_.empty(); });
-      if (over_) return;
-      order = std::move(orders_.front());
-      orders_.pop_front();
-      makingFor_ = order->owner_;
+      std::unique_lock lock(state.mutex);
+      state.changed.wait(lock, [&] { return state.over || !state.orders.empty(); });
+      if (state.over) return;
+      order = std::move(state.orders.front());
+      state.orders.pop_front();
+      state.makingFor = order->owner_;
     }
-    // nobody has it any more
-    if (order.use_count() > 1) order->make(engine_);
+    if (order.use_count() > 1) order->make(engine);  // else nobody wants it any more
     order.reset();
-    const std::lock_guard lock(mutex_);
-    makingFor_ = nullptr;
-    changed_.notify_all();
+    const std::lock_guard lock(state.mutex);
+    state.makingFor = nullptr;
+    state.changed.notify_all();
   }
 }
 
 // At the end of the process nobody is to be inside of the driver or TensorRT.
-void ContextThread::halt(ExitDeadline deadline) noexcept {
-  std::unique_lock lock(mutex_);
-  over_ = true;
-  orders_.clear();
-  changed_.notify_all();
-  changed_.wait_until(lock, deadline, [&] { return makingFor_ == nullptr; });
+void ContextThread::halt(State& state, ExitDeadline deadline) noexcept {
+  std::unique_lock lock(state.mutex);
+  state.over = true;
+  state.orders.clear();
+  state.changed.notify_all();
+  state.changed.wait_until(lock, deadline, [&] { return state.makingFor == nullptr; });
 }
 
 }  // namespace nt::gpu

@@ -40,7 +40,7 @@ class ContextOrder {
 // The thread is there once something was ordered. One context is made at a time.
 class ContextThread {
  public:
-  explicit ContextThread(const Engine& engine) noexcept : engine_(engine) {}
+  explicit ContextThread(const Engine& engine) : engine_(engine) {}
   ContextThread(const ContextThread&) = delete;
   ContextThread& operator=(const ContextThread&) = delete;
   // All owners have cancelled.
@@ -55,16 +55,20 @@ class ContextThread {
   void awaitAll();
 
  private:
+  // Of the thread; the end of the process may look at it when this is gone.
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::shared_ptr<ContextOrder>> orders;
+    const void* makingFor = nullptr;  // whose order is being made
+    bool over = false;
+  };
   void start();
-  void run() noexcept;
-  void halt(ExitDeadline deadline) noexcept;
+  static void run(State& state, const Engine& engine) noexcept;
+  static void halt(State& state, ExitDeadline deadline) noexcept;
 
   const Engine& engine_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<ContextOrder>> orders_;
-  const void* makingFor_ = nullptr;  // whose order is being made
-  bool over_ = false;
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
   std::thread thread_;
   int exitTask_ = -1;
 };

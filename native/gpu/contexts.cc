@@ -93,7 +93,13 @@ void Contexts::reserveScratch(int32_t profile) {
   for (std::size_t slot = 0; slot < static_cast<std::size_t>(options_.slots); ++slot) dropGraphs(slot);
   forgetSet();
   for (Plain& plain : plain_) plain.scratchSet = false;
-  scratch_.reserve(bytes, cuda::DeviceBuffer::Growth::exact);  // its sizes are few, and large
+  constexpr auto kExact = cuda::DeviceBuffer::Growth::exact;  // its sizes are few, and large
+  try {
+    return scratch_.reserve(bytes, kExact);
+  } catch (const Error& error) {
+    if (error.code() != "ERR_TRT_OUT_OF_MEMORY" || !giveUp()) throw;
+  }
+  scratch_.reserve(bytes, kExact);
 }
 
 void Contexts::setPlain(Plain& plain, int32_t profile) {
