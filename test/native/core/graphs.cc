@@ -391,6 +391,8 @@ TEST("graphs: growing and alternating shapes, several at a time") {
       const Completion done = rig.take(request);
       CHECK(!done.failure && values<float>(done.outputs[0]) == scaled(x));
     }
+    // while so many wait there is no moment for a capture
+    for (int i = 0; i < 12; ++i) CHECK(replaysRight(rig, 1 + i % 2, i, 12288));
     CHECK(Seen().launches() > 0);
   }
   CHECK_NOTHING_LIVE();
