@@ -542,8 +542,7 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
     return false;
   }
   if (program->dataDependent()) return dataDependent(stream);
-  int result = writeHostOutputs(stream);
-  if (result) return refuse("enqueueV3", "Cuda Runtime (error " + std::to_string(result) + ")");
+  int result;
   if (consumed) {
     auto split = std::make_shared<Split>();
     split->job = ready;
@@ -569,6 +568,7 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
     result = capturing ? captureJob(stream, new Captured(ready, state), program->compute)
                        : enqueueJob(stream, ready, program->compute);
   }
+  if (!result) result = writeHostOutputs(stream);
   if (result) return refuse("enqueueV3", "Cuda Runtime (error " + std::to_string(result) + ")");
   if (jit && !ranOnce) jit->specialize(engine->plan, inputs);
   ranOnce = ranOnce || !capturing;
