@@ -105,7 +105,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   readonly #benchmarks = new Set<Promise<unknown>>()
 
   /**
-   * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, which are copied here, or a {@link Plan}. A plan that is truncated, damaged,
+   * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, which are copied here, or a {@link Plan}. A path is read on other threads; to
+   * copy a gigabyte holds up this one for some tenths of a second. A plan that is truncated, damaged,
    * or made for another TensorRT, GPU or system is refused before TensorRT sees it, as far as its header and its sidecar tell.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */

@@ -180,6 +180,10 @@ export class AddonBackend implements Backend {
     return { ...nativeSync(() => this.#engine.memory()), host: sharedBytes }
   }
 
+  prepared(): Promise<void> {
+    return native(() => this.#engine.prepared())
+  }
+
   share(): string {
     return nativeSync(() => this.#engine.share())
   }

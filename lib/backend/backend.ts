@@ -207,6 +207,8 @@ export interface Backend {
   allocate?(bytes: number): ArrayBuffer
   stats?(): EngineStats
   memory?(): EngineMemory
+  /** Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then captures them. */
+  prepared?(): Promise<void>
   /** The name by which other threads of the process find the engine. */
   share?(): string
   /** Runs the engine layer by layer, beside its lanes; once cut short it ends before the next execution. */

@@ -212,6 +212,8 @@ export interface NativeEngine {
   memory(): Omit<EngineMemory, 'host'>
   /** All that TensorRT-RTX compiled for the engine, where that is more than it was opened with and what the last call gave; nothing on other runtimes. */
   runtimeCache(): Promise<ArrayBuffer | undefined>
+  /** Until all is there that the lanes have had made in the background. */
+  prepared(): Promise<void>
   share(): string
   /** Of one that was loaded to be observed, and of no other: what was counted of each output that some inference has computed. */
   observed?(): readonly Observed[]

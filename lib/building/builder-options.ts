@@ -71,9 +71,12 @@ export interface BuilderOptions extends TimingCacheOptions {
   readonly layerOutputTypes?: Readonly<Record<string, TensorRTDType | readonly TensorRTDType[]>>
   /** Whether the build fails where a layer's type cannot be had. BuilderFlag kOBEY_PRECISION_CONSTRAINTS, kPREFER_PRECISION_CONSTRAINTS (TensorRT 10 only) */
   readonly precisionConstraints?: 'obey' | 'prefer'
-  /** Types and layouts of inputs, by name. */
+  /**
+   * Types and layouts of inputs, by name. An engine of this package runs `chw` alone: a plan with any other, of an input or an output, is ERR_TRT_UNSUPPORTED to
+   * `Engine.load`, and so are these options there. Such plans are for other programs.
+   */
   readonly inputFormats?: Readonly<Record<string, TensorFormat>>
-  /** Types and layouts of outputs, by name. */
+  /** Types and layouts of outputs, by name: as {@link inputFormats}. */
   readonly outputFormats?: Readonly<Record<string, TensorFormat>>
 
   /** 0 (fastest build) to 5 (longest search); TensorRT's default is 3. setBuilderOptimizationLevel */

@@ -84,6 +84,21 @@ export function checkedBuilderOptions(options: unknown): NativeBuildOptions & { 
   }
 }
 
+/**
+ * Engines run row-major tensors alone: whatever the build might choose has to be that, before it has begun.
+ * @throws TensorRTError ERR_TRT_UNSUPPORTED
+ */
+export function refuseVectorized({ inputFormats, outputFormats }: Pick<BuilderOptions, 'inputFormats' | 'outputFormats'>): void {
+  for (const [option, tensors] of Object.entries({ inputFormats, outputFormats }))
+    for (const [name, { formats = ['chw'] }] of Object.entries(tensors ?? {}))
+      if (formats.some((format) => format !== 'chw'))
+        throw new TensorRTError(
+          'ERR_TRT_UNSUPPORTED',
+          `Expected formats: ['chw'] in ${option} of '${name}' but received ${quoted(formats)}: engines run row-major inputs and outputs alone. ` +
+            'A Builder makes plans with the others, for programs that run those',
+        )
+}
+
 /** Options that make sense only with, or never with, others: TensorRT would pass over most of these without a word. */
 function checkTogether({ values, layerPrecisions, layerOutputTypes }: NativeOptions): void {
   const layers = layerPrecisions.length > 0 ? 'layerPrecisions' : 'layerOutputTypes'

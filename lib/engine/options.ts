@@ -1,6 +1,6 @@
 import type { NativeSessionOptions } from '../backend/native-types.js'
 import type { BuildProgress } from '../building/in-process.js'
-import { type BuilderOptions, checkedBuilderOptions } from '../building/options.js'
+import { type BuilderOptions, checkedBuilderOptions, refuseVectorized } from '../building/options.js'
 import type { Shapes } from '../building/shapes.js'
 import { checkedCache, type EngineCacheOptions } from '../cache/options.js'
 import { expected } from '../errors.js'
@@ -244,6 +244,7 @@ function checkedBuilder(builder: unknown): EngineBuilderOptions {
   const { tensorrt, device } = copy as BuilderOptions
   if (tensorrt !== undefined) throw expected('nothing, since it is an option of the engine itself,', 'builder.tensorrt', tensorrt)
   if (device !== undefined) throw expected('nothing, since it is an option of the engine itself,', 'builder.device', device)
+  refuseVectorized(copy as BuilderOptions)
   return copy as EngineBuilderOptions
 }
 

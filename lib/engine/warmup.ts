@@ -5,16 +5,20 @@ import { Tensor } from '../tensor.js'
 import { bestValues } from './best-values.js'
 import type { TensorRecord } from './declaration.js'
 
-type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes'>
+type Room = Pick<Backend, 'inputs' | 'concurrency' | 'batches' | 'maxBatch' | 'maxQueueBytes' | 'prepared'>
 
 /**
  * Runs something for each profile, `iterations` times as many at once as the lanes have memory for: in rounds, so that
- * no more of it is ever taken.
+ * no more of it is ever taken. The last round comes once the contexts are there that the others had made: it captures
+ * their graphs.
  */
 export async function warmUp(room: Room, iterations: number, run: (inputs: TensorRecord) => Promise<unknown>): Promise<void> {
   for (const inputs of warmupInputs(room)) {
     const inFlight = Array.from({ length: inFlightOf(inputs, room) })
-    for (let i = 0; i < iterations; i++) await Promise.all(inFlight.map(() => run(inputs)))
+    for (let i = 0; i < iterations; i++) {
+      if (i > 0 && i === iterations - 1) await room.prepared?.()
+      await Promise.all(inFlight.map(() => run(inputs)))
+    }
   }
 }
 

@@ -40,7 +40,9 @@ bool isDynamic(const std::vector<int64_t>& shape) noexcept {
 }
 
 std::size_t byteSize(DType type, const std::vector<int64_t>& shape) {
+  const auto isEmpty = [&] { return std::ranges::find(shape, 0) != shape.end(); };  // wherever the 0 stands
   std::size_t bits = static_cast<std::size_t>(dtypeBits(type));
+  if (!isDynamic(shape) && isEmpty()) return 0;
   for (int64_t dim : shape) {
     if (dim < 0 || __builtin_mul_overflow(bits, static_cast<std::size_t>(dim), &bits)) {
       throw Error("ERR_TRT_SHAPE", "A tensor of shape " + shapeText(shape) + " has no size in memory");

@@ -38,7 +38,8 @@ int dtypeBits(DType type) noexcept;
 // Whether some dimension is -1: only a request has a number for it, or only its result.
 bool isDynamic(const std::vector<int64_t>& shape) noexcept;
 
-// The bytes that a tensor of the shape takes. Throws ERR_TRT_SHAPE where that overflows.
+// The bytes that a tensor of the shape takes: none where a dimension is 0, whatever the others are. Throws
+// ERR_TRT_SHAPE where it overflows, or a dimension is negative.
 std::size_t byteSize(DType type, const std::vector<int64_t>& shape);
 
 }  // namespace nt

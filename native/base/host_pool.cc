@@ -2,6 +2,8 @@
 
 #include <bit>
 #include <cstdlib>
+#include <thread>
+#include <utility>
 
 #include "error.h"
 #include "host_ring.h"
@@ -32,6 +34,11 @@ class MallocMemory : public HostMemory {
 
 }  // namespace
 
+HostPool::HostPool(std::unique_ptr<HostMemory> memory, std::size_t keep, std::size_t total)
+    : memory_(std::move(memory)), keepAtMost_(keep), totalAtMost_(total) {
+  if (pinned()) addExitTask([this](ExitDeadline deadline) { endFreeing(deadline); });
+}
+
 HostPool& HostPool::ordinary() {
   static auto& pool = *new HostPool(std::make_unique<MallocMemory>());
   return pool;
@@ -47,10 +54,22 @@ std::shared_ptr<HostBlock> HostPool::acquire(std::size_t bytes) {
   return block;
 }
 
-std::shared_ptr<HostBlock> HostPool::tryAcquire(std::size_t bytes) {
-  const std::size_t size = sizeClass(bytes);
+std::shared_ptr<HostBlock> HostPool::tryAcquire(std::size_t bytes) { return take(sizeClass(bytes), Waits::yes); }
+
+std::shared_ptr<HostBlock> HostPool::acquireOrOrdinary(std::size_t bytes) {
+  auto block = tryAcquire(bytes);
+  return block ? block : ordinary().acquire(bytes);
+}
+
+std::shared_ptr<HostBlock> HostPool::acquireAtOnce(std::size_t bytes) {
+  auto block = take(sizeClass(bytes), Waits::no);
+  if (!block) memory_->failOutOfMemory(sizeClass(bytes));
+  return block;
+}
+
+std::shared_ptr<HostBlock> HostPool::take(std::size_t size, Waits waits) {
   if (auto block = takeKept(size)) return block;
-  HostBlock* block = allocate(size);
+  HostBlock* block = allocate(size, waits);
   return block == nullptr ? nullptr : own(block);
 }
 
@@ -69,45 +88,47 @@ std::shared_ptr<HostBlock> HostPool::takeKept(std::size_t size) {
 }
 
 // Null where there is no memory left.
-HostBlock* HostPool::allocate(std::size_t size) {
-  const std::lock_guard one(allocating_);
+HostBlock* HostPool::allocate(std::size_t size, Waits waits) {
   std::vector<HostBlock*> old;
   {
     const std::lock_guard lock(mutex_);
     old = excess(size);
-    gettingBytes_ = size;
+    gettingBytes_ += size;  // others that look for room see it
   }
-  free(old);
-  const struct Got {
+  free(std::move(old));
+  struct Getting {
     HostPool& pool;
-    ~Got() {
+    std::size_t bytes;
+    ~Getting() {
       const std::lock_guard lock(pool.mutex_);
-      pool.gettingBytes_ = 0;
+      pool.gettingBytes_ -= bytes;
+      pool.freed_.notify_all();
     }
-  } got{*this};
-  void* memory = memoryFor(size);
+  } getting{*this, size};
+  void* memory = memoryFor(size, waits);
   if (memory == nullptr) return nullptr;
   auto* block = new HostBlock(static_cast<uint8_t*>(memory), size, memory_->pinned());
   const std::lock_guard lock(mutex_);
   all_.insert(block);
   totalBytes_ += size;
-  gettingBytes_ = 0;
+  gettingBytes_ -= std::exchange(getting.bytes, 0);
   return block;
 }
 
 // Without the lock: page-locking takes long. What others are about to free is awaited where it is too much beside this.
-void* HostPool::memoryFor(std::size_t size) {
+void* HostPool::memoryFor(std::size_t size, Waits waits) {
+  uint64_t seen = 0;
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    freed_.wait(lock, [&] {
-      const std::size_t there = totalBytes_ + leavingBytes_;
-      return leavingBytes_ == 0 || (there <= totalAtMost_ && size <= totalAtMost_ - there);
-    });
+    const auto hasRoom = [&] {
+      const std::size_t there = totalBytes_ + leavingBytes_ + gettingBytes_;  // this one, too
+      return leavingBytes_ == 0 || there <= totalAtMost_ || over_;
+    };
+    if (waits == Waits::yes) freed_.wait(lock, hasRoom);
+    seen = frees_;
   }
   void* memory = memory_->tryAllocate(size);
-  if (memory != nullptr) return memory;
-  trim();  // blocks of other sizes are kept for later, and this is now
-  return memory_->tryAllocate(size);
+  return memory != nullptr || !giveUp(seen) ? memory : memory_->tryAllocate(size);
 }
 
 void HostPool::giveBack(HostBlock* block) noexcept {
@@ -119,7 +140,7 @@ void HostPool::giveBack(HostBlock* block) noexcept {
     kept_[block->capacity()].push_back({block, ++clock_});
     old = excess(0);
   }
-  free(old);
+  free(std::move(old));
 }
 
 // The lock is held. What is kept beyond the limits when there are `more` bytes: the caller frees it.
@@ -148,23 +169,72 @@ HostBlock* HostPool::takeOldest() noexcept {
   return block;
 }
 
-void HostPool::trim() noexcept {
+// There is none left: what is kept for later, in other sizes, is wanted now. Waits until that, and what others free, is
+// gone. Whether anything is since `seen`.
+bool HostPool::giveUp(uint64_t seen) noexcept {
   std::vector<HostBlock*> all;
   {
     const std::lock_guard lock(mutex_);
     while (!kept_.empty()) all.push_back(takeOldest());
   }
-  free(all);
+  free(std::move(all));
+  std::unique_lock<std::mutex> lock(mutex_);
+  freed_.wait(lock, [&] { return leavingBytes_ == 0 || over_; });
+  return frees_ != seen;
 }
 
-void HostPool::free(const std::vector<HostBlock*>& blocks) noexcept {
+// Of blocks that were taken out.
+void HostPool::free(std::vector<HostBlock*> blocks) noexcept {
+  if (blocks.empty()) return;
+  if (!pinned()) return freeHere(blocks);
+  {
+    const std::lock_guard lock(mutex_);
+    leaving_.insert(leaving_.end(), blocks.begin(), blocks.end());
+    if (freeing_ || over_) return;
+    freeing_ = true;
+  }
+  try {
+    std::thread([this] { freeLeaving(); }).detach();
+  } catch (const std::exception&) {
+    freeLeaving();  // the system has no thread left
+  }
+}
+
+// Until there is nothing left to free, or the process ends.
+void HostPool::freeLeaving() noexcept {
+  for (;;) {
+    HostBlock* block = nullptr;
+    {
+      const std::lock_guard lock(mutex_);
+      if (leaving_.empty() || over_) {
+        freeing_ = false;
+        freed_.notify_all();
+        return;
+      }
+      block = leaving_.back();
+      leaving_.pop_back();
+    }
+    freeHere({block});
+  }
+}
+
+void HostPool::freeHere(const std::vector<HostBlock*>& blocks) noexcept {
   for (HostBlock* block : blocks) {
     memory_->free(block->data());
     const std::lock_guard lock(mutex_);
     leavingBytes_ -= block->capacity();
+    ++frees_;
     freed_.notify_all();
     delete block;
   }
+}
+
+// The thread that frees must not be in the driver when that is torn down.
+void HostPool::endFreeing(ExitDeadline deadline) noexcept {
+  std::unique_lock<std::mutex> lock(mutex_);
+  over_ = true;
+  freed_.notify_all();
+  freed_.wait_until(lock, deadline, [&] { return !freeing_; });
 }
 
 void HostPool::add(const HostRing* ring) {

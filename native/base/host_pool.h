@@ -11,6 +11,7 @@
 #include <set>
 #include <vector>
 
+#include "exit.h"
 #include "mutex.h"
 
 namespace nt {
@@ -46,17 +47,19 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kAlignment - 
 class HostMemory {
  public:
   virtual ~HostMemory() = default;
+  // Such memory is slow to free, too: that waits for the device.
   virtual bool pinned() const noexcept { return false; }
-  // Null where there is none left. Throws for any other reason.
+  // Null where there is none to be had. Throws where the device is lost.
   virtual void* tryAllocate(std::size_t bytes) = 0;
   virtual void free(void* memory) noexcept = 0;
-  // Throws ERR_TRT_OUT_OF_MEMORY.
+  // Says why tryAllocate() gave null: throws ERR_TRT_OUT_OF_MEMORY, ERR_TRT_CUDA.
   [[noreturn]] virtual void failOutOfMemory(std::size_t bytes) = 0;
 };
 
 class HostRing;
 
-// Leaked on purpose: blocks may come back from finalizers at any time.
+// Leaked on purpose: blocks may come back from finalizers at any time. Pinned memory is freed on a thread of the pool's
+// own, never on that of whoever gives it back or asks for some.
 class HostPool {
  public:
   static constexpr std::size_t kLeast = 4096;  // bytes of a block
@@ -64,15 +67,20 @@ class HostPool {
 
   // Blocks that come back are kept while no more than `keep` bytes are kept, and the pool has no more than `total` in
   // all; those that were not used for longest go first.
-  explicit HostPool(std::unique_ptr<HostMemory> memory, std::size_t keep = kKeepAtMost, std::size_t total = SIZE_MAX)
-      : memory_(std::move(memory)), keepAtMost_(keep), totalAtMost_(total) {}
+  explicit HostPool(std::unique_ptr<HostMemory> memory, std::size_t keep = kKeepAtMost, std::size_t total = SIZE_MAX);
   // Ordinary memory of the process.
   static HostPool& ordinary();
 
-  // At least `bytes`; given back, from any thread, when the last owner lets go. May take as long as page-locking does.
+  // At least `bytes`; given back, from any thread, when the last owner lets go. May take as long as page-locking does,
+  // and waits for what others are about to free where it is too much beside that.
   std::shared_ptr<HostBlock> acquire(std::size_t bytes);
-  // Null where there is no memory left.
+  // Null where there is no such memory left.
   std::shared_ptr<HostBlock> tryAcquire(std::size_t bytes);
+  // Ordinary memory then: for copies between it and a device, which take longer, and are as right.
+  std::shared_ptr<HostBlock> acquireOrOrdinary(std::size_t bytes);
+  // For JavaScript's thread: it page-locks, since that was asked for, but waits for nobody who frees, unless the system
+  // has no memory left.
+  std::shared_ptr<HostBlock> acquireAtOnce(std::size_t bytes);
   bool pinned() const noexcept { return memory_->pinned(); }
 
   // Bytes in use, and bytes kept for later.
@@ -85,31 +93,38 @@ class HostPool {
     HostBlock* block;
     uint64_t since;
   };
+  enum class Waits : bool { no, yes };
+  std::shared_ptr<HostBlock> take(std::size_t size, Waits waits);
   std::shared_ptr<HostBlock> takeKept(std::size_t size);
   std::shared_ptr<HostBlock> own(HostBlock* block);
-  HostBlock* allocate(std::size_t size);
-  void* memoryFor(std::size_t size);
+  HostBlock* allocate(std::size_t size, Waits waits);
+  void* memoryFor(std::size_t size, Waits waits);
   void giveBack(HostBlock* block) noexcept;
   std::vector<HostBlock*> excess(std::size_t more) noexcept;
   HostBlock* takeOldest() noexcept;
-  // Frees what is kept.
-  void trim() noexcept;
-  void free(const std::vector<HostBlock*>& blocks) noexcept;
+  bool giveUp(uint64_t seen) noexcept;
+  void free(std::vector<HostBlock*> blocks) noexcept;
+  void freeLeaving() noexcept;
+  void freeHere(const std::vector<HostBlock*>& blocks) noexcept;
+  void endFreeing(ExitDeadline deadline) noexcept;
   std::size_t usedLocked() const;
   void add(const HostRing* ring);
   void remove(const HostRing* ring) noexcept;
 
   const std::unique_ptr<HostMemory> memory_;
   const std::size_t keepAtMost_, totalAtMost_;
-  std::mutex allocating_;  // held while memory is got: two at once would both see the same room
   mutable AdaptiveMutex mutex_;
   std::condition_variable freed_;
   std::map<std::size_t, std::vector<Kept>> kept_;  // by size; none is empty; the last was used last
   uint64_t clock_ = 0;
   std::size_t keptBytes_ = 0;
   std::size_t totalBytes_ = 0;
-  // besides: what a thread is getting, and what threads are freeing
+  // besides: what threads are getting, and what is to be freed
   std::size_t gettingBytes_ = 0, leavingBytes_ = 0;
+  uint64_t frees_ = 0;               // blocks so far
+  std::vector<HostBlock*> leaving_;  // pinned, for the thread that frees
+  bool freeing_ = false;             // there is such a thread
+  bool over_ = false;                // the process ends: nothing is freed any more
   std::set<const HostBlock*> all_;
   std::set<const HostRing*> rings_;
 };

@@ -22,7 +22,8 @@ class TensorMemory {
   // At least `bytes`, given back when the last owner lets go, on any thread. May wait for the device: not for
   // JavaScript's thread. Throws ERR_TRT_OUT_OF_MEMORY, ERR_TRT_DEVICE_LOST.
   virtual std::shared_ptr<uint8_t> acquire(std::size_t bytes) = 0;
-  // Copies that have ended when they return; `host` memory is of hostPool(). Throw ERR_TRT_DEVICE_LOST.
+  // Copies that have ended when they return; the fastest where `host` is memory of hostPool(). Throw
+  // ERR_TRT_DEVICE_LOST.
   virtual void read(uint8_t* host, const uint8_t* data, std::size_t bytes) = 0;
   virtual void write(uint8_t* data, const uint8_t* host, std::size_t bytes) = 0;
   virtual HostPool& hostPool() const noexcept = 0;

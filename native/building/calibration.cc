@@ -129,7 +129,7 @@ void* Calibration::upload(const CalibrationTensor& tensor, std::size_t input) {
   const cuda::DeviceContext& device = *request_.device;
   cuda::DeviceBuffer& memory = *memory_[input];
   memory.reserve(tensor.bytes.size(), cuda::DeviceBuffer::Growth::exact);
-  const auto piece = cuda::pinnedPool(device).acquire(std::min(kPiece, tensor.bytes.size()));
+  const auto piece = cuda::pinnedPool(device).acquireOrOrdinary(std::min(kPiece, tensor.bytes.size()));
   for (std::size_t done = 0; done < tensor.bytes.size(); done += kPiece) {
     const std::size_t size = std::min(kPiece, tensor.bytes.size() - done);
     std::memcpy(piece->data(), tensor.bytes.data() + done, size);

@@ -4,7 +4,10 @@
 #include <malloc.h>
 #endif
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <fstream>
 
 #include "../base/error.h"
 #include "../base/text.h"
@@ -43,6 +46,13 @@ void configure(const Library& library, OwnedSessionOptions& made, const Options&
   }
 }
 
+// What of the process is in memory; 0 where the system does not tell.
+std::size_t residentBytes() {
+  std::ifstream file("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  return file >> size >> resident ? resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
 void checkRanges(const IoTensor& input, const std::vector<ShapeRange>& ranges, std::size_t profiles) {
   const std::size_t rank = input.shape.size();
   const bool fit = std::ranges::all_of(ranges, [&](const ShapeRange& range) {
@@ -71,6 +81,10 @@ std::string nameOf(const Library& library, onnxruntime::OrtSession* session, boo
 // grow the process to a multiple of one.
 Engine::GiveBack::~GiveBack() {
 #ifdef __GLIBC__
+  constexpr std::size_t kMuch = std::size_t{32} << 20;
+  static auto& pending = *new std::atomic<std::size_t>(0);  // of engines that are gone
+  if ((pending += bytes) < kMuch) return;
+  pending = 0;
   malloc_trim(0);
 #endif
 }
@@ -94,10 +108,14 @@ void Engine::open(const Model& model, const Options& options) {
   if (model.data != nullptr) refuseBorrowing(options);
   OwnedSessionOptions session(library_);
   configure(library_, session, options);
+  const std::size_t before = residentBytes();
   onnxruntime::OrtStatus* status =
       model.data != nullptr
           ? library_.CreateSessionFromArray(library_.env(), model.data, model.size, session.get(), session_.out())
           : library_.CreateSession(library_.env(), model.path.c_str(), session.get(), session_.out());
+  // others may allocate meanwhile, and so may this one have memory that was there: it is a guess
+  const std::size_t after = residentBytes();
+  giveBack_.bytes = std::max(after > before ? after - before : 0, model.size);
   library_.check(status, "ERR_TRT_ONNX_PARSE", "onnxruntime cannot load the model");
 }
 

@@ -98,8 +98,10 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
     bool known = false;
   };
 
-  // Hands what the allocator keeps of the weights back to the system, once the session is gone.
+  // Hands what the allocator keeps of the weights back to the system, once the session is gone, and as soon as that is
+  // worth while: meanwhile nobody in the process allocates.
   struct GiveBack {
+    std::size_t bytes = 0;  // that the process had more once the session was made
     ~GiveBack();
   };
 

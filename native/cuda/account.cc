@@ -14,6 +14,13 @@ thread_local const std::shared_ptr<Account>* innermost = nullptr;
 }  // namespace
 
 bool Account::tryCharge(std::size_t bytes) noexcept {
+  if (whole_ && !whole_->tryCharge(bytes)) return false;
+  if (tryChargeAlone(bytes)) return true;
+  if (whole_) whole_->release(bytes);
+  return false;
+}
+
+bool Account::tryChargeAlone(std::size_t bytes) noexcept {
   std::size_t used = this->used();
   do {
     if (limit_ > 0 && (used > limit_ || bytes > limit_ - used)) return false;
@@ -22,7 +29,9 @@ bool Account::tryCharge(std::size_t bytes) noexcept {
 }
 
 void Account::charge(std::size_t bytes) {
-  if (tryCharge(bytes)) return;
+  if (whole_) whole_->charge(bytes);
+  if (tryChargeAlone(bytes)) return;
+  if (whole_) whole_->release(bytes);
   const std::size_t used = this->used();
   throw Error("ERR_TRT_OUT_OF_MEMORY",
               "The engine may hold " + std::to_string(limit_) + " bytes of device memory (memoryLimit), holds " +

@@ -4,13 +4,16 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 namespace nt::cuda {
 
 class Account {
  public:
-  // `limit`: bytes of device memory; 0: as much as there is.
-  explicit Account(std::size_t limit = 0) noexcept : limit_(limit) {}
+  // `limit`: bytes of device memory; 0: as much as there is. `whole`: the account of which this is a part, and which is
+  // charged too.
+  explicit Account(std::size_t limit = 0, std::shared_ptr<Account> whole = nullptr) noexcept
+      : limit_(limit), whole_(std::move(whole)) {}
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
 
@@ -19,12 +22,18 @@ class Account {
   void charge(std::size_t bytes);
   // The same, and false where charge() throws.
   bool tryCharge(std::size_t bytes) noexcept;
-  void release(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void release(std::size_t bytes) noexcept {
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    if (whole_) whole_->release(bytes);
+  }
   std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
   std::size_t limit() const noexcept { return limit_; }
 
  private:
+  bool tryChargeAlone(std::size_t bytes) noexcept;
+
   const std::size_t limit_;
+  const std::shared_ptr<Account> whole_;
   std::atomic<std::size_t> used_{0};
 };
 

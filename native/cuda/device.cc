@@ -7,6 +7,7 @@
 #include "../base/error.h"
 #include "../base/host_pool.h"
 #include "../base/one_per.h"
+#include "device_pool.h"
 
 namespace nt::cuda {
 
@@ -187,7 +188,8 @@ bool DeviceBuffer::tryAllocate(std::size_t bytes, bool last) {
     return false;
   }
   DevicePtr pointer = 0;
-  const Result result = device_.driver().memAlloc(&pointer, bytes);
+  // for a size that is only nicer than another one nobody gives anything up
+  const Result result = last ? allocate(device_, bytes, pointer) : device_.driver().memAlloc(&pointer, bytes);
   if (result != kSuccess) account_->release(bytes);
   if (result == kOutOfMemory && !last) return false;
   if (result == kOutOfMemory) {

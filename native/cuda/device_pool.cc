@@ -28,7 +28,7 @@ std::shared_ptr<uint8_t> DevicePool::acquire(std::size_t bytes) {
   device_.throwIfLost();
   const std::size_t size = sizeClass(bytes);
   DevicePtr pointer = takeKept(size);
-  if (pointer == 0) pointer = allocate(size);
+  if (pointer == 0) pointer = newBlock(size);
   return {reinterpret_cast<uint8_t*>(pointer), [this, pointer, size](uint8_t*) { giveBack(pointer, size); }};
 }
 
@@ -43,16 +43,11 @@ DevicePtr DevicePool::takeKept(std::size_t size) {
   return pointer;
 }
 
-DevicePtr DevicePool::allocate(std::size_t size) {
+DevicePtr DevicePool::newBlock(std::size_t size) {
   const DeviceScope scope(device_);
   trim();
   DevicePtr pointer = 0;
-  Result result = device_.driver().memAlloc(&pointer, size);
-  if (result == kOutOfMemory && kept() > 0) {
-    shrink(0);  // blocks of other sizes are kept for later, and this is now
-    result = device_.driver().memAlloc(&pointer, size);
-  }
-  device_.check(result, "cuMemAlloc");
+  device_.check(allocate(device_, size, pointer), "cuMemAlloc");
   return pointer;
 }
 
@@ -97,13 +92,21 @@ bool DevicePool::mayTrim() noexcept {
 void DevicePool::trim() noexcept { shrink(kKeepAtMost); }
 
 void DevicePool::shrink(std::size_t atMost) noexcept {
+  const std::lock_guard freeing(freeing_);
   std::vector<DevicePtr> blocks;
   {
     const std::lock_guard lock(mutex_);
     trimming_ = false;
     blocks = oldest(atMost);
   }
-  if (!blocks.empty()) free(blocks);
+  if (blocks.empty()) return;
+  free(blocks);
+  freed_ += blocks.size();
+}
+
+bool DevicePool::giveUp(uint64_t seen) noexcept {
+  shrink(0);
+  return freed() != seen;
 }
 
 // The lock is held. Takes out what came back first, until no more than that is kept.
@@ -146,5 +149,13 @@ void DevicePool::write(uint8_t* data, const uint8_t* host, std::size_t bytes) {
 }
 
 HostPool& DevicePool::hostPool() const noexcept { return pinnedPool(device_); }
+
+Result allocate(const DeviceContext& device, std::size_t bytes, DevicePtr& pointer) noexcept {
+  DevicePool& pool = DevicePool::of(device);
+  const uint64_t seen = pool.freed();
+  const Result result = device.driver().memAlloc(&pointer, bytes);
+  if (result != kOutOfMemory || !pool.giveUp(seen)) return result;
+  return device.driver().memAlloc(&pointer, bytes);
+}
 
 }  // namespace nt::cuda

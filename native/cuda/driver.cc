@@ -52,6 +52,9 @@ Driver::Driver() {
 #include "functions.def"
 #undef CUDA_FUNCTION
   driverGetVersion(&version_);  // works before cuInit, and says something even where cuInit fails
+}
+
+void Driver::start() {
   const Result result = init(0);
   if (result == kNoDevice) return;
   if (result != kSuccess) {
@@ -60,31 +63,34 @@ Driver::Driver() {
     throw Error("ERR_TRT_NO_DRIVER", "The CUDA driver " + path_ + " cannot start: error " + std::to_string(result) +
                                          (text == nullptr ? "" : std::string(" (") + text + ")"));
   }
-  if (deviceGetCount(&devices_) != kSuccess) devices_ = 0;
+  int count = 0;
+  if (deviceGetCount(&count) == kSuccess) devices_ = count;
 }
 
 const Driver& Driver::get() {
   // leaked on purpose, as everything that CUDA's threads may touch at exit
   static auto& mutex = *new std::mutex;
   static auto& driver = *new std::unique_ptr<Driver>;
-  static auto& failure = *new std::optional<Error>;
+  static auto& noLibrary = *new std::optional<Error>;
   const std::lock_guard lock(mutex);
-  if (!driver && !failure) {
+  if (!driver && !noLibrary) {
     try {
       driver.reset(new Driver);
     } catch (const Error& error) {
-      failure = error;
+      noLibrary = error;
     }
   }
-  if (failure) throw *failure;
+  if (noLibrary) throw *noLibrary;
+  if (driver->devices() == 0) driver->start();
   return *driver;
 }
 
 const Driver& Driver::withDevice(int device) {
   const Driver& driver = get();
-  if (driver.devices_ == 0) throw Error("ERR_TRT_NO_GPU", "The CUDA driver " + driver.path_ + " sees no GPU");
-  if (device < 0 || device >= driver.devices_) {
-    const std::string seen = std::to_string(driver.devices_);
+  const int devices = driver.devices();
+  if (devices == 0) throw Error("ERR_TRT_NO_GPU", "The CUDA driver " + driver.path_ + " sees no GPU");
+  if (device < 0 || device >= devices) {
+    const std::string seen = std::to_string(devices);
     throw Error("ERR_TRT_NO_GPU",
                 "Expected the number of a GPU below " + seen + " for device but received " + std::to_string(device) +
                     ": the CUDA driver " + driver.path_ + " sees " + seen,

@@ -1,6 +1,7 @@
 // The CUDA driver, found at run time: the entry points that are used, and what can be known of it without a GPU.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,8 +28,9 @@ bool isSticky(Result result) noexcept;
 
 class Driver {
  public:
-  // Opened once per process, from $NODE_TENSORRT_LIBCUDA or as libcuda.so.1. Throws ERR_TRT_NO_DRIVER every time it is
-  // asked where there is none.
+  // Opened once per process, from $NODE_TENSORRT_LIBCUDA or as libcuda.so.1: where there is none, there is none for
+  // good. Where it cannot start, or sees no GPU, it is asked to start anew each time: it may be about to be set up.
+  // Throws ERR_TRT_NO_DRIVER.
   static const Driver& get();
   // The same, and at least `device + 1` GPUs. Throws ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU.
   static const Driver& withDevice(int device);
@@ -40,7 +42,7 @@ class Driver {
   const std::string& path() const noexcept { return path_; }
   // The CUDA version that the driver supports, "13.0".
   std::string version() const;
-  int devices() const noexcept { return devices_; }
+  int devices() const noexcept { return devices_.load(std::memory_order_relaxed); }
 
   // Throws what `result` means unless it is success; `what` is the call, for the message.
   void check(Result result, const char* what) const {
@@ -49,11 +51,12 @@ class Driver {
 
  private:
   Driver();
+  void start();
   [[noreturn]] void fail(Result result, const char* what) const;
 
   std::string path_;
   int version_ = 0;
-  int devices_ = 0;
+  std::atomic<int> devices_{0};
 };
 
 struct DeviceFacts {

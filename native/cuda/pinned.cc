@@ -1,5 +1,7 @@
 #include "pinned.h"
 
+#include <atomic>
+
 #include "../base/one_per.h"
 
 namespace nt::cuda {
@@ -15,21 +17,24 @@ class Pinned : public HostMemory {
     const DeviceScope scope(device_);
     void* memory = nullptr;
     const Result result = device_.driver().memHostAlloc(&memory, bytes, kPortable);
-    if (result == kOutOfMemory) return nullptr;
-    device_.check(result, "cuMemHostAlloc");
-    return memory;
+    if (result == kSuccess) return memory;
+    // whatever forbids it, as a container's limit of locked memory, forbids pinned memory alone
+    if (isSticky(result)) device_.check(result, "cuMemHostAlloc");
+    refused_ = result;
+    return nullptr;
   }
   void free(void* memory) noexcept override {
     const DeviceScope scope(device_, std::nothrow);
     if (scope.entered()) device_.driver().memFreeHost(memory);
   }
   [[noreturn]] void failOutOfMemory(std::size_t) override {
-    device_.check(kOutOfMemory, "cuMemHostAlloc");
+    device_.check(refused_, "cuMemHostAlloc");
     std::terminate();  // that throws
   }
 
  private:
   const DeviceContext& device_;
+  std::atomic<Result> refused_{kOutOfMemory};  // what cuMemHostAlloc said when it gave none last
 };
 
 }  // namespace

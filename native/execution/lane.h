@@ -27,6 +27,10 @@ struct LaneOptions {
   std::size_t staging = 0;
   bool highPriority = false;
   bool captureGraphs = true;
+  // bytes of device memory that the contexts with graphs may take
+  std::size_t graphMemory = std::size_t{128} << 20;
+  // whether more waits than the lanes may begin at once; empty: never
+  std::function<bool()> isPressed;
   int slots = 2;
 };
 

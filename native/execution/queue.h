@@ -85,6 +85,8 @@ class Queue {
   // What waits, taken out at once.
   std::vector<std::shared_ptr<Batch>> drain();
   std::size_t waiting() const;
+  // The same as it was a moment ago, without the lock.
+  std::size_t waitingLately() const noexcept { return waiting_; }
   std::size_t waitingBytes() const;
   bool closed() const;
   const BatchingOptions& batching() const noexcept { return batching_; }

@@ -83,7 +83,12 @@ void Session::main(Worker& worker, const std::shared_ptr<Start>& start) {
 
 void Session::open(Worker& worker) {
   engine_->enter();
-  auto lane = engine_->createLane(options_.lane);
+  LaneOptions options = options_.lane;
+  // a batch for each slot is begun at once
+  const std::size_t atOnce = static_cast<std::size_t>(std::max(options_.lanes * options.slots, 1)) *
+                             static_cast<std::size_t>(options_.batching.maxBatch);
+  options.isPressed = [this, atOnce] { return queue_.waitingLately() > atOnce; };
+  auto lane = engine_->createLane(options);
   const int slots = lane->slots();
   {
     const std::lock_guard laneLock(worker.laneMutex);

@@ -8,7 +8,10 @@
 namespace nt::gpu {
 
 BoundContext::BoundContext(const Engine& engine, bool graphs)
-    : engine_(engine), context_(engine.createContext(graphs)), allocators_(engine.outputs().size()) {}
+    : engine_(engine),
+      account_(std::make_shared<cuda::Account>(0, engine.account())),
+      context_(engine.createContext(graphs, account_)),
+      allocators_(engine.outputs().size()) {}
 
 void BoundContext::setProfile(int32_t profile, const cuda::OwnedStream& stream) {
   stream.synchronize();
@@ -63,8 +66,9 @@ void BoundContext::enqueue(const cuda::OwnedStream& stream) {
   for (tensorrt::OutputAllocator* allocator : allocators_) {
     if (allocator != nullptr) allocator->expect();
   }
-  const cuda::AccountScope working(engine_.account());
+  const cuda::AccountScope working(account_);
   const bool enqueued = context_->enqueue(stream.get());
+  failures_ = enqueued ? 0 : failures_ + 1;
   for (const tensorrt::OutputAllocator* allocator : allocators_) {
     if (!enqueued && allocator != nullptr && allocator->failure()) std::rethrow_exception(allocator->failure());
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "../tensorrt/output_allocator.h"
@@ -11,7 +12,8 @@ namespace nt::gpu {
 
 class BoundContext {
  public:
-  // Of profile 0, without scratch memory; `graphs`: see Engine::createContext(). Throws ERR_TRT_EXECUTION,
+  // Of profile 0, without scratch memory; `graphs`: see Engine::createContext(). What TensorRT allocates for it is
+  // charged to the engine's account. Throws ERR_TRT_EXECUTION,
   // ERR_TRT_OUT_OF_MEMORY, ERR_TRT_DEVICE_LOST.
   explicit BoundContext(const Engine& engine, bool graphs = false);
 
@@ -36,12 +38,18 @@ class BoundContext {
   bool tryEnqueue(const cuda::OwnedStream& stream) { return context_->enqueue(stream.get()); }
 
   tensorrt::ExecutionContext& get() const noexcept { return *context_; }
+  // Of device memory that TensorRT took for it.
+  std::size_t deviceBytes() const noexcept { return account_->used(); }
+  // Of enqueues, since the last one that did not fail.
+  int failures() const noexcept { return failures_; }
 
  private:
   void check(bool ok, const char* what) const;
 
   const Engine& engine_;
+  std::shared_ptr<cuda::Account> account_;
   Engine::Context context_;
+  int failures_ = 0;
   int32_t profile_ = 0;                                 // a new context starts with it
   std::vector<tensorrt::OutputAllocator*> allocators_;  // by output
 };

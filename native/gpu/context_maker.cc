@@ -12,8 +12,8 @@ ContextMaker::ContextMaker(const cuda::DeviceContext& device, std::shared_ptr<te
     : device_(device), engine_(std::move(engine)), kept_(std::move(kept)) {}
 
 std::unique_ptr<tensorrt::ExecutionContext> ContextMaker::make(bool graphs) {
-  if (!engine_->hasRuntimeCaches()) return adopt(engine_->createContext(), "createExecutionContext", engine_);
   const std::lock_guard lock(mutex_);
+  if (!engine_->hasRuntimeCaches()) return adopt(engine_->createContext(), "createExecutionContext", engine_);
   const std::shared_ptr<Config> config = configFor(graphs);
   if (!config) return adopt(engine_->createContext(), "createExecutionContext", engine_);
   return adopt(engine_->createContext(config->config), "createExecutionContext", config);

@@ -49,7 +49,8 @@ class ContextMaker {
 
   const cuda::DeviceContext& device_;
   const std::shared_ptr<tensorrt::CudaEngine> engine_;
-  // Held while something is compiled: who comes second finds it in the cache.
+  // Held while a context is made: an engine is for one thread at a time, and who comes second finds in the cache what
+  // was compiled.
   std::mutex mutex_;
   std::vector<uint8_t> kept_;  // until there is a cache
   Fingerprint known_;          // of what is kept outside of this

@@ -1,13 +1,21 @@
 #include "contexts.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace nt::gpu {
 namespace {
 
+bool isRtx(const Engine& engine) { return engine.library().kind() == tensorrt::Kind::rtx; }
+
 bool canCapture(const Engine& engine, const LaneOptions& options) {
   // TensorRT-RTX captures graphs itself
-  return options.captureGraphs && !engine.hasHostTensors() && engine.library().kind() != tensorrt::Kind::rtx;
+  return options.captureGraphs && !engine.hasHostTensors() && !isRtx(engine);
+}
+
+std::size_t plainContexts(const Engine& engine, const LaneOptions& options) {
+  const bool ownGraphs = options.captureGraphs && isRtx(engine);
+  return ownGraphs ? static_cast<std::size_t>(std::max(options.slots, 1)) : 1;
 }
 
 void bind(BoundContext& context, const Engine& engine, Slot& slot) {
@@ -28,66 +36,92 @@ Contexts::Contexts(const Engine& engine, const LaneOptions& options, const cuda:
       stream_(stream),
       captures_(canCapture(engine, options)),
       scratch_(engine.device(), engine.account()),
-      plain_(engine, options.captureGraphs) {
-  setPlain(std::max(options.profile, 0));
+      plain_(plainContexts(engine, options)) {
+  for (Plain& plain : plain_) {
+    plain.context = std::make_unique<BoundContext>(engine_, options_.captureGraphs);
+    setPlain(plain, std::max(options.profile, 0));
+  }
 }
 
-Contexts::Shaped& Contexts::use(const Shapes& shapes, const Batch& batch) {
+Contexts::~Contexts() { engine_.contextThread().cancel(this); }
+
+Contexts::Shaped& Contexts::use(const Shapes& shapes, const Batch& batch, std::size_t slot) {
   // what a host tensor holds may decide over shapes too
   if (engine_.hasHostInputs()) {
-    set_ = nullptr;
+    forgetSet();
     shaped_.clear();
   }
   auto found = shaped_.begin();
   while (found != shaped_.end() && found->inputs != shapes) ++found;
-  if (found == shaped_.end()) return learn(shapes, batch);
+  if (found == shaped_.end()) return learn(shapes, batch, slot);
   if (found != shaped_.begin()) shaped_.splice(shaped_.begin(), shaped_, found);
   if (found->uses <= kUsesBefore) ++found->uses;
   return *found;
 }
 
-Contexts::Shaped& Contexts::learn(const Shapes& shapes, const Batch& batch) {
+Contexts::Shaped& Contexts::learn(const Shapes& shapes, const Batch& batch, std::size_t slot) {
   Shaped shaped;
   shaped.profile = engine_.profileFor(shapes, engine_.valuesOf(batch), options_.profile);
   shaped.inputs = shapes;
   shaped.uses = 1;
-  setPlain(shaped, batch);
-  shaped.outputs = plain_.outputShapes();
+  Plain& plain = plainOf(slot);
+  setPlain(plain, shaped, batch);
+  shaped.outputs = plain.context->outputShapes();
   shaped.dependent = std::ranges::any_of(shaped.outputs, isDynamic);
   if (shaped_.size() >= kMostKnown) {
     drop(shaped_.back());
+    forgetSet(&shaped_.back());
     shaped_.pop_back();
   }
   shaped_.push_front(std::move(shaped));
-  set_ = &shaped_.front();
+  plain.set = &shaped_.front();
   return shaped_.front();
 }
 
+// That plain contexts are set to these shapes, or to any.
+void Contexts::forgetSet(const Shaped* shaped) noexcept {
+  for (Plain& plain : plain_) {
+    if (shaped == nullptr || plain.set == shaped) plain.set = nullptr;
+  }
+}
+
+// Contexts want an address, whatever they need: one byte at least is there.
 void Contexts::reserveScratch(int32_t profile) {
   const std::size_t bytes = engine_.scratchBytes(profile);
-  if (bytes == 0 || scratch_.fits(bytes)) return;
+  if (scratch_.fits(bytes)) return;
   if (scratch_.capacity() > 0) stream_.synchronize();
-  for (Shaped& shaped : shaped_) drop(shaped);
-  set_ = nullptr;
-  scratchSet_ = false;
-  scratch_.reserve(bytes, cuda::DeviceBuffer::Growth::exact);  // its sizes are few, and large
-}
-
-void Contexts::setPlain(int32_t profile) {
-  set_ = nullptr;
-  reserveScratch(profile);
-  if (profile != plain_.profile()) {
-    plain_.setProfile(profile, stream_);
-    scratchSet_ = false;
+  for (std::size_t slot = 0; slot < static_cast<std::size_t>(options_.slots); ++slot) dropGraphs(slot);
+  forgetSet();
+  for (Plain& plain : plain_) plain.scratchSet = false;
+  constexpr auto kExact = cuda::DeviceBuffer::Growth::exact;  // its sizes are few, and large
+  try {
+    return scratch_.reserve(bytes, kExact);
+  } catch (const Error& error) {
+    if (error.code() != "ERR_TRT_OUT_OF_MEMORY" || !giveUp()) throw;
   }
-  if (scratchSet_ || scratch_.capacity() == 0) return;
-  plain_.setScratch(scratch_);
-  scratchSet_ = true;
+  scratch_.reserve(bytes, kExact);
 }
 
-void Contexts::setPlain(const Shaped& shaped, const Batch& batch) {
-  setPlain(shaped.profile);
-  plain_.setShapes(shaped.inputs, hostAddresses(batch));
+void Contexts::setPlain(Plain& plain, int32_t profile) {
+  plain.set = nullptr;
+  reserveScratch(profile);
+  // one that failed again and again may be why
+  if (plain.context->failures() >= kMostFailures) {
+    plain.context = std::make_unique<BoundContext>(engine_, options_.captureGraphs);
+    plain.scratchSet = false;
+  }
+  if (profile != plain.context->profile()) {
+    plain.context->setProfile(profile, stream_);
+    plain.scratchSet = false;
+  }
+  if (plain.scratchSet) return;
+  plain.context->setScratch(scratch_);
+  plain.scratchSet = true;
+}
+
+void Contexts::setPlain(Plain& plain, const Shaped& shaped, const Batch& batch) {
+  setPlain(plain, shaped.profile);
+  plain.context->setShapes(shaped.inputs, hostAddresses(batch));
 }
 
 bool Contexts::hasEarned(const Shaped& shaped) const noexcept {
@@ -95,41 +129,60 @@ bool Contexts::hasEarned(const Shaped& shaped) const noexcept {
 }
 
 BoundContext& Contexts::bound(Shaped& shaped, Slot& slot) {
-  const std::size_t number = slot.number;
   reserveScratch(shaped.profile);
   if (hasEarned(shaped)) {
     try {
-      auto context = make(shaped, slot);
-      if (shaped.captured.empty()) {
-        makeRoom();
-        shaped.captured.resize(static_cast<std::size_t>(options_.slots));
-      }
-      shaped.captured[number].context = std::move(context);
-      return *shaped.captured[number].context;
+      if (BoundContext* own = ownContext(shaped, slot)) return *own;
     } catch (const Error& error) {
       engine_.device().throwIfLost();
       refuse(shaped, error.what());
     }
   }
-  if (set_ != &shaped) {
-    setPlain(shaped, slot.batch());
-    set_ = &shaped;
+  Plain& plain = plainOf(slot.number);
+  if (plain.set != &shaped) {
+    setPlain(plain, shaped, slot.batch());
+    plain.set = &shaped;
   }
-  bind(plain_, engine_, slot);
-  return plain_;
+  bind(*plain.context, engine_, slot);
+  return *plain.context;
 }
 
-std::unique_ptr<BoundContext> Contexts::make(const Shaped& shaped, Slot& slot) const {
-  auto context = std::make_unique<BoundContext>(engine_);
-  if (shaped.profile != context->profile()) context->setProfile(shaped.profile, stream_);
-  if (scratch_.capacity() > 0) context->setScratch(scratch_);
-  context->setShapes(shaped.inputs, hostAddresses(slot.batch()));
-  bind(*context, engine_, slot);
-  return context;
+// The shapes' own in that slot, to be captured once it has run; null while there is none, or no time for that.
+BoundContext* Contexts::ownContext(Shaped& shaped, Slot& slot) {
+  if (shaped.captured.empty()) shaped.captured.resize(static_cast<std::size_t>(options_.slots));
+  Captured& captured = shaped.captured[slot.number];
+  if (captured.order && captured.order->ready()) captured.context = std::exchange(captured.order, nullptr)->take();
+  if (!captured.context && !captured.order && !order(shaped, captured)) return nullptr;
+  if (!captured.context || !isGoodMoment(captured)) return nullptr;
+  captured.context->setScratch(scratch_);
+  bind(*captured.context, engine_, slot);
+  captured.running = true;
+  return captured.context.get();
+}
+
+// False where there is no room for one more, whichever others go.
+bool Contexts::order(Shaped& shaped, Captured& captured) {
+  if (captured.without) return false;
+  captured.without = !makeRoom(shaped);
+  if (!captured.without) captured.order = engine_.contextThread().order(this, shaped.profile, shaped.inputs);
+  const auto isWithout = [](const Captured& each) { return each.without; };
+  if (std::ranges::all_of(shaped.captured, isWithout)) {
+    throw Error("ERR_TRT_OUT_OF_MEMORY", "its context would take " + std::to_string(estimate()) +
+                                             " bytes, and those with graphs may take " +
+                                             std::to_string(options_.graphMemory) + " in this lane");
+  }
+  return !captured.without;
+}
+
+// A capture takes some milliseconds, in which the lane begins nothing else.
+bool Contexts::isGoodMoment(Captured& captured) const {
+  if (!options_.isPressed || !options_.isPressed()) return true;
+  return ++captured.postponed > kPatience;
 }
 
 void Contexts::capture(Shaped& shaped, std::size_t slot) {
   Captured& captured = shaped.captured[slot];
+  captured.running = false;
   const tensorrt::LogCapture log(engine_.library().log());
   std::string why;
   try {
@@ -152,29 +205,62 @@ void Contexts::refuse(Shaped& shaped, const std::string& why) {
                     "node-tensorrt: " + shapesText(engine_, shaped.inputs) + " runs without a CUDA graph: " + why);
 }
 
-// The least recently used goes. It has to earn its next capture, else a lane that sees more shapes than it has places
-// for would capture at every call.
-void Contexts::makeRoom() noexcept {
-  const auto has = [](const Shaped& shaped) { return !shaped.captured.empty(); };
-  if (std::ranges::count_if(shaped_, has) < static_cast<std::ptrdiff_t>(kMost)) return;
-  Shaped& last = *std::find_if(shaped_.rbegin(), shaped_.rend(), has);
-  drop(last);
-  last.uses = 0;
+// What one more context is taken to hold: a context of one engine needs what its others do.
+std::size_t Contexts::estimate() const noexcept { return std::max(plain_.front().context->deviceBytes(), kLeastBytes); }
+
+std::size_t Contexts::bytesOf(const Captured& captured) const noexcept {
+  if (captured.context) return std::max(captured.context->deviceBytes(), kLeastBytes);
+  return captured.order ? estimate() : 0;
 }
 
-void Contexts::forget(std::size_t slot) noexcept {
+// For one more context of these shapes: the least recently used of others go. They have to earn their next one, else a
+// lane that sees more shapes than it has room for would make contexts at every call. Whether there is room.
+bool Contexts::makeRoom(const Shaped& shaped) noexcept {
+  std::size_t bytes = estimate();
+  for (const Captured& captured : shaped.captured) bytes += bytesOf(captured);
+  if (bytes > options_.graphMemory) return false;
+  for (const Shaped& each : shaped_) {
+    if (&each == &shaped) continue;
+    for (const Captured& captured : each.captured) bytes += bytesOf(captured);
+  }
+  for (auto each = shaped_.rbegin(); each != shaped_.rend() && bytes > options_.graphMemory; ++each) {
+    if (&*each == &shaped || each->captured.empty()) continue;
+    for (const Captured& captured : each->captured) bytes -= bytesOf(captured);
+    drop(*each);
+    each->uses = 0;
+  }
+  return true;
+}
+
+void Contexts::dropGraphs(std::size_t slot) noexcept {
   for (Shaped& shaped : shaped_) {
-    if (shaped.captured.empty() || !shaped.captured[slot].context) continue;
+    if (shaped.graph(slot) == nullptr) continue;
     settle();
     shaped.captured[slot].graph.reset();
-    shaped.captured[slot].context.reset();
+    shaped.captured[slot].postponed = 0;
   }
 }
 
-void Contexts::abandon(std::size_t slot) noexcept {
-  set_ = nullptr;
+bool Contexts::giveUp() noexcept {
+  bool held = false;
   for (Shaped& shaped : shaped_) {
-    if (shaped.awaitsCapture(slot)) shaped.captured[slot].context.reset();
+    for (const Captured& captured : shaped.captured)
+      held = held || (captured.context && captured.context->deviceBytes() > 0);
+  }
+  if (!held) return false;
+  for (Shaped& shaped : shaped_) {
+    drop(shaped);
+    shaped.uses = 0;
+  }
+  return true;
+}
+
+void Contexts::abandon(std::size_t slot) noexcept {
+  forgetSet();
+  for (Shaped& shaped : shaped_) {
+    if (!shaped.awaitsCapture(slot)) continue;
+    shaped.captured[slot] = {};
+    shaped.uses = 0;
   }
 }
 

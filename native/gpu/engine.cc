@@ -4,6 +4,7 @@
 
 #include "../base/text.h"
 #include "../tensorrt/failure.h"
+#include "context_thread.h"
 #include "lane.h"
 
 namespace nt::gpu {
@@ -36,7 +37,8 @@ Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::Cuda
       tensorsUser_(tensors_),
       account_(std::move(account)),
       engine_(std::move(engine)),
-      maker_(std::make_unique<ContextMaker>(device, engine_, std::move(runtimeCache))) {
+      maker_(std::make_unique<ContextMaker>(device, engine_, std::move(runtimeCache))),
+      contextThread_(std::make_unique<ContextThread>(*this)) {
   profiles_ = engine_->profiles();
   for (int32_t i = 0; i < std::max(profiles_, 1); ++i)
     scratch_.push_back(static_cast<std::size_t>(std::max<int64_t>(engine_->contextMemory(i), 0)));
@@ -46,6 +48,10 @@ Engine::Engine(const cuda::DeviceContext& device, std::shared_ptr<tensorrt::Cuda
     (input ? inputs_ : outputs_).push_back(describe(name, input));
   }
 }
+
+Engine::~Engine() = default;
+
+void Engine::awaitPrepared() const { contextThread_->awaitAll(); }
 
 std::unique_ptr<execution::Visit> Engine::visit() const { return std::make_unique<DeviceVisit>(device_); }
 
@@ -71,6 +77,13 @@ IoTensor Engine::describe(const char* name, bool input) const {
                   what + " has the format " + engine_->formatDescription(name, i) +
                       "; only linear (row-major) tensors are supported: build with linear I/O formats");
     }
+  }
+  // inputs and outputs have memory of their own here, which such an engine would not write to
+  if (const std::string alias = input ? "" : engine_->aliasedInput(name); !alias.empty()) {
+    throw Error("ERR_TRT_UNSUPPORTED",
+                what + " is written in the memory of input '" + alias +
+                    "' (an update of a KV cache, or a plugin with aliased I/O), which is not supported: build the " +
+                    "model so that the output has memory of its own");
   }
   IoTensor tensor{name, *dtype, engine_->shape(name).vector(), engine_->onHost(name), "linear", {}, {}, {}};
   if (input && isDynamic(tensor.shape)) {
@@ -124,9 +137,9 @@ void Engine::ContextDeleter::operator()(tensorrt::ExecutionContext* context) con
   if (device->lost()) cuda::leaveBehind(std::move(owned));
 }
 
-Engine::Context Engine::createContext(bool graphs) const {
+Engine::Context Engine::createContext(bool graphs, std::shared_ptr<cuda::Account> account) const {
   const tensorrt::LogCapture log(library().log());
-  const cuda::AccountScope scope(account_);
+  const cuda::AccountScope scope(std::move(account));
   return Context(maker_->make(graphs).release(), ContextDeleter{&device_});
 }
 

@@ -22,6 +22,8 @@ using execution::Shape;
 using execution::ShapeRange;
 using execution::Shapes;
 
+class ContextThread;
+
 struct Loading {
   tensorrt::PlanNeeds needs;
   // What is done to an engine before anything uses it.
@@ -36,6 +38,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   static std::shared_ptr<Engine> load(const tensorrt::Library& library, const cuda::DeviceContext& device,
                                       const tensorrt::PlanSource& plan, const Loading& loading = {});
 
+  ~Engine() override;
+
   std::string runtime() const override { return library().name(); }
   int deviceIndex() const noexcept override { return device_.index(); }
   HostPool& pool() const noexcept override { return pool_; }
@@ -45,6 +49,7 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   void throwIfLost() const override { device_.throwIfLost(); }
   std::unique_ptr<execution::Lane> createLane(const execution::LaneOptions& options) const override;
   std::size_t deviceBytes() const noexcept override { return account_->used(); }
+  void awaitPrepared() const override;
   execution::BenchmarkResult benchmark(const execution::BenchmarkOptions& options,
                                        execution::BenchmarkWatch& watch) const override;
 
@@ -74,9 +79,10 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
     void operator()(tensorrt::ExecutionContext* context) const;
   };
   using Context = std::unique_ptr<tensorrt::ExecutionContext, ContextDeleter>;
-  // One without scratch memory. `graphs`: with the runtime's own CUDA graphs, where it has them. Throws
-  // ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_DEVICE_LOST.
-  Context createContext(bool graphs = false) const;
+  // One without scratch memory. `graphs`: with the runtime's own CUDA graphs, where it has them. `account`: of what
+  // TensorRT allocates for it. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_DEVICE_LOST.
+  Context createContext(bool graphs, std::shared_ptr<cuda::Account> account) const;
+  ContextThread& contextThread() const noexcept { return *contextThread_; }
   // See ContextMaker. On any thread. Throws ERR_TRT_DEVICE_LOST.
   std::optional<std::vector<uint8_t>> changedRuntimeCache() const { return maker_->changedCache(); }
 
@@ -93,7 +99,8 @@ class Engine : public execution::Engine, public std::enable_shared_from_this<Eng
   const std::shared_ptr<cuda::Account> account_;
   std::shared_ptr<tensorrt::CudaEngine> engine_;
   std::unique_ptr<ContextMaker> maker_;
-  std::vector<std::size_t> scratch_;  // by profile
+  std::vector<std::size_t> scratch_;              // by profile
+  std::unique_ptr<ContextThread> contextThread_;  // goes first
 };
 
 }  // namespace nt::gpu

@@ -47,10 +47,10 @@ void Lane::enqueue(int number, std::shared_ptr<Batch> batch) {
 
 void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
   readShapes(*batch);
-  Contexts::Shaped& shaped = contexts_.use(shapes_, *batch);
+  Contexts::Shaped& shaped = contexts_.use(shapes_, *batch, slot.number);
   // what was captured has room
-  if (shaped.graph(slot.number) == nullptr && slot.moves(shapes_, shaped.outputs)) contexts_.forget(slot.number);
-  slot.begin(std::move(batch), shapes_, shaped.outputs);
+  if (shaped.graph(slot.number) == nullptr && slot.moves(shapes_, shaped.outputs)) contexts_.dropGraphs(slot.number);
+  begin(slot, std::move(batch), shaped);
   slot.timed = timedNow(count_++);
   const bool small = slot.bytes() <= kSmall;
   const cuda::OwnedStream& in = small ? computeStream_ : copyInStream_;
@@ -77,6 +77,16 @@ void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
   if (!shaped.awaitsCapture(slot.number)) return;
   const std::lock_guard lock(capturing_);
   contexts_.capture(shaped, slot.number);
+}
+
+// What is only there to be faster makes room for what is asked for.
+void Lane::begin(Slot& slot, std::shared_ptr<Batch> batch, const Contexts::Shaped& shaped) {
+  try {
+    return slot.begin(batch, shapes_, shaped.outputs);
+  } catch (const Error& error) {
+    if (error.code() != "ERR_TRT_OUT_OF_MEMORY" || !contexts_.giveUp()) throw;
+  }
+  slot.begin(std::move(batch), shapes_, shaped.outputs);
 }
 
 void Lane::compute(Contexts::Shaped& shaped, Slot& slot) {

@@ -25,6 +25,7 @@ class Lane : public execution::Lane {
 
  private:
   void start(Slot& slot, std::shared_ptr<Batch> batch);
+  void begin(Slot& slot, std::shared_ptr<Batch> batch, const Contexts::Shaped& shaped);
   void readShapes(const Batch& batch);
   void compute(Contexts::Shaped& shaped, Slot& slot);
   bool launch(Contexts::Shaped& shaped, Slot& slot);

@@ -180,6 +180,8 @@ void Results::copyOutHostTensor(std::size_t output, const cuda::OwnedStream& str
   const Target* target = part.target(output);
   const std::size_t bytes = partBytes(output, part);
   if (target == nullptr || !target->onGpu || target->size != bytes) return;
+  // from ordinary memory the driver copies when it is called, whatever the stream has yet to do
+  if (results_[output].block) stream.synchronize();
   copyToDevice(engine_.device(), reinterpret_cast<cuda::DevicePtr>(target->data), results_[output].staged, bytes,
                stream);
 }

@@ -59,7 +59,7 @@ Napi::Value readTensor(const Napi::CallbackInfo& info) {
         ->run(info.Env(), [resident, lease = Resident::leaseToRead(resident)]() mutable -> Environment::Finish {
           TensorMemory& memory = resident->memory();
           const std::size_t size = resident->size();
-          const std::shared_ptr<HostBlock> block = memory.hostPool().acquire(size);
+          const std::shared_ptr<HostBlock> block = memory.hostPool().acquireOrOrdinary(size);
           memory.read(block->data(), resident->data(), size);
           lease.reset();
           return [block, size](Napi::Env env) { return resultBuffer(env, block, block->data(), size); };
@@ -108,7 +108,7 @@ std::shared_ptr<Resident> upload(TensorMemory& memory, const Uploaded& given) {
     memory.write(resident->data(), given.data, given.size);
     return resident;
   }
-  const std::shared_ptr<HostBlock> pinned = memory.hostPool().acquire(given.size);
+  const std::shared_ptr<HostBlock> pinned = memory.hostPool().acquireOrOrdinary(given.size);
   if (given.size > 0) std::memcpy(pinned->data(), given.data, given.size);
   memory.write(resident->data(), pinned->data(), given.size);
   return resident;

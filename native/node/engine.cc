@@ -202,6 +202,18 @@ Napi::Value runtimeCache(const Napi::CallbackInfo& info) {
   });
 }
 
+// prepared(): Promise<void>, once all is there that the lanes have had made in the background
+Napi::Value prepared(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const EngineHandle& handle = handleOf(info);
+    auto engine = handle.open().sharedEngine();
+    return handle.environment->run(info.Env(), [engine = std::move(engine)]() mutable -> Environment::Finish {
+      std::exchange(engine, nullptr)->awaitPrepared();
+      return [](Napi::Env env) { return env.Undefined(); };
+    });
+  });
+}
+
 // allocate(bytes): an ArrayBuffer in pinned memory
 Napi::Value allocate(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
@@ -285,6 +297,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   value.Set("stats", keeping(env, stats, "stats", handle));
   value.Set("memory", keeping(env, memory, "memory", handle));
   value.Set("runtimeCache", keeping(env, runtimeCache, "runtimeCache", handle));
+  value.Set("prepared", keeping(env, prepared, "prepared", handle));
   value.Set("allocate", keeping(env, allocate, "allocate", handle));
   exportInference(env, value, handle);
   exportUpload(env, value, handle);

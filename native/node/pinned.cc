@@ -49,7 +49,7 @@ void forget(napi_env, void* data, void* hint) {
 
 Napi::ArrayBuffer allocatePinned(Napi::Env env, HostPool& pool, std::size_t bytes) {
   auto allocation = std::make_shared<Allocation>();
-  allocation->block = pool.acquire(bytes);
+  allocation->block = pool.acquireAtOnce(bytes);
   allocation->bytes = bytes;
   uint8_t* data = allocation->block->data();
   auto kept = std::make_unique<std::shared_ptr<Allocation>>(allocation);

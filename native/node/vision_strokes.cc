@@ -71,12 +71,21 @@ class Job {
   bool sync_;
 };
 
+// Numbers that all arithmetic with sizes of pictures stands.
+void checkWithin(const std::vector<double>& numbers, const char* name) {
+  for (const double number : numbers)
+    if (!(std::abs(number) <= 4e9)) throwExpected("numbers within four billion", name);
+}
+
 uint8_t byteOf(double value) { return static_cast<uint8_t>(value >= 0 && value <= 255 ? value : 0); }
 
 // [method, ellipse, strength, feather, red, green, blue]
 vision::HideStyle hideStyleAt(const Napi::CallbackInfo& info, std::size_t index) {
   const std::vector<double> numbers = numbersAt(info, index, "style");
   if (numbers.size() != 7) throwExpected("seven numbers", "style");
+  const auto isShare = [](double value) { return value >= 0 && value <= 1000; };  // of a region's sides
+  if (!isShare(numbers[2])) throwExpected("a number from 0 to 1000", "strength");
+  if (!isShare(numbers[3])) throwExpected("a number from 0 to 1000", "feather");
   vision::HideStyle style;
   style.method = static_cast<vision::Method>(byteOf(numbers[0]) % 3);
   style.ellipse = numbers[1] != 0;
@@ -91,6 +100,7 @@ Napi::Value hideRegions(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     Job job(info);
     const std::vector<double> regions = numbersAt(info, 4, "regions");
+    checkWithin(regions, "regions");
     return job.run([regions, style = hideStyleAt(info, 5), pixels = job.pixels](Canvas& canvas) {
       canvas.copyFrom(pixels);
       for (std::size_t i = 0; i + 4 <= regions.size(); i += 4)
@@ -205,8 +215,7 @@ Napi::Value drawStrokes(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     Job job(info);
     const std::vector<double> strokes = numbersAt(info, 4, "strokes");
-    for (const double number : strokes)
-      if (!(std::abs(number) <= 4e9)) throwExpected("numbers within four billion", "strokes");
+    checkWithin(strokes, "strokes");
     const PixelWork::View tiles = job.view(info[5], "tiles");
     return job.run([strokes, tiles = Tiles{tiles.data, tiles.size}, pixels = job.pixels](Canvas& canvas) {
       canvas.copyFrom(pixels);

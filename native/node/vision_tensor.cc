@@ -1,7 +1,10 @@
 // resample(): a picture as a model's input. What it may be is checked by lib/vision; here nothing may crash.
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "../base/host_pool.h"
 #include "../vision/resample.h"
@@ -15,8 +18,23 @@
 namespace nt::node {
 namespace {
 
+// The taps are copied: they are checked here and used on a thread, and JavaScript's may change in between.
 template <class Weight>
-vision::AxisOf<Weight> resizeAxisOf(PixelWork& work, const Napi::Object& object, const char* key, int pixels) {
+struct OwnedTaps {
+  std::vector<int32_t> first;
+  std::vector<Weight> weights, outside;
+};
+
+template <class T>
+const T* copied(PixelWork& work, const Napi::Object& object, const char* key, std::size_t count, std::vector<T>& to) {
+  const T* from = work.array<const T>(object, key, count);
+  to.assign(from, from + count);
+  return to.data();
+}
+
+template <class Weight>
+vision::AxisOf<Weight> resizeAxisOf(PixelWork& work, const Napi::Object& object, const char* key, int pixels,
+                                    OwnedTaps<Weight>& taps) {
   const Napi::Object given = object.Get(key).As<Napi::Object>();
   vision::AxisOf<Weight> axis;
   axis.outputs = static_cast<int>(integerOf(given, "outputs", 0));
@@ -28,9 +46,9 @@ vision::AxisOf<Weight> resizeAxisOf(PixelWork& work, const Napi::Object& object,
     refuse(std::string("an axis for ") + key);
   }
   const auto outputs = static_cast<std::size_t>(axis.outputs);
-  axis.first = work.array<const int32_t>(given, "first", outputs);
-  axis.weights = work.array<const Weight>(given, "weights", outputs * static_cast<std::size_t>(axis.taps));
-  axis.outside = work.array<const Weight>(given, "outside", outputs);
+  axis.first = copied(work, given, "first", outputs, taps.first);
+  axis.weights = copied(work, given, "weights", outputs * static_cast<std::size_t>(axis.taps), taps.weights);
+  axis.outside = copied(work, given, "outside", outputs, taps.outside);
   const bool inside = std::all_of(axis.first, axis.first + outputs,
                                   [&](int32_t first) { return first >= 0 && first <= pixels - axis.taps; });
   if (!inside) refuse(std::string("taps within the picture for ") + key);
@@ -90,11 +108,12 @@ Napi::Value resample(const Napi::CallbackInfo& info) {
     const bool sync = info.Length() > 2 && info[2].ToBoolean();
     const auto runWith = [&](auto resize, auto resample) {
       using Weight = std::remove_const_t<std::remove_pointer_t<decltype(resize.columns.weights)>>;
-      resize.columns = resizeAxisOf<Weight>(work, job, "columns", picture.width);
-      resize.rows = resizeAxisOf<Weight>(work, job, "rows", picture.height);
+      const auto taps = std::make_shared<std::array<OwnedTaps<Weight>, 2>>();
+      resize.columns = resizeAxisOf<Weight>(work, job, "columns", picture.width, (*taps)[0]);
+      resize.rows = resizeAxisOf<Weight>(work, job, "rows", picture.height, (*taps)[1]);
       readNumbers(job, "fill", resize.fill);
       const vision::Target target = tensorTargetOf(work, job, resize.columns.outputs, resize.rows.outputs);
-      return work.run(sync, [picture, resize, target, resample] { resample(picture, resize, target); });
+      return work.run(sync, [picture, resize, target, resample, taps] { resample(picture, resize, target); });
     };
     if (integerOf(job, "whole", 0) != 0) return runWith(vision::WholeResize(), vision::resampleBytes);
     return runWith(vision::Resize(), vision::resample);

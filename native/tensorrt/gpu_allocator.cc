@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "../base/one_per.h"
+#include "../cuda/device_pool.h"
 
 namespace nt::tensorrt {
 
@@ -36,7 +37,7 @@ void* GpuAllocator::allocate(uint64_t size, uint64_t, uint32_t) noexcept {
   Block block{size, cuda::AccountScope::current()};
   if (block.account && !charge(*block.account, size)) return nullptr;
   cuda::DevicePtr address = 0;
-  const bool done = device_.note(device_.driver().memAlloc(&address, size));
+  const bool done = device_.note(cuda::allocate(device_, size, address));
   void* memory = done ? reinterpret_cast<void*>(address) : nullptr;  // aligned as any alignment that TensorRT asks for
   if (done && keep(memory, block)) return memory;
   if (done) device_.note(device_.driver().memFree(address));

@@ -18,8 +18,8 @@ class GpuAllocator : public Versioned {
   // Of a library on a device. It stays for the rest of the process: engines may be let go of at any time.
   static GpuAllocator& of(Log& log, const cuda::DeviceContext& device);
 
-  // Memory of cuMemAlloc, as that of TensorRT's own allocator, charged to the account of this thread's AccountScope.
-  // Null where there is none, or the account's limit forbids it, which only the log says.
+  // Memory of cuMemAlloc (cuda::allocate()), as that of TensorRT's own allocator, charged to the account of this
+  // thread's AccountScope. Null where there is none, or the account's limit forbids it, which only the log says.
   virtual void* allocate(uint64_t size, uint64_t alignment, uint32_t flags) noexcept;
   // Null: TensorRT then takes new memory, and copies.
   virtual void* reallocate(void* memory, uint64_t alignment, uint64_t size) noexcept;

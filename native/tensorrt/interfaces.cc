@@ -157,6 +157,11 @@ std::string EngineInspector::information() const {
       call<Method::VEngineInspector_getEngineInformation>(library().number(Enumerator::LayerInformationFormat_kJSON)));
 }
 
+std::string CudaEngine::aliasedInput(const char* output) const {
+  if (!library().has(Method::VCudaEngine_getAliasedInputTensor)) return "";
+  return orEmpty(call<Method::VCudaEngine_getAliasedInputTensor>(output));
+}
+
 std::string CudaEngine::formatDescription(const char* tensor, int32_t profile) const {
   return orEmpty(call<Method::VCudaEngine_getTensorFormatDescV2>(tensor, profile));
 }

@@ -282,6 +282,9 @@ class CudaEngine : public Owned {
   Dims profileShape(const char* tensor, int32_t profile, Enumerator selector) const {
     return call<Method::VCudaEngine_getProfileShape>(tensor, profile, library().number(selector));
   }
+  // The input in whose memory an output is to be written; empty where it has its own, or this version does not tell
+  // (before 10.15).
+  std::string aliasedInput(const char* output) const;
   int32_t layers() const { return call<Method::VCudaEngine_getNbLayers>(); }
   int32_t profilingVerbosity() const { return call<Method::VCudaEngine_getProfilingVerbosity>(); }
   // the inspector's object, or null

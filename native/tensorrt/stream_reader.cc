@@ -29,7 +29,7 @@ bool StreamReader::isOnDevice(void* memory) const noexcept {
 std::size_t StreamReader::readToDevice(void* to, std::size_t bytes, void* stream) {
   constexpr std::size_t kPiece = std::size_t{4} << 20;
   const cuda::Driver& driver = device_.driver();
-  if (!staging_) staging_ = cuda::pinnedPool(device_).acquire(std::min(bytes, kPiece));
+  if (!staging_) staging_ = cuda::pinnedPool(device_).acquireOrOrdinary(std::min(bytes, kPiece));
   std::size_t done = 0;
   while (done < bytes) {
     const std::size_t piece = std::min(bytes - done, staging_->capacity());

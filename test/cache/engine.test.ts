@@ -120,6 +120,11 @@ t.test('options', async (t) => {
     [{ backend: 'cpu', builder: {} }, /no option that asks for TensorRT for backend 'cpu' but received string "builder"/],
   ]
   for (const [options, message] of rows) t.throws(() => new Engine(addModel(), options), { code, message })
+  for (const option of ['inputFormats', 'outputFormats'])
+    for (const formats of [['hwc8'], ['chw', 'chw32']] as const) {
+      const message = new RegExp(`^Expected formats: \\['chw'\\] in ${option} of 'x' but received .*${formats.at(-1)}.*row-major`)
+      t.throws(() => new Engine(addModel(), { builder: { [option]: { x: { formats } } } }), { code: 'ERR_TRT_UNSUPPORTED', message })
+    }
   const { plan } = await new EngineCache({ folder: temporaryFolder(t) }).plan(addModel(), { builder: { tensorrt: fakes.trt10 } })
   const failure = await failureOf(() => Engine.load(plan.bytes, { tensorrt: fakes.trt10, builder: {} }))
   t.match(failure, { code, message: /it is built already/ })

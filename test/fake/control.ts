@@ -28,6 +28,10 @@ export interface DriverStats {
   copiesHtoD: number
   copiesDtoH: number
   copiesDtoD: number
+  /** Calls of cuMemFreeHost that are held now: see {@link DriverSettings.holdFrees}. */
+  heldFrees: number
+  /** Calls of cuMemFreeHost on the first thread of the process, which is JavaScript's. */
+  pinnedFreesOnMain: number
   /** How often memory or a stream of one device was used or freed while another was current: misuse. */
   wrongDevice: number
   pageableCopies: number
@@ -97,6 +101,8 @@ export interface DriverSettings {
   /** 1: an idle stream runs what has no delay at once, on the caller's thread (for measuring). */
   inline: number
   memory: number
+  /** 1: cuMemFreeHost takes until this is 0 again, but no more than five seconds. */
+  holdFrees: number
   driverVersion: number
   /** What devices are called, before their number; 'Fake GPU' unless set. */
   deviceName: string
@@ -154,6 +160,8 @@ export interface TensorRTSettings {
   timingMs: number
   /** How long each createExecutionContext takes, and each createInferBuilder, which nothing interrupts. */
   compileMs: number
+  /** 1: createExecutionContext takes until this is 0 again, but no more than five seconds. */
+  holdContexts: number
   builderStartMs: number
   /** 'missing': no builder (11), or one that builds nothing (10). */
   builderResource: 'missing' | ''

@@ -54,6 +54,8 @@ export interface FakePlan {
   hostCode?: boolean
   /** Device memory that each enqueue takes for itself, in bytes; captured ones do not. */
   temporary?: number
+  /** Outputs that are written in the memory of an input. */
+  aliases?: Readonly<Record<string, string>>
   profiles?: readonly FakeProfile[]
   aux?: number
   /** Device memory of a context, in bytes, or for each profile in turn; and of the engine. */
@@ -88,6 +90,7 @@ export function fakePlan(spec: FakePlan): Uint8Array {
   if (spec.plugin !== undefined) lines.push(`plugin ${encode(spec.plugin)}`)
   if (spec.hostCode) lines.push('hostcode 1')
   if (spec.temporary !== undefined) lines.push(`temporary ${spec.temporary}`)
+  for (const [output, input] of Object.entries(spec.aliases ?? {})) lines.push(`alias ${encode(output)} ${encode(input)}`)
   for (const port of spec.inputs) lines.push(portLine('input', port))
   for (const port of spec.outputs) lines.push(portLine('output', port))
   for (const [index, profile] of (spec.profiles ?? []).entries()) {

@@ -89,6 +89,26 @@ for (const runtime of runtimes) {
       await noneLeft(t, first)
     })
 
+    if (isGpu)
+      await t.test('memory that is kept for later tensors goes back before a request hears that there is none', async (t) => {
+        const columns = 2 ** 16
+        await using engine = await loaded(rowsPlan(columns, 8))
+        const one = rows(1, 1, columns)
+        t.same((await engine.infer(one)).data.length, columns)
+        const tensors = await Promise.all(Array.from({ length: 16 }, () => engine.upload(one)))
+        for (const tensor of tensors) tensor.dispose()
+        t.equal(engine.memory.tensorsKept, 16 * one.byteLength)
+        driver.set({ memory: driver.stats().deviceBytes + one.byteLength })
+        const eight = rows(2, 8, columns)
+        const failure = await thrownBy(async () => {
+          const { data } = await engine.infer(eight)
+          t.ok(Buffer.from(data.buffer, data.byteOffset, data.byteLength).equals(Buffer.from(wanted(eight.data).buffer)))
+        })
+        driver.set({ memory: 2 ** 33 })
+        t.equal(failure, undefined)
+        t.equal(engine.memory.tensorsKept, 0)
+      })
+
     await t.test('inferSync, stream, and large tensors do the same', async (t) => {
       for (const columns of [3, 40_000]) {
         await using engine = await loaded(rowsPlan(columns, 8))

@@ -157,6 +157,26 @@ for (const { name, version, path, control } of families) {
       t.match(await failureOf(() => load(vectorized)), { code: 'ERR_TRT_UNSUPPORTED', message: /'x' has the format/ })
     })
 
+    await t.test('an output that is written in the memory of an input is refused, by both names', async (t) => {
+      const [x, cache] = [
+        { name: 'x', shape: [4] },
+        { name: 'cache', shape: [4] },
+      ]
+      const aliased = {
+        inputs: [x, cache],
+        outputs: [{ name: 'updated', shape: [4] }],
+        ops: [{ type: 'add', inputs: ['x', 'cache'], output: 'updated' }],
+        aliases: { updated: 'cache' },
+      }
+      const message = /^Output 'updated' is written in the memory of input 'cache'.*not supported/
+      t.match(await failureOf(() => load(aliased)), { code: 'ERR_TRT_UNSUPPORTED', message })
+      await using engine = await load({ ...aliased, aliases: {} })
+      t.same(
+        (await engine.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4)), cache: Tensor.zeros('float32', [4]) }))['updated']?.data,
+        Float32Array.of(1, 2, 3, 4),
+      )
+    })
+
     await t.test('plans that cannot be run are refused with both sides', async (t) => {
       const whole = fakePlan({ ...twoProfiles, version })
       const damaged = whole.slice()

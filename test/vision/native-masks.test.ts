@@ -57,6 +57,59 @@ t.test('whatever a job is made of, it is done or refused', async (t) => {
   }
 })
 
+t.test('numbers that are none, in what a region is hidden with: refused, whatever the method', async (t) => {
+  const picture = new Uint8Array(8 * 6 * 3).fill(7)
+  const hideRegions = (regions: readonly number[], style: readonly number[], sync: boolean): unknown =>
+    addon.hideRegions(sync, picture, 8, 6, Float64Array.from(regions), Float64Array.from(style))
+  const [region, mask, area] = [[1, 1, 5, 5], new Uint8Array(9).fill(1), Float64Array.of(1, 1, 4, 4)]
+  const impossible = [NaN, Infinity, -Infinity, -1, 1e300]
+  for (const method of [0, 1, 2]) {
+    const style = [method, 1, 0.5, 0.2, 1, 2, 3]
+    t.ok(hideRegions(region, style, true) instanceof ArrayBuffer)
+    for (const value of impossible)
+      for (const at of [2, 3]) {
+        const changed = style.with(at, value)
+        t.throws(() => hideRegions(region, changed, true), { code: 'ERR_TRT_INVALID_ARGUMENT' }, changed.join(' '))
+        t.throws(() => hideRegions(region, changed, false), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+        t.throws(() => addon.hideMask(true, picture, 8, 6, mask, area, Float64Array.from(changed)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+      }
+    for (const value of impossible.filter((number) => number !== -1))
+      t.throws(() => hideRegions(region.with(2, value), style, true), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  }
+})
+
+t.test('taps that JavaScript writes over while a picture is worked on change nothing', async (t) => {
+  const [width, height] = [600, 400]
+  const data = Uint8Array.from({ length: width * height * 3 }, (_, i) => (i * 31) % 251)
+  const yuv = { black: 0, luma: 0, red: 0, greenU: 0, greenV: 0, blue: 0 }
+  const picture = { format: 0, width, height, stride: width * 3, data, yuv }
+  const along = (pixels: number) => ({
+    outputs: pixels,
+    begin: 0,
+    end: pixels,
+    taps: 1,
+    first: Int32Array.from({ length: pixels }, (_, i) => i),
+    weights: new Float32Array(pixels).fill(1),
+    outside: new Float32Array(pixels),
+  })
+  const jobInto = (out: Float32Array<ArrayBuffer>) => ({
+    ...{ whole: 0 as const, columns: along(width), rows: along(height), fill: [0, 0, 0], out },
+    ...{ number: 0, channels: 0, planar: 1 as const, rounded: 0 as const, scale: [1, 1, 1], mean: [0, 0, 0] },
+  })
+  const wanted = new Float32Array(width * height * 3)
+  addon.resample(jobInto(wanted), picture, true)
+  for (let round = 0; round < 5; round++) {
+    const job = jobInto(new Float32Array(wanted.length))
+    const working = addon.resample(job, picture, false)
+    for (const { first, weights } of [job.columns, job.rows]) {
+      first.fill(0)
+      weights.fill(0)
+    }
+    await working
+    t.ok(Buffer.from(job.out.buffer).equals(Buffer.from(wanted.buffer)))
+  }
+})
+
 t.test('several things wrong at once', async (t) => {
   const random = new Random(21)
   let [done, refused] = [0, 0]

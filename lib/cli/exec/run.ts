@@ -1,5 +1,6 @@
 import { onFile, readText } from '../../base/files.js'
 import type { CalibrationSource } from '../../building/calibration.js'
+import { refuseVectorized } from '../../building/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
 import { TensorRTError } from '../../errors.js'
 import type { Plan } from '../../plan.js'
@@ -107,6 +108,7 @@ async function buildAndMeasure(call: Call, model: string): Promise<void> {
   const order = resolveBuild(settings, target, await modelFacts(model))
   console.info(...order.notes)
   console.warn(...order.warnings)
+  if (!settings.skipInference) refuseVectorized(order.builder)
   const plan = await build(call, model, order)
   if (settings.saveEngine !== undefined) {
     await plan.save(settings.saveEngine, { signal: call.session.signal, overwrite: settings.force })

@@ -109,6 +109,15 @@ for (const { name, path, control } of families) {
   })
 }
 
+t.test('formats that no engine runs: built where nothing is measured, else refused before the build', async (t) => {
+  const { length } = trt10.control.stats().builds
+  const line = '--onnx=static.onnx --inputIOFormats=fp32:chw+hwc8'
+  failed(t, await exec(trt10.path, `${line} ${quick}`), /formats: \['chw'\] in inputFormats of '.*engines run row-major/)
+  t.equal(trt10.control.stats().builds.length, length)
+  passed(t, await exec(trt10.path, `${line} --skipInference`), 'built')
+  t.equal(trt10.control.stats().builds.length, length + 1)
+})
+
 t.test('the line with --int8 --verbose', async (t) => {
   const ran = await exec(trt10.path, `${lines.int8} ${quick}`)
   passed(t, ran, '10')

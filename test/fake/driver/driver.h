@@ -120,6 +120,7 @@ struct Settings {
   double copyMs = 0, computeMs = 0, blockMs = 0;
   Clock clock = Clock::kReal;
   bool inlineWhenIdle = false;
+  bool holdFrees = false;  // cuMemFreeHost takes until this is false again, or five seconds
   std::size_t memory = std::size_t{8} << 30;
   int driverVersion = 13000;
   std::string deviceName = "Fake GPU";
@@ -132,7 +133,9 @@ struct Counters {
   std::uint64_t peakPinnedBytes = 0;
   std::uint64_t bytesHtoD = 0, bytesDtoH = 0, bytesDtoD = 0, copiesHtoD = 0, copiesDtoH = 0, copiesDtoD = 0,
                 executions = 0, pageableCopies = 0;
-  std::uint64_t wrongDevice = 0;  // memory or streams of one device, used or freed while another is current
+  std::uint64_t heldFrees = 0,
+                pinnedFreesOnMain = 0;  // who is held now; calls of cuMemFreeHost on the process's first thread
+  std::uint64_t wrongDevice = 0;        // memory or streams of one device, used or freed while another is current
   std::uint64_t enqueues = 0, graphLaunches = 0, operations = 0, peakConcurrent = 0, concurrent = 0;
 };
 

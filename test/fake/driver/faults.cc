@@ -64,6 +64,9 @@ bool set(const std::string& key, const std::string& value) {
     s.settings.blockMs = number;
   } else if (key == "inline") {
     s.settings.inlineWhenIdle = number != 0;
+  } else if (key == "holdFrees") {
+    s.settings.holdFrees = number != 0;
+    s.manual.notify_all();
   } else if (key == "memory") {
     s.settings.memory = static_cast<std::size_t>(number);
   } else if (key == "driverVersion") {
@@ -175,6 +178,7 @@ FAKE_API void fakeReset() {
     s.counters.peakPinnedBytes = before.pinnedBytes;
     s.counters.deviceAllocations = before.deviceAllocations, s.counters.pinnedAllocations = before.pinnedAllocations;
     s.counters.registrations = before.registrations, s.counters.concurrent = before.concurrent;
+    s.counters.heldFrees = before.heldFrees;
     s.failOperation = 0;
     // a capture that nobody could end on a lost device would forbid its thread everything from now on
     for (const auto& [_, stream] : s.streams)
@@ -202,7 +206,8 @@ FAKE_API std::size_t fakeStatsJson(char* buffer, std::size_t size) {
         << ",\"events\":" << s.events.size() << ",\"graphs\":" << s.graphs.size()
         << ",\"graphExecs\":" << s.execs.size() << ",\"bytesHtoD\":" << c.bytesHtoD << ",\"bytesDtoH\":" << c.bytesDtoH
         << ",\"bytesDtoD\":" << c.bytesDtoD << ",\"copiesHtoD\":" << c.copiesHtoD << ",\"copiesDtoH\":" << c.copiesDtoH
-        << ",\"copiesDtoD\":" << c.copiesDtoD << ",\"wrongDevice\":" << c.wrongDevice
+        << ",\"copiesDtoD\":" << c.copiesDtoD << ",\"heldFrees\":" << c.heldFrees
+        << ",\"pinnedFreesOnMain\":" << c.pinnedFreesOnMain << ",\"wrongDevice\":" << c.wrongDevice
         << ",\"pageableCopies\":" << c.pageableCopies << ",\"enqueues\":" << c.enqueues
         << ",\"executions\":" << c.executions << ",\"graphLaunches\":" << c.graphLaunches
         << ",\"operations\":" << c.operations << ",\"pending\":" << pending
@@ -237,6 +242,7 @@ static const struct {
     {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
     {226, "CUDA_ERROR_CONTAINED", "invalid access of peer GPU memory over nvlink or a hardware error"},
+    {304, "CUDA_ERROR_OPERATING_SYSTEM", "OS call failed or operation not supported on this OS"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
@@ -250,6 +256,7 @@ static const struct {
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+    {802, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized"},
     {810, "CUDA_ERROR_MPS_CLIENT_TERMINATED", "MPS client is terminated"},
     {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", "operation not permitted when stream is capturing"},
     {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error during capture"},

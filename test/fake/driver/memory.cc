@@ -1,5 +1,8 @@
 // Device and pinned memory, and the copies between them.
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 
@@ -157,11 +160,22 @@ FAKE_API CUresult cuMemHostAlloc(void** out, std::size_t bytes, unsigned flags) 
   return allocate(lock, out, bytes, Kind::kPinned);
 }
 
+// Unpinning takes as long as a test says. One that waits for itself goes on after a while, and sees that.
+static void holdFree(Lock& lock) {
+  State& s = state();
+  if (!s.settings.holdFrees) return;
+  ++s.counters.heldFrees;
+  s.manual.wait_for(lock, std::chrono::seconds(5), [&] { return !s.settings.holdFrees; });
+  --s.counters.heldFrees;
+}
+
 FAKE_API CUresult cuMemFreeHost(void* pointer) {
   ENTER(cuMemFreeHost);
   NEED_CONTEXT();
   Lock lock(state().mutex);
   if (captureForbids(lock)) return kCaptureUnsupported;
+  if (gettid() == getpid()) ++state().counters.pinnedFreesOnMain;
+  holdFree(lock);
   drain(lock, pointer);
   return release(lock, pointer, Kind::kPinned);
 }

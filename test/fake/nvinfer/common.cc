@@ -66,6 +66,7 @@ const struct {
                 SETTING(device, "FAKE_TRT_DEVICE"),
                 SETTING(timingMs, "FAKE_TRT_TIMING_MS"),
                 SETTING(compileMs, "FAKE_TRT_COMPILE_MS"),
+                SETTING(holdContexts, "FAKE_TRT_HOLD_CONTEXTS"),
                 SETTING(builderStartMs, "FAKE_TRT_BUILDER_START_MS"),
                 SETTING(builderResource, "FAKE_TRT_BUILDER_RESOURCE"),
                 SETTING(refuses, "FAKE_TRT_REFUSES")};

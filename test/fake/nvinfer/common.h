@@ -65,6 +65,7 @@ struct Settings {
   std::string device = "sm_86";  // as timing caches see it
   double timingMs = 0;           // what it takes to measure one layer
   double compileMs = 0;          // what it takes to make a context
+  int holdContexts = 0;          // or until this is 0 again, but no more than five seconds
   double builderStartMs = 0;     // and a builder, which cannot be interrupted
   std::string builderResource;   // "missing": it cannot build for this GPU
   std::string refuses;           // compute capabilities of GPUs, "7.5,9.0", on which no plan is deserialized

@@ -18,7 +18,8 @@ struct Context final : apiv::VExecutionContext, Counted {
   std::shared_ptr<std::atomic<int>> siblings;
   const Journal journal;
   const std::unique_ptr<Memory> own;  // null: the application gives it
-  const std::shared_ptr<Jit> jit;     // null: it was made without a runtime configuration
+  const std::unique_ptr<Memory> always;
+  const std::shared_ptr<Jit> jit;  // null: it was made without a runtime configuration
   void* given = nullptr;
   std::int64_t givenBytes = -1;                    // -1: setDeviceMemory() does not tell
   std::optional<std::int64_t> neededForTheShapes;  // what updateDeviceMemorySizeForShapes() said of those that are set
@@ -41,13 +42,14 @@ struct Context final : apiv::VExecutionContext, Counted {
   SharedJob ready;  // until something changes
   std::atomic<std::thread::id> inside{};
 
-  Context(Engine* e, std::unique_ptr<Memory> m, std::shared_ptr<Jit> j)
+  Context(Engine* e, std::unique_ptr<Memory> m, std::unique_ptr<Memory> p, std::shared_ptr<Jit> j)
       : Counted(kContexts),
         engine(e),
         program(e->program),
         siblings(e->contexts),
         journal(e->journal),
         own(std::move(m)),
+        always(std::move(p)),
         jit(std::move(j)) {
     ++*siblings;
     resetShapes();
@@ -55,6 +57,7 @@ struct Context final : apiv::VExecutionContext, Counted {
   ~Context() {
     ++*state;
     if (own) own->release();
+    always->release();
     --*siblings;
   }
 
@@ -374,6 +377,7 @@ struct Context final : apiv::VExecutionContext, Counted {
   }
   bool prepare(cudaStream_t stream);
   bool dataDependent(cudaStream_t stream);
+  int writeHostOutputs(cudaStream_t stream);
   bool enqueueV3(cudaStream_t stream) noexcept;
 };
 
@@ -487,6 +491,30 @@ bool Context::dataDependent(cudaStream_t stream) {
       values.release(), [](void* data) { delete static_cast<Both*>(data); }, program->compute);
 }
 
+// By shape inference, without the data; the stream writes them, as the rest.
+int Context::writeHostOutputs(cudaStream_t stream) {
+  struct Write {
+    void* to;
+    std::vector<unsigned char> bytes;
+  };
+  for (const auto& b : ready->outputs) {
+    if (!b.port->host) continue;
+    Values values = ready->host;
+    for (const auto& in : ready->inputs)
+      values[in.port->name] = {in.port->type, in.shape, std::vector<unsigned char>(in.bytes)};
+    if (!evaluate(*program, &values).empty()) continue;
+    const int result = driver()->enqueue(
+        stream,
+        [](void* data) {
+          const auto* write = static_cast<Write*>(data);
+          std::memcpy(write->to, write->bytes.data(), write->bytes.size());
+        },
+        new Write{b.address, values[b.port->name].bytes}, [](void* data) { delete static_cast<Write*>(data); }, -2);
+    if (result) return result;
+  }
+  return 0;
+}
+
 bool Context::enqueueV3(cudaStream_t stream) noexcept {
   METHOD("VExecutionContext.enqueueV3");
   static const Teardown teardown;
@@ -515,15 +543,6 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
     return false;
   }
   if (program->dataDependent()) return dataDependent(stream);
-  // Host outputs are written now, as shape inference does.
-  for (const auto& b : ready->outputs)
-    if (b.port->host) {
-      Values values = ready->host;
-      for (const auto& in : ready->inputs)
-        values[in.port->name] = {in.port->type, in.shape, std::vector<unsigned char>(in.bytes)};
-      if (evaluate(*program, &values).empty())
-        std::memcpy(b.address, values[b.port->name].bytes.data(), values[b.port->name].bytes.size());
-    }
   int result;
   if (consumed) {
     auto split = std::make_shared<Split>();
@@ -550,6 +569,7 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
     result = capturing ? captureJob(stream, new Captured(ready, state), program->compute)
                        : enqueueJob(stream, ready, program->compute);
   }
+  if (!result) result = writeHostOutputs(stream);
   if (result) return refuse("enqueueV3", "Cuda Runtime (error " + std::to_string(result) + ")");
   if (jit && !ranOnce) jit->specialize(engine->plan, inputs);
   ranOnce = ranOnce || !capturing;
@@ -562,8 +582,10 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
 
 }  // namespace
 
-IExecutionContext* makeContext(Engine* engine, std::unique_ptr<Memory> memory, std::shared_ptr<Jit> jit) {
-  return new Public<IExecutionContext>(new Context(engine, std::move(memory), std::move(jit)), "VExecutionContext");
+IExecutionContext* makeContext(Engine* engine, std::unique_ptr<Memory> memory, std::unique_ptr<Memory> persistent,
+                               std::shared_ptr<Jit> jit) {
+  return new Public<IExecutionContext>(new Context(engine, std::move(memory), std::move(persistent), std::move(jit)),
+                                       "VExecutionContext");
 }
 
 }  // namespace fake

@@ -61,10 +61,13 @@ IExecutionContext* Engine::create(bool ownMemory, std::shared_ptr<Jit> jit) {
   if (!haveContext()) return refuse("Error Code 2: Internal Error (no current CUDA context)");
   if (driver()->deviceError()) return refuse("Error Code 2: Internal Error (Cuda Runtime: the device is lost)");
   compileFor(plan, jit.get());
-  if (!ownMemory) return makeContext(this, nullptr, std::move(jit));
+  auto persistent = std::make_unique<Memory>(allocator);
+  const auto always = static_cast<std::size_t>(program->persistent);
+  if (!persistent->take(always)) return refuse(persistent->failure(always));
+  if (!ownMemory) return makeContext(this, nullptr, std::move(persistent), std::move(jit));
   auto memory = std::make_unique<Memory>(allocator);
   const auto bytes = static_cast<std::size_t>(program->memory());
-  return memory->takeAsync(bytes, nullptr) ? makeContext(this, std::move(memory), std::move(jit))
+  return memory->takeAsync(bytes, nullptr) ? makeContext(this, std::move(memory), std::move(persistent), std::move(jit))
                                            : refuse(memory->failure(bytes));
 }
 
@@ -220,6 +223,11 @@ char const* Engine::getIOTensorName(int32_t index) noexcept {
   METHOD("VCudaEngine.getIOTensorName");
   if (index < 0 || index >= static_cast<int32_t>(program->ports.size())) return nullptr;
   return program->ports[static_cast<std::size_t>(index)].name.c_str();
+}
+char const* Engine::getAliasedInputTensor(char const* name) noexcept {
+  METHOD("VCudaEngine.getAliasedInputTensor");
+  const auto found = port(name, "getAliasedInputTensor") ? program->aliases.find(name) : program->aliases.end();
+  return found == program->aliases.end() ? nullptr : found->second.c_str();
 }
 int32_t Engine::getNbAuxStreams() noexcept {
   METHOD("VCudaEngine.getNbAuxStreams");

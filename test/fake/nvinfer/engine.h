@@ -133,10 +133,11 @@ struct Engine final : apiv::VCudaEngine, Counted {
   int64_t getWeightStreamingAutomaticBudget() noexcept { return program->weights; }
   int64_t getWeightStreamingScratchMemorySize() noexcept { return 0; }
   bool isDebugTensor(char const*) noexcept { return false; }
-  char const* getAliasedInputTensor(char const*) noexcept { return nullptr; }
+  char const* getAliasedInputTensor(char const* name) noexcept;
 };
 
-IExecutionContext* makeContext(Engine* engine, std::unique_ptr<Memory> memory, std::shared_ptr<Jit> jit);
+IExecutionContext* makeContext(Engine* engine, std::unique_ptr<Memory> memory, std::unique_ptr<Memory> persistent,
+                               std::shared_ptr<Jit> jit);
 IEngineInspector* makeInspector(std::shared_ptr<const Program> program);
 
 }  // namespace fake

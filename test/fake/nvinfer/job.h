@@ -44,7 +44,7 @@ struct Job {
   void write(Values& values) const {
     for (const auto& b : outputs) {
       const auto found = values.find(b.port->name);
-      if (found == values.end() || !b.address) continue;
+      if (found == values.end() || !b.address || b.port->host) continue;  // that the context writes
       const auto& bytes = found->second.bytes;
       if (bytes.empty() || driver()->checkRange(b.address, bytes.size())) continue;
       std::memcpy(b.address, bytes.data(), bytes.size());

@@ -210,6 +210,10 @@ std::string parseProgram(const std::string& text, Program* out) {
       out->hostCode = w[1] == "1";
     } else if (w[0] == "temporary") {
       out->temporary = std::atoll(w[1].c_str());
+    } else if (w[0] == "persistent") {
+      out->persistent = std::atoll(w[1].c_str());
+    } else if (w[0] == "alias" && w.size() >= 3) {
+      out->aliases[decodeName(w[1])] = decodeName(w[2]);
     } else if ((w[0] == "input" || w[0] == "output") && w.size() >= 8) {
       Port port;
       port.name = decodeName(w[1]);
@@ -269,6 +273,9 @@ std::string printProgram(const Program& program, bool weights) {
   if (!program.plugin.empty()) out << "plugin " << encodeName(program.plugin) << '\n';
   if (program.hostCode) out << "hostcode 1\n";
   if (program.temporary > 0) out << "temporary " << program.temporary << '\n';
+  if (program.persistent > 0) out << "persistent " << program.persistent << '\n';
+  for (const auto& [output, input] : program.aliases)
+    out << "alias " << encodeName(output) << ' ' << encodeName(input) << '\n';
   for (const auto& p : program.ports)
     out << (p.input ? "input " : "output ") << encodeName(p.name) << ' ' << typeName(p.type) << ' '
         << printShape(p.shape) << ' ' << (p.host ? "host " : "device ") << p.format << ' ' << p.vectorDim << ' '

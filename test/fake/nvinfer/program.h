@@ -12,6 +12,8 @@
 //   plugin NAME                            (it is not deserialized without)
 //   hostcode 0|1                           (it has code for the host inside)
 //   temporary BYTES                        (of device memory for each enqueue)
+//   persistent BYTES                       (of device memory that each context takes for itself)
+//   alias OUTPUT INPUT                     (the output is written in the input's memory)
 //   op TYPE OUTPUTS INPUTS [KEY=VALUE]...
 #pragma once
 #include <cstdint>
@@ -90,7 +92,8 @@ struct Program {
   Refit refit = Refit::kNone;
   std::string plugin;  // that it needs
   bool hostCode = false;
-  std::int64_t temporary = 0;
+  std::int64_t temporary = 0, persistent = 0;
+  std::map<std::string, std::string> aliases;  // output → input
   std::vector<Op> ops;
 
   const Port* port(const std::string& name) const;

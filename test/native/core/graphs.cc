@@ -1,4 +1,6 @@
 // CUDA graphs: when they are captured, that replays give right answers, when they are forgotten.
+#include <thread>
+
 #include "../../../native/tensorrt/logger.h"
 #include "rig.h"
 
@@ -21,6 +23,7 @@ struct Seen {
 bool replaysRight(Rig& rig, int64_t rows, int seed, int64_t columns = 3) {
   const std::vector<float> x = numbers(rows, columns, seed);
   const Completion done = rig.infer({input({rows, columns}, x)});
+  rig.session->engine().awaitPrepared();  // what is made in the background is there for the next one
   return !done.failure && values<float>(done.outputs[0]) == scaled(x);
 }
 
@@ -32,20 +35,23 @@ SessionOptions oneSlot(SessionOptions options = {}) {
 
 }  // namespace
 
-TEST("graphs: captured at the third use of a shape, replayed from then on, with right answers") {
+TEST("graphs: a shape's third use orders a context, the fourth captures it, later ones replay, with right answers") {
   fakes::reset();
   {
     Rig rig(plans::scale, oneSlot());
     for (int i = 0; i < 2; ++i) CHECK(replaysRight(rig, 4, i));
-    CHECK_EQ(Seen().captures(), 0);
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 1);
     CHECK(replaysRight(rig, 4, 2));
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 2);
+    CHECK_EQ(Seen().captures(), 0);
     CHECK(replaysRight(rig, 4, 3));
+    CHECK(replaysRight(rig, 4, 4));
     const Seen captured;
     CHECK_EQ(captured.captures(), 1);
     CHECK_EQ(captured.launches(), 1);
-    CHECK_EQ(captured.enqueues(), 4);  // three that ran, one that was captured
-    for (int i = 4; i < 20; ++i) CHECK(replaysRight(rig, 4, i));
-    CHECK_EQ(Seen().launches(), 17);
+    CHECK_EQ(captured.enqueues(), 5);  // four that ran, one that was captured
+    for (int i = 5; i < 20; ++i) CHECK(replaysRight(rig, 4, i));
+    CHECK_EQ(Seen().launches(), 16);
     CHECK_EQ(Seen().captures(), 1);
     CHECK_EQ(fakes::driverCounts().at("executions"), 20);
     // another shape does not disturb it
@@ -68,7 +74,7 @@ TEST("graphs: off means off") {
   CHECK_NOTHING_LIVE();
 }
 
-TEST("graphs: at most 16 in a lane, the least recently used goes") {
+TEST("graphs: as many as 128 MiB have room for, where each context counts as 4 MiB, and the least recently used goes") {
   fakes::reset();
   {
     Rig rig(
@@ -76,18 +82,20 @@ TEST("graphs: at most 16 in a lane, the least recently used goes") {
         "dims 0 x 1,3 4,3 64,3\nop scale a x scale=2 offset=1\nop relu y a\n",
         oneSlot());
     CHECK(replaysRight(rig, 64, 1));  // buffers for all
-    for (int use = 0; use < 4; ++use) {
-      for (int64_t rows = 1; rows <= 20; ++rows) CHECK(replaysRight(rig, rows, use));
+    for (int use = 0; use < 5; ++use) {
+      for (int64_t rows = 1; rows <= 40; ++rows) CHECK(replaysRight(rig, rows, use));
     }
-    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 16);
+    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 32);
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 33);
     CHECK_EQ(fakes::driverCounts().at("graphs"), 0);
     const long long before = Seen().captures();
-    for (int use = 0; use < 2; ++use) {
-      for (int64_t rows = 1; rows <= 20; ++rows) CHECK(replaysRight(rig, rows, use));
+    for (int use = 0; use < 3; ++use) {
+      for (int64_t rows = 1; rows <= 40; ++rows) CHECK(replaysRight(rig, rows, use));
     }
-    // whoever was thrown out earns the next capture anew: two rounds do not capture twenty times each
-    CHECK(Seen().captures() - before <= 20);
-    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 16);
+    // whoever was thrown out earns the next capture anew: three rounds do not capture forty times each
+    CHECK(Seen().captures() - before <= 40);
+    CHECK(fakes::driverCounts().at("graphExecs") <= 32);
+    CHECK(fakes::liveObjects().at("contexts") <= 33);
   }
   CHECK_NOTHING_LIVE();
 }
@@ -123,7 +131,7 @@ TEST("graphs: a capture that is refused costs nothing but the graph") {
     CHECK_NOTHING_LIVE();
   }
   fakes::reset();
-  fakes::tensorrt("fail", "enqueueV3:4");  // the fourth is the one that is captured
+  fakes::tensorrt("fail", "enqueueV3:5");  // the fifth is the one that is captured
   {
     Rig rig(plans::scale, oneSlot());
     for (int i = 0; i < 10; ++i) CHECK(replaysRight(rig, 4, i));
@@ -140,7 +148,7 @@ TEST("graphs: with merging and padding one graph serves all sizes") {
     Rig rig(plans::scale, options);
     for (int i = 0; i < 16; ++i) CHECK(replaysRight(rig, i % 8 + 1, i));
     CHECK_EQ(Seen().captures(), 1);
-    CHECK_EQ(Seen().launches(), 13);
+    CHECK_EQ(Seen().launches(), 12);
   }
   CHECK_NOTHING_LIVE();
 }
@@ -254,6 +262,118 @@ TEST("graphs: scratch memory that cannot be had fails its request, and the other
   CHECK_NOTHING_LIVE();
 }
 
+TEST("graphs: no request waits for a context that is being made") {
+  fakes::reset();
+  {
+    const auto engine = load(plans::scale);
+    Rig rig(engine, oneSlot());
+    for (int i = 0; i < 2; ++i) CHECK(replaysRight(rig, 4, i));
+    fakes::tensorrt("holdContexts", "1");
+    for (int i = 0; i < 8; ++i) {
+      const std::vector<float> x = numbers(4, 3, i);
+      CHECK(scaledRight(rig.infer({input({4, 3}, x)}), x));
+    }
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 1);
+    CHECK_EQ(Seen().captures(), 0);
+    fakes::tensorrt("holdContexts", "0");
+    engine->awaitPrepared();
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 2);
+    for (int i = 0; i < 3; ++i) CHECK(replaysRight(rig, 4, i));
+    CHECK_EQ(Seen().captures(), 1);
+    CHECK_EQ(Seen().launches(), 2);
+    // one that is being made when the lane ends goes with it
+    for (int i = 0; i < 2; ++i) CHECK(replaysRight(rig, 2, i));
+    fakes::tensorrt("holdContexts", "1");
+    const std::vector<float> x = numbers(2, 3, 1);
+    CHECK(scaledRight(rig.infer({input({2, 3}, x)}), x));
+    std::thread closing([&] { rig.session->close(); });
+    fakes::tensorrt("holdContexts", "0");
+    closing.join();
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 0);
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("graphs: a context that cannot be made is told of, and its shapes run without") {
+  fakes::reset();
+  {
+    Rig rig(plans::scale, oneSlot());
+    fakes::tensorrt("fail", "createExecutionContext:1:sticky");
+    for (int i = 0; i < 8; ++i) CHECK(replaysRight(rig, 4, i));
+    CHECK_EQ(Seen().captures(), 0);
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 1);
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("graphs: contexts count with the device memory that they hold, and go where a batch needs that") {
+  const std::string plan = std::string(plans::large) + "persistent 50000000\n";
+  fakes::reset();
+  {
+    const auto engine = load(plan);
+    Rig rig(engine, oneSlot());
+    CHECK(replaysRight(rig, 8, 1, 12288));  // buffers for all
+    for (int use = 0; use < 5; ++use) {
+      for (int64_t rows = 1; rows <= 4; ++rows) CHECK(replaysRight(rig, rows, use, 12288));
+    }
+    // two of 50 MB have room in 128 MiB, beside the plain one
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 3);
+    CHECK(engine->deviceBytes() >= 150'000'000 && engine->deviceBytes() < 160'000'000);
+    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 2);
+  }
+  {
+    // an engine that is as large may take as much
+    Rig rig(plan + "weights 250000000\n", oneSlot());
+    CHECK(replaysRight(rig, 8, 1, 12288));
+    for (int use = 0; use < 5; ++use) {
+      for (int64_t rows = 1; rows <= 4; ++rows) CHECK(replaysRight(rig, rows, use, 12288));
+    }
+    CHECK_EQ(fakes::driverCounts().at("graphExecs"), 4);
+  }
+  {
+    Rig rig(plan, oneSlot());
+    for (int i = 0; i < 5; ++i) CHECK(replaysRight(rig, 1, i, 12288));
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 2);
+    fakes::driver("memory", std::to_string(fakes::driverCounts().at("deviceBytes") + 100'000));
+    CHECK(replaysRight(rig, 8, 1, 12288));
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 1);
+    fakes::reset();
+  }
+  {
+    // no room for any: told once, and nothing is made
+    Rig rig(std::string(plans::scale) + "persistent 150000000\n", oneSlot());
+    for (int i = 0; i < 6; ++i) CHECK(replaysRight(rig, 4, i));
+    CHECK_EQ(fakes::liveObjects().at("contexts"), 1);
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("graphs: a plain context whose enqueues fail twice in a row is made anew") {
+  fakes::reset();
+  {
+    SessionOptions options = oneSlot();
+    options.lane.captureGraphs = false;
+    Rig rig(plans::scale, options);
+    const auto made = [] {
+      const fakes::Counts calls = fakes::tensorrtCalls();
+      const auto found = calls.find("VCudaEngine.createExecutionContext");
+      return found == calls.end() ? 0 : found->second;
+    };
+    const std::vector<float> x = numbers(4, 3, 1);
+    CHECK(replaysRight(rig, 4, 1));
+    for (const long long failures : {1, 2, 1}) {
+      const long long before = made();
+      fakes::tensorrt("fail", "enqueueV3:1");
+      if (failures == 2) fakes::tensorrt("fail", "enqueueV3:2");
+      for (int i = 0; i < failures; ++i) CHECK_EQ(codeOf(rig.infer({input({4, 3}, x)}).failure), "ERR_TRT_EXECUTION");
+      CHECK(replaysRight(rig, 4, 2));
+      CHECK_EQ(made() - before, failures == 2 ? 1 : 0);
+      CHECK_EQ(fakes::liveObjects().at("contexts"), 1);
+    }
+  }
+  CHECK_NOTHING_LIVE();
+}
+
 TEST("graphs: growing and alternating shapes, several at a time") {
   fakes::reset();
   fakes::driver("computeMs", "0.2");
@@ -271,6 +391,8 @@ TEST("graphs: growing and alternating shapes, several at a time") {
       const Completion done = rig.take(request);
       CHECK(!done.failure && values<float>(done.outputs[0]) == scaled(x));
     }
+    // while so many wait there is no moment for a capture
+    for (int i = 0; i < 12; ++i) CHECK(replaysRight(rig, 1 + i % 2, i, 12288));
     CHECK(Seen().launches() > 0);
   }
   CHECK_NOTHING_LIVE();

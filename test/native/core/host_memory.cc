@@ -84,7 +84,83 @@ class Slow : public nt::HostMemory {
   std::map<void*, std::size_t> sizes_;
 };
 
+// Pinned memory of which there is so much, and whose freeing takes until it is let through.
+class Gated : public nt::HostMemory {
+ public:
+  explicit Gated(std::size_t most) : left_(most) {}
+  bool pinned() const noexcept override { return true; }
+  void* tryAllocate(std::size_t bytes) override {
+    const std::lock_guard lock(mutex_);
+    if (bytes > left_) return nullptr;
+    left_ -= bytes;
+    void* memory = std::aligned_alloc(nt::kAlignment, bytes);
+    return sizes_[memory] = bytes, memory;
+  }
+  void free(void* memory) noexcept override {
+    std::unique_lock lock(mutex_);
+    here_ = here_ || std::this_thread::get_id() == owner_;
+    ++inside_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return open_ || here_; });
+    --inside_;
+    left_ += sizes_[memory];
+    std::free(memory);
+  }
+  [[noreturn]] void failOutOfMemory(std::size_t) override { throw nt::Error("ERR_TRT_OUT_OF_MEMORY", "as asked"); }
+
+  void awaitInside(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return inside_ == count || here_; });
+  }
+  void open(bool open) {
+    const std::lock_guard lock(mutex_);
+    open_ = open;
+    changed_.notify_all();
+  }
+  int inside() {
+    const std::lock_guard lock(mutex_);
+    return inside_;
+  }
+  // Whether the thread that made this freed anything.
+  bool here() {
+    const std::lock_guard lock(mutex_);
+    return here_;
+  }
+
+ private:
+  const std::thread::id owner_ = std::this_thread::get_id();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t left_;
+  int inside_ = 0;
+  bool open_ = false, here_ = false;
+  std::map<void*, std::size_t> sizes_;
+};
+
 }  // namespace
+
+TEST("memory: pinned memory is freed on a thread of the pool's own, and who must not wait for that does not") {
+  static auto& memory = *new Gated(40 * kMiB);
+  static auto& pool = *new HostPool(std::unique_ptr<nt::HostMemory>(&memory), 8 * kMiB, 16 * kMiB);
+  (void)pool.acquire(12 * kMiB);  // more than is kept
+  memory.awaitInside(1);
+  {
+    const auto large = pool.acquireAtOnce(12 * kMiB);  // both are more than the pool may have
+    CHECK_EQ(memory.inside(), 1);
+    CHECK_EQ(pool.used(), 12 * kMiB);
+    // who may wait does so
+    std::thread waiting([&] { (void)pool.acquire(3 * kMiB); });
+    memory.open(true);
+    waiting.join();
+  }
+  memory.awaitInside(0);
+  // what is kept in other sizes goes where there is no memory left, and is waited for even by those who must not
+  { const auto four = pool.acquire(4 * kMiB), three = pool.acquire(3 * kMiB); }
+  CHECK(pool.kept() > 0);
+  CHECK(pool.acquireAtOnce(39 * kMiB) != nullptr);
+  CHECK_EQ(codeOf([&] { (void)pool.acquireAtOnce(41 * kMiB); }), "ERR_TRT_OUT_OF_MEMORY");
+  CHECK(!memory.here());
+}
 
 TEST("memory: a pool stays within its limits while several threads take and give back") {
   static std::atomic<std::size_t> peak{0};
@@ -169,18 +245,22 @@ TEST("memory: a ring gives out pieces, takes them back, and never asks the drive
   CHECK_EQ(pool.used(), kMiB);
 }
 
-TEST("memory: a ring for which there is none goes without") {
-  fakes::reset();
-  fakes::driver("fail", "cuMemHostAlloc:1:2:sticky");
-  {
-    Rig rig(wide(4096), merging(4));
-    const Floats x = numbers(2, 4096, 1);
-    CHECK(scaledRight(rig.infer({input({2, 4096}, x)}), x));
-    CHECK(scaledRight(rig.run({input({2, 4096}, x)}), x));
+TEST("memory: a ring for which there is none goes without, whatever forbids page-locking") {
+  for (const char* code : {"2", "304", "801", "1"}) {
     fakes::reset();
-    for (int i = 0; i < 3; ++i) CHECK(scaledRight(rig.infer({input({2, 4096}, x)}), x));
+    fakes::driver("fail", std::string("cuMemHostAlloc:1:") + code + ":sticky");
+    {
+      Rig rig(wide(4096), merging(4));
+      const Floats x = numbers(2, 4096, 1);
+      CHECK(scaledRight(rig.infer({input({2, 4096}, x)}), x));
+      CHECK(scaledRight(rig.run({input({2, 4096}, x)}), x));
+      // who wants it, and nothing else, hears why there is none
+      CHECK_CODE(code == std::string("2") ? "ERR_TRT_OUT_OF_MEMORY" : "ERR_TRT_CUDA", rig.pool().acquire(77 * kMiB));
+      fakes::reset();
+      for (int i = 0; i < 3; ++i) CHECK(scaledRight(rig.infer({input({2, 4096}, x)}), x));
+    }
+    CHECK_NOTHING_LIVE();
   }
-  CHECK_NOTHING_LIVE();
 }
 
 TEST("memory: a caller never page-locks, however much it asks for") {

@@ -132,6 +132,41 @@ TEST("lanes: one thread enqueues while another finishes") {
   CHECK_NOTHING_LIVE();
 }
 
+TEST("lanes: a capture waits for a moment at which less waits than the lanes begin at once, but not for ever") {
+  fakes::reset();
+  {
+    const auto engine = load(kPlan);
+    engine->enter();
+    bool isPressed = false;
+    LaneOptions options;
+    options.slots = 1;
+    options.isPressed = [&] { return isPressed; };
+    const std::unique_ptr<Lane> lane = engine->createLane(options);
+    const auto run = [&](int64_t rows, int times) {
+      for (int i = 0; i < times; ++i) {
+        const std::vector<float> x = numbers(rows, kColumns, i);
+        lane->enqueue(0, batchOf(*engine, 1, x));
+        CHECK(scaledRight(lane->finish(0, Wait::block).at(0), x));
+        engine->awaitPrepared();
+      }
+    };
+    const auto graphs = [] { return fakes::driverCounts().at("graphExecs"); };
+    run(2, 3);  // the context is there
+    isPressed = true;
+    run(2, 8);
+    CHECK_EQ(graphs(), 0);
+    isPressed = false;
+    run(2, 1);
+    CHECK_EQ(graphs(), 1);
+    isPressed = true;
+    run(3, 3 + 32);
+    const long long before = graphs();
+    run(3, 1);
+    CHECK_EQ(graphs() - before, 1);
+  }
+  CHECK_NOTHING_LIVE();
+}
+
 TEST("lanes: what fails on either thread does not disturb the other") {
   for (const char* function : {"cuEventQuery", "cuMemcpyDtoHAsync_v2", "cuGraphLaunch", "cuStreamEndCapture",
                                "cuMemAlloc_v2", "cuStreamSynchronize", "cuEventRecord"}) {

@@ -41,6 +41,18 @@ TEST("limits: a buffer takes its first size as it is, and grows in powers of two
   CHECK_EQ(deviceBytes(), before);
 }
 
+TEST("limits: a tensor with a dimension of 0 has no bytes, wherever that stands; what overflows has no size") {
+  constexpr int64_t kLarge = int64_t{1} << 40, kMost = (int64_t{1} << 53) - 1;
+  const auto bytes = [](const Shape& shape) { return nt::byteSize(nt::DType::float32, shape); };
+  for (const Shape& shape : {Shape{0, kLarge, kLarge}, Shape{kLarge, 0, kLarge}, Shape{kLarge, kLarge, 0},
+                             Shape{kMost, kMost, kMost, 0}, Shape{0}})
+    CHECK_EQ(bytes(shape), 0u);
+  for (const Shape& shape : {Shape{kLarge, kLarge}, Shape{-1, 0}, Shape{0, -1}})
+    CHECK_CODE("ERR_TRT_SHAPE", bytes(shape));
+  CHECK_EQ(bytes({}), 4u);
+  CHECK_EQ(bytes({3, 5}), 60u);
+}
+
 TEST(
     "limits: where twice the size is not to be had, the exact one is; where both blocks do not fit, the old one goes "
     "first") {

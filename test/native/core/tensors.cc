@@ -80,6 +80,31 @@ TEST("tensors: what the CPU writes, and what has a size of its own, stays too") 
   CHECK_NOTHING_LIVE();
 }
 
+TEST("tensors: what the CPU writes gets to the device as it was written, in whatever memory that is") {
+  for (const int64_t count : {int64_t{2}, int64_t{1'100'000}}) {  // pinned; more than a slot has of that
+    const std::string n = std::to_string(count);
+    const std::string plan = "name s\ninput x float32 4 device 0 -1 1\ninput n int64 " + n +
+                             " host 0 -1 1\noutput y float32 4 device 0 -1 1\noutput m int64 " + n +
+                             " host 0 -1 1\nop identity y x\nop add m n,n\n";
+    fakes::reset();
+    fakes::driver("computeMs", "5");
+    {
+      Rig rig(plan);
+      for (int64_t i = 1; i < 4; ++i) {
+        const Shape given(static_cast<std::size_t>(count), i);
+        const Completion done = rig.infer({input({4}, numbers(1, 4, 1)), input({count}, given)}, keeping(2));
+        CHECK_EQ(messageOf(done.failure), "");
+        if (done.failure) continue;
+        const auto stays = residentOf(done.outputs[1]);
+        Shape back(given.size());
+        stays->memory().read(reinterpret_cast<uint8_t*>(back.data()), stays->data(), stays->size());
+        CHECK(back == Shape(given.size(), 2 * i));
+      }
+    }
+    CHECK_NOTHING_LIVE();
+  }
+}
+
 TEST("tensors: any number reads, one alone writes") {
   fakes::reset();
   {
@@ -139,6 +164,62 @@ TEST("tensors: memory is kept for the next ones up to a bound, and goes with the
     last.reset();
     CHECK_EQ(fakes::driverCounts().at("deviceAllocations"), 0);
   }
+}
+
+TEST("tensors: what is kept for the next ones goes back before anybody hears that there is no memory") {
+  fakes::reset();
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  const std::string hungry = std::string(plans::identity) + "memory 6000000\n";
+  const std::string heavy = std::string(plans::identity) + "weights 6000000\n";
+  {
+    const auto engine = load(plans::large);
+    Rig rig(engine, {});
+    auto& memory = engine->tensors();
+    const auto keepEight = [&] {
+      fakes::driver("memory", std::to_string(64 * kMiB));
+      std::vector<std::shared_ptr<Resident>> tensors;
+      for (int i = 0; i < 8; ++i) tensors.push_back(Resident::make(memory, kMiB));
+      tensors.clear();
+      CHECK_EQ(memory.kept(), 8 * kMiB);
+      fakes::driver("memory", std::to_string(fakes::driverCounts().at("deviceBytes") + 100'000));
+    };
+    // a batch's buffers, an engine's weights, a context's scratch memory
+    keepEight();
+    const Floats x = numbers(8, 12288, 1);
+    CHECK(scaledRight(rig.infer({input({8, 12288}, x)}), x));
+    CHECK_EQ(memory.kept(), 0u);
+    keepEight();
+    CHECK_EQ(codeOf([&] { load(heavy); }), "");
+    CHECK_EQ(memory.kept(), 0u);
+    keepEight();
+    CHECK_EQ(codeOf([&] { Rig other(hungry); }), "");
+    CHECK_EQ(memory.kept(), 0u);
+    // where that does not suffice, it is said, and at once the next time
+    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", load(std::string(plans::identity) + "weights 60000000\n"));
+  }
+  CHECK_NOTHING_LIVE();
+}
+
+TEST("tensors: who lacks memory waits for what another thread is about to free") {
+  fakes::reset();
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  {
+    const auto engine = load(plans::identity);
+    auto& memory = engine->tensors();
+    for (int round = 0; round < 20; ++round) {
+      fakes::driver("memory", std::to_string(64 * kMiB));
+      {
+        std::vector<std::shared_ptr<Resident>> tensors;
+        for (int i = 0; i < 16; ++i) tensors.push_back(Resident::make(memory, 2 * kMiB));
+      }
+      fakes::driver("memory", std::to_string(fakes::driverCounts().at("deviceBytes") + 100'000));
+      std::vector<std::thread> threads;
+      for (int k = 0; k < 3; ++k)
+        threads.emplace_back([&] { CHECK_EQ(codeOf([&] { Resident::make(memory, 10 * kMiB); }), ""); });
+      for (std::thread& thread : threads) thread.join();
+    }
+  }
+  CHECK_NOTHING_LIVE();
 }
 
 TEST("tensors: of another GPU they are freed there, whatever the thread") {

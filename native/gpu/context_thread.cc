@@ -1,0 +1,104 @@
+#include "context_thread.h"
+
+#include <system_error>
+#include <utility>
+
+namespace nt::gpu {
+
+std::unique_ptr<BoundContext> ContextOrder::take() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  return std::move(context_);
+}
+
+void ContextOrder::make(const Engine& engine) noexcept {
+  try {
+    engine.enter();
+    auto context = std::make_unique<BoundContext>(engine);
+    if (profile_ != context->profile()) {
+      const cuda::OwnedStream stream(engine.device());
+      context->setProfile(profile_, stream);
+      stream.synchronize();  // the context is for another stream from here on
+    }
+    context->setShapes(shapes_, {});
+    context_ = std::move(context);
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  ready_.store(true, std::memory_order_release);
+}
+
+ContextThread::~ContextThread() {
+  if (!thread_.joinable()) return;
+  removeExitTask(exitTask_);
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->over = true;
+    state_->changed.notify_all();
+  }
+  thread_.join();
+}
+
+std::shared_ptr<ContextOrder> ContextThread::order(const void* owner, int32_t profile, const Shapes& shapes) {
+  std::shared_ptr<ContextOrder> order(new ContextOrder(owner, profile, shapes));
+  const std::lock_guard lock(state_->mutex);
+  try {
+    if (!thread_.joinable()) start();
+  } catch (const std::system_error&) {
+    order->failure_ =
+        std::make_exception_ptr(Error("ERR_TRT_EXECUTION", "the system has no thread left to make it on"));
+    order->ready_ = true;
+    return order;
+  }
+  state_->orders.push_back(order);
+  state_->changed.notify_all();
+  return order;
+}
+
+// The lock is held.
+void ContextThread::start() {
+  thread_ = std::thread([&state = *state_, &engine = engine_] { run(state, engine); });
+  exitTask_ = addExitTask([weak = std::weak_ptr<State>(state_)](ExitDeadline deadline) {
+    if (const auto state = weak.lock()) halt(*state, deadline);
+  });
+}
+
+void ContextThread::cancel(const void* owner) noexcept {
+  std::unique_lock lock(state_->mutex);
+  std::erase_if(state_->orders, [&](const auto& order) { return order->owner_ == owner; });
+  state_->changed.wait(lock, [&] { return state_->makingFor != owner; });
+}
+
+void ContextThread::awaitAll() {
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->over || (state_->orders.empty() && state_->makingFor == nullptr); });
+}
+
+void ContextThread::run(State& state, const Engine& engine) noexcept {
+  for (;;) {
+    std::shared_ptr<ContextOrder> order;
+    {
+      std::unique_lock lock(state.mutex);
+      state.changed.wait(lock, [&] { return state.over || !state.orders.empty(); });
+      if (state.over) return;
+      order = std::move(state.orders.front());
+      state.orders.pop_front();
+      state.makingFor = order->owner_;
+    }
+    if (order.use_count() > 1) order->make(engine);  // else nobody wants it any more
+    order.reset();
+    const std::lock_guard lock(state.mutex);
+    state.makingFor = nullptr;
+    state.changed.notify_all();
+  }
+}
+
+// At the end of the process nobody is to be inside of the driver or TensorRT.
+void ContextThread::halt(State& state, ExitDeadline deadline) noexcept {
+  std::unique_lock lock(state.mutex);
+  state.over = true;
+  state.orders.clear();
+  state.changed.notify_all();
+  state.changed.wait_until(lock, deadline, [&] { return state.makingFor == nullptr; });
+}
+
+}  // namespace nt::gpu
