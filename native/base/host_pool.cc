@@ -36,7 +36,7 @@ class MallocMemory : public HostMemory {
 
 HostPool::HostPool(std::unique_ptr<HostMemory> memory, std::size_t keep, std::size_t total)
     : memory_(std::move(memory)), keepAtMost_(keep), totalAtMost_(total) {
-  if (pinned()) addExitTask([this](ExitDeadline deadline) { endFreeing(deadline); });
+  if (pinned()) addExitTask([this](ExitDeadline deadline) { return endFreeing(deadline); });
 }
 
 HostPool& HostPool::ordinary() {
@@ -230,11 +230,11 @@ void HostPool::freeHere(const std::vector<HostBlock*>& blocks) noexcept {
 }
 
 // The thread that frees must not be in the driver when that is torn down.
-void HostPool::endFreeing(ExitDeadline deadline) noexcept {
+bool HostPool::endFreeing(ExitDeadline deadline) noexcept {
   std::unique_lock<std::mutex> lock(mutex_);
   over_ = true;
   freed_.notify_all();
-  freed_.wait_until(lock, deadline, [&] { return !freeing_; });
+  return freed_.wait_until(lock, deadline, [&] { return !freeing_; });
 }
 
 void HostPool::add(const HostRing* ring) {

@@ -106,7 +106,7 @@ class HostPool {
   void free(std::vector<HostBlock*> blocks) noexcept;
   void freeLeaving() noexcept;
   void freeHere(const std::vector<HostBlock*>& blocks) noexcept;
-  void endFreeing(ExitDeadline deadline) noexcept;
+  bool endFreeing(ExitDeadline deadline) noexcept;
   std::size_t usedLocked() const;
   void add(const HostRing* ring);
   void remove(const HostRing* ring) noexcept;

@@ -1,7 +1,8 @@
 #include "context_thread.h"
 
-#include <system_error>
 #include <utility>
+
+#include "../base/thread.h"
 
 namespace nt::gpu {
 
@@ -43,9 +44,8 @@ std::shared_ptr<ContextOrder> ContextThread::order(const void* owner, int32_t pr
   const std::lock_guard lock(state_->mutex);
   try {
     if (!thread_.joinable()) start();
-  } catch (const std::system_error&) {
-    order->failure_ =
-        std::make_exception_ptr(Error("ERR_TRT_EXECUTION", "the system has no thread left to make it on"));
+  } catch (const Error&) {
+    order->failure_ = std::current_exception();
     order->ready_ = true;
     return order;
   }
@@ -56,9 +56,11 @@ std::shared_ptr<ContextOrder> ContextThread::order(const void* owner, int32_t pr
 
 // The lock is held.
 void ContextThread::start() {
-  thread_ = std::thread([&state = *state_, &engine = engine_] { run(state, engine); });
+  thread_ = startThread("the one that makes contexts for CUDA graphs",
+                        [&state = *state_, &engine = engine_] { run(state, engine); });
   exitTask_ = addExitTask([weak = std::weak_ptr<State>(state_)](ExitDeadline deadline) {
-    if (const auto state = weak.lock()) halt(*state, deadline);
+    const auto state = weak.lock();
+    return !state || halt(*state, deadline);
   });
 }
 
@@ -93,12 +95,12 @@ void ContextThread::run(State& state, const Engine& engine) noexcept {
 }
 
 // At the end of the process nobody is to be inside of the driver or TensorRT.
-void ContextThread::halt(State& state, ExitDeadline deadline) noexcept {
+bool ContextThread::halt(State& state, ExitDeadline deadline) noexcept {
   std::unique_lock lock(state.mutex);
   state.over = true;
   state.orders.clear();
   state.changed.notify_all();
-  state.changed.wait_until(lock, deadline, [&] { return state.makingFor == nullptr; });
+  return state.changed.wait_until(lock, deadline, [&] { return state.makingFor == nullptr; });
 }
 
 }  // namespace nt::gpu

@@ -65,7 +65,7 @@ class ContextThread {
   };
   void start();
   static void run(State& state, const Engine& engine) noexcept;
-  static void halt(State& state, ExitDeadline deadline) noexcept;
+  static bool halt(State& state, ExitDeadline deadline) noexcept;
 
   const Engine& engine_;
   const std::shared_ptr<State> state_ = std::make_shared<State>();
