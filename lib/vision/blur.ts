@@ -3,7 +3,7 @@ import { readOptions, unaborted } from '../base/options.js'
 import { checkedBox, checkedColor, checkedImage } from './checks.js'
 import { type ManyOptions, onEach, type Picture } from './picture.js'
 import { checkedPlaced, type PlacedMask } from './placed-mask.js'
-import { edgesIn, edgesOf, painted, paintedSync, type Painting } from './painted.js'
+import { edgesIn, edgesOf, near, painted, paintedSync, type Painting } from './painted.js'
 import type { Bounds } from './portable/cover.js'
 import { hideMask, hideRegion, type HideStyle } from './portable/hide.js'
 import type { Box, Color, Image } from './types.js'
@@ -126,5 +126,5 @@ function regionsHidden(image: Image, regions: readonly Box[], style: RegionStyle
 
 function enlarged([left, top, right, bottom]: Bounds, factor: number): Bounds {
   const [dx, dy] = [((right - left) * (factor - 1)) / 2, ((bottom - top) * (factor - 1)) / 2]
-  return [left - dx, top - dy, right + dx, bottom + dy]
+  return [near(left - dx), near(top - dy), near(right + dx), near(bottom + dy)]
 }
