@@ -399,6 +399,14 @@ t.test('arguments', async (t) => {
   for (const [call, message] of wrong) t.match(await failureOf(call), { code: 'ERR_TRT_INVALID_ARGUMENT', message })
 })
 
+t.test('a Constant node whose tensor is in an attribute of another name is refused by name', async (t) => {
+  const g = new GraphBuilder({ name: 'strange' })
+  const w = g.node('Constant', [], { values: Tensor.zeros('float32', [3]) }, { name: 'w' })
+  g.output(g.node('Add', [g.input('x', 'float32', [3]), w], {}, { output: 'y' }), 'float32', [3])
+  const failure = await failureOf(() => convertPrecision(g.toModel(), 'fp16'))
+  t.match(failure, { code: 'ERR_TRT_ONNX_PARSE', message: /Constant node "w" has no value that can be read/ })
+})
+
 t.test('weights are rounded to the nearest, and what became 0 is counted', async (t) => {
   const numbers = Float32Array.of(1 / 3, 65504, -2.5e-8, 1e-30, 0, 5.5)
   const g = new GraphBuilder({ name: 'numbers' })
