@@ -1,3 +1,4 @@
+import { patternOf } from '../../base/patterns.js'
 import { isOnnx } from '../editor.js'
 import type { NodeProto } from '../onnx_pb.js'
 import { reductionDepth } from './depth.js'
@@ -72,8 +73,7 @@ function rulesOf(graph: FloatGraph, settings: PrecisionSettings, masks: Readonly
   const stored = (node: NodeProto): string[] => floats(node).filter((value) => graph.isStored(value))
   return [
     (node) => {
-      const name = nameOf(node)
-      const pattern = keepNames.find((each) => (typeof each === 'string' ? each === name : name.search(each) >= 0))
+      const pattern = patternOf(nameOf(node), keepNames)
       return pattern === undefined ? undefined : { reason: 'name', detail: `its name is among keep.names (${String(pattern)})` }
     },
     ({ opType }) => (keepOperators.has(opType) ? { reason: 'operator', detail: `${opType} is among keep.operators` } : undefined),

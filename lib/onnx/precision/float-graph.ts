@@ -1,5 +1,6 @@
 import { type GraphEditor, isOnnx, type Use } from '../editor.js'
 import type { NodeProto } from '../onnx_pb.js'
+import { notAGraph } from '../structure.js'
 import { tensorFromProto } from '../tensors.js'
 import type { Tensor } from '../../tensor.js'
 import { dtypesOf, type ValueDTypes } from './dtypes.js'
@@ -37,11 +38,16 @@ export class FloatGraph {
     return this.editor.initializer(value) !== undefined || isConstantNode(this.editor.producer(value))
   }
 
-  /** The elements of a stored float32 value, copied. @throws TensorRTError as tensorFromProto */
+  /** The elements of a stored float32 value, copied. @throws TensorRTError as tensorFromProto; ERR_TRT_ONNX_PARSE */
   stored(value: string): Tensor<'float32'> {
     const initializer = this.editor.initializer(value)
     // the editor would keep its copy of all weights
-    return (initializer === undefined ? this.editor.constant(value) : tensorFromProto(initializer)) as Tensor<'float32'>
+    const tensor = initializer === undefined ? this.editor.constant(value) : tensorFromProto(initializer)
+    if (tensor === undefined) {
+      const node = this.editor.producer(value)
+      throw notAGraph(`Constant node "${node === undefined ? value : nameOf(node)}" has no value that can be read`, { node: node?.name })
+    }
+    return tensor as Tensor<'float32'>
   }
 
   numbers(value: string): Numbers {

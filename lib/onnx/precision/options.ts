@@ -1,5 +1,6 @@
 import { checkedBoolean, checkedList, checkedNumber, checkedObject, checkedWhole, isText, quoted } from '../../base/checks.js'
 import { readOptions } from '../../base/options.js'
+import { isNamePattern, type NamePattern } from '../../base/patterns.js'
 import { expected } from '../../errors.js'
 
 /** fp16: float16, 5 bits of exponent and 10 of mantissa; bf16: bfloat16, 8 and 7. */
@@ -50,7 +51,7 @@ export interface PrecisionOptions {
 /** Options that were checked, complete. */
 export interface PrecisionSettings {
   readonly precision: HalfPrecision
-  readonly keepNames: readonly (string | RegExp)[]
+  readonly keepNames: readonly NamePattern[]
   readonly keepOperators: ReadonlySet<string>
   readonly keepIO: boolean
   readonly initMax: number
@@ -69,7 +70,7 @@ export function checkedPrecisionOptions(precision: unknown, options: unknown): P
   const { keepIO = true, initMax = precision === 'fp16' ? 65504 : 3.38e38, dataMax = 512, maxReductionDepth } = given
   return {
     precision,
-    keepNames: checkedList(names, 'keep.names', 'an array of texts and regular expressions', isName),
+    keepNames: checkedList(names, 'keep.names', 'an array of texts and regular expressions', isNamePattern),
     keepOperators: new Set(checkedList(operators, 'keep.operators', 'an array of texts', isText)),
     keepIO: checkedBoolean(keepIO, 'keepIO'),
     initMax: checkedNumber(initMax, 'initMax', 0),
@@ -77,10 +78,6 @@ export function checkedPrecisionOptions(precision: unknown, options: unknown): P
     ranges: checkedRanges(given.ranges),
     maxReductionDepth: maxReductionDepth === undefined ? Infinity : checkedWhole(maxReductionDepth, 'maxReductionDepth', 1),
   }
-}
-
-function isName(value: unknown): value is string | RegExp {
-  return isText(value) || value instanceof RegExp
 }
 
 function checkedRanges(value: unknown): ReadonlyMap<string, ValueRange> {
