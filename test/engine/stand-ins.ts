@@ -8,7 +8,7 @@ import { realModels } from '../support/real-models.js'
 import { installPackage } from './installed.js'
 
 /** Outside of this repository, whose node_modules would be found: the package with what it cannot be imported without. */
-const folder = temporaryFolder(t)
+export const folder = temporaryFolder(t)
 installPackage(folder, { addon: false })
 delete process.env['NODE_TENSORRT_ADDON'] // a sanitizer's addon is none of this package's
 
@@ -18,9 +18,12 @@ export const load = `Engine.load(${JSON.stringify(realModels.classifier)}, { bac
 export const infer = `${load}.then((engine) => engine.infer(Tensor.zeros('float32', [1, 3, 48, 192])))`
 export const report = '.then((x) => console.log(x.constructor.name), ({ code, message }) => console.log(code, message))'
 
-/** A program and what it prints; it runs in the installed package's folder unless another is given, with little memory, so that it soon runs out. */
-export async function prints(name: string, program: string, cwd = folder): Promise<string> {
-  const file = join(folder, name)
+/**
+ * A program and what it prints; it lies in the installed package's folder, and runs there, unless others are given, with
+ * little memory, so that it soon runs out.
+ */
+export async function prints(name: string, program: string, cwd = folder, place = folder): Promise<string> {
+  const file = join(place, name)
   writeFileSync(file, program)
   const { code, stdout, stderr } = await runNode(['--max-old-space-size=64', file], cwd)
   return code === 0 ? stdout : stderr
