@@ -1,4 +1,5 @@
 // What lanes do on a GPU alone: copies, graphs, profiles by number, streams, and what the driver counts of it.
+import assert from 'node:assert/strict'
 import t from 'tap'
 import type { EngineOptions } from '../../lib/index.js'
 import { Engine, onLog, Tensor } from '../../lib/index.js'
@@ -59,9 +60,12 @@ for (const family of suiteFamilies) {
       await using engine = await load(family, rowsPlan())
       driver.failNth('cuGraphInstantiateWithFlags', 1, 2)
       const { graphLaunches } = driver.stats()
+      // until the context has been made, on a thread of its own
+      const end = Date.now() + 60_000
+      for (let i = 0; lines.length === 0 && Date.now() < end; i++)
+        assert.deepEqual((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
       for (let i = 0; i < 6; i++) t.same((await engine.infer(rows(i, 4))).data, wanted(rows(i, 4).data))
       t.equal(driver.stats().graphLaunches, graphLaunches)
-      t.ok(await until(() => lines.length > 0))
       t.equal(lines.length, 1)
       t.match(lines[0], /^info: node-tensorrt: 'x' \[4, 3\] runs without a CUDA graph: .*cuGraphInstantiate/)
     })
@@ -147,16 +151,20 @@ for (const family of suiteFamilies) {
 
     await t.test('padded batches meet graphs', async (t) => {
       await using engine = await load(family, rowsPlan(), batching({ maxDelayMs: 3, pad: true }))
-      const sizes = [3, 4, 3, 4, 3, 4, 3, 4, 3, 4, 3, 4]
       const before = driver.stats()
-      for (const [round, size] of sizes.entries()) {
+      const end = Date.now() + 60_000
+      let sent = 0
+      // until the contexts have been made, on a thread of their own
+      for (let round = 0; driver.stats().graphLaunches - before.graphLaunches < 4 && Date.now() < end; round++) {
+        const size = 3 + (round % 2)
         const results = await Promise.all(Array.from({ length: size }, (_, i) => engine.infer(rows(round * 9 + i))))
-        results.forEach((y, i) => t.same(y.data, wanted(rows(round * 9 + i).data)))
+        results.forEach((y, i) => assert.deepEqual(y.data, wanted(rows(round * 9 + i).data)))
+        sent += size
       }
       const after = driver.stats()
       t.ok(after.graphLaunches - before.graphLaunches >= 4, `${after.graphLaunches - before.graphLaunches} launches`)
       t.ok(after.graphExecs - before.graphExecs <= 2, `${after.graphExecs - before.graphExecs} graphs`)
-      t.ok(after.bytesHtoD - before.bytesHtoD <= 42 * 12, 'what only fills up is not copied')
+      t.ok(after.bytesHtoD - before.bytesHtoD <= sent * 12, 'what only fills up is not copied')
     })
 
     await t.test('nothing is left', (t) => {
