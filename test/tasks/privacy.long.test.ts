@@ -106,8 +106,16 @@ t.test("face-api's tiny detector: the faces of face-api", async (t) => {
 
 t.test("face-api's SSD MobileNetV1: the faces of face-api", async (t) => {
   const { model, anchors } = await ssdFaceApi(packageDir)
+  const reference = await loadSsdReference()
   await using blur = await FaceBlur.load(model, { preset: 'ssd-face-api', output: { anchors }, backend: 'cpu' })
-  await againstFaceApi(t, blur, await loadSsdReference())
+  await againstFaceApi(t, blur, reference)
+  const path = at('ssd.onnx')
+  await writeFile(path, model)
+  const told = await byCommand(t, path, 'ssd-face-api', photographs) // with the preset's own anchors
+  for (const [index, photograph] of photographs.entries()) {
+    const picture = await readImage(photograph)
+    checkHidden(t, `${photograph}, by trt run`, picture, told[index]!, boxesOf(await reference(picture)))
+  }
 })
 
 t.test('pictures without a face stay, and it is told', { skip: skipWithoutCenterFace }, async (t) => {
