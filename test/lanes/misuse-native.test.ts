@@ -1,5 +1,4 @@
 // What nobody should do to an engine in the midst of its work, or to what is beneath it.
-import { join } from 'node:path'
 import t from 'tap'
 import { loadAddon } from '../../lib/backend/native.js'
 import type { NativeEngine } from '../../lib/backend/native-types.js'
@@ -129,39 +128,6 @@ await t.test('an engine that is submitted to before anything is connected', asyn
     for (const call of [() => e.submit(1, -1, undefined, x.data), () => e.runSync(-1, undefined, x.data)]) try { call(); console.log('taken') } catch (error) { console.log(error.code) }
   `
   t.same(await runChild(program), { code: 0, signal: null, stdout: 'ERR_TRT_INVALID_ARGUMENT\nERR_TRT_INVALID_ARGUMENT\n', stderr: '' })
-})
-
-await t.test('a thread that the system does not give is an error of its own, and what is there goes on', async (t) => {
-  // memory for the stacks of further threads is what is lacking: who is root may make as many as the kernel can
-  const program = `
-    const { execFileSync } = await import('node:child_process')
-    const { readFileSync } = await import('node:fs')
-    const { loadAddon } = await import(${JSON.stringify(new URL('../../lib/backend/native.js', import.meta.url).href)})
-    const e = await load()
-    await call(e)
-    const limit = (bytes) => execFileSync('prlimit', ['--pid', String(process.pid), '--as=' + bytes + ':'])
-    const lock = () => loadAddon().lockFile(${JSON.stringify(join(t.testdir(), 'lock'))})
-    const held = await lock().promise
-    await load().then((other) => other.close())
-    limit(Number(readFileSync('/proc/self/statm', 'latin1').split(' ')[0]) * 4096 + 2 ** 20)
-    const waiting = [] // each on a thread; some find the stack of one that has ended
-    let refused
-    while (refused === undefined && waiting.length < 100) try { waiting.push(lock()) } catch (error) { refused = error }
-    console.log(refused?.code)
-    const { name, code, message } = await load().catch((error) => error)
-    console.log(name, code, message)
-    console.log((await call(e)).data.length)
-    limit('unlimited')
-    held.release()
-    await Promise.all(waiting.map(async ({ promise }) => (await promise).release()))
-    console.log((await call(await load())).data.length)
-  `
-  const { stdout, ...ended } = await runChild(program)
-  t.same(ended, { code: 0, signal: null, stderr: '' })
-  t.match(
-    stdout,
-    /^ERR_TRT_NO_THREAD\nTensorRTError ERR_TRT_NO_THREAD The system gives this process no further thread, which was to be .*: raise what limits it \(ulimit -u, .*\n3\n3\n$/,
-  )
 })
 
 for (const runtime of runtimes) {
