@@ -53,5 +53,10 @@ export async function toImage(pipeline: Sharp): Promise<Image> {
 /** What sharp threw as an error of this package. */
 export function imageFailure(cause: unknown, purpose: string): TensorRTError {
   if (cause instanceof TensorRTError) return cause
-  return new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: ${(cause as Error).message}`, { cause })
+  return new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: ${reasonOf(cause as Error)}`, { cause })
+}
+
+/** One line. libvips collects its errors in one place for all threads: of two pictures that fail at once one may get the texts of both, and the other none. */
+function reasonOf({ message }: Error): string {
+  return message === 'Unknown error' ? 'it cannot be decoded' : message.trim().replaceAll(/\s*\n\s*/g, '; ')
 }

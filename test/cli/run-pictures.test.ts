@@ -302,8 +302,10 @@ t.test('ctrl-C: the exit code of a shell, and no half file', async (t) => {
   await mkdir(at('stopped'))
   const photos = Array.from({ length: 40 }, (_, i) => at(i % 2 === 0 ? 'three.jpg' : 'others.jpg').replace('.jpg', `-${i}.jpg`))
   for (const [i, path] of photos.entries()) await copyFile(facePhoto(i % 2 === 0 ? 1 : 3), path)
+  // what is being written has a temporary name, that begins with a dot
+  const oneIsWritten = async (): Promise<boolean> => (await readdir(at('stopped'))).some((name) => !name.startsWith('.'))
   const { code, stderr, stdout } = await trt(['run', faces, ...photos, ...tiny, '--task', 'blur', '-o', at('stopped')], (session) => {
-    const look = setInterval(() => void readdir(at('stopped')).then((names) => names.length > 0 && session.interrupt('SIGINT')), 5)
+    const look = setInterval(() => void oneIsWritten().then((is) => is && session.interrupt('SIGINT')), 5)
     session.signal.onabort = () => clearInterval(look)
   })
   t.same({ code, stdout }, { code: 130, stdout: '' })
