@@ -30,6 +30,8 @@ import { writtenPicture } from './read-text/written.js'
 import { facePhoto, note } from './support/program.js'
 
 const backend = 'cpu'
+/** Of CenterFace, for pictures of 1920 pixels. */
+const input = { maxSide: 960 }
 const background = 245
 /** Of each picture, in pixels; a file has 60 kB at most. */
 const width = 760
@@ -50,7 +52,7 @@ await writing()
 
 /** Boxes and landmarks, aligned faces, and the three ways to hide them. */
 async function faces(model: string): Promise<void> {
-  await using detector = await Detector.load(model, { preset: 'centerface', backend })
+  await using detector = await Detector.load(model, { preset: 'centerface', backend, input })
   const found = (await detector.detect(photo)).filter(({ score }) => score > 0.5)
   const labelled = found.map(({ box, score, landmarks }) => ({ box, label: score.toFixed(2), landmarks }))
   await save('faces-detected', [await resized(await drawBoxes(photo, labelled), width)])
@@ -60,7 +62,7 @@ async function faces(model: string): Promise<void> {
 
   const hidden: Image[] = []
   for (const method of ['blur', 'pixelate', 'fill'] as const) {
-    await using blur = await FaceBlur.load(model, { preset: 'centerface', backend, scoreThreshold: 0.5, blur: { method } })
+    await using blur = await FaceBlur.load(model, { preset: 'centerface', backend, input, scoreThreshold: 0.5, blur: { method } })
     const { image, regions } = await blur.blur(photo)
     if (regions.length !== found.length) throw new Error(`Expected ${found.length} regions but found ${regions.length}`)
     hidden.push(
@@ -93,8 +95,12 @@ async function frames(): Promise<void> {
 async function writing(): Promise<void> {
   await using detector = await Detector.load(textModel, { preset: 'dbnet', backend })
   const outlines = (await detector.detect(text)).map(({ corners = [] }) => corners)
-  const { input } = presets.dbnet
-  const preset = { task: 'segment', input, output: { decide: 'threshold', threshold: 0.3 }, source: 'PaddleOCR' } as const
+  const preset = {
+    task: 'segment',
+    input: presets.dbnet.input,
+    output: { decide: 'threshold', threshold: 0.3 },
+    source: 'PaddleOCR',
+  } as const
   await using segmenter = await Segmenter.load(textModel, { preset, backend })
   const pictures = [await drawPolygons(text, outlines), await overlay(text, await segmenter.segment(text))]
   await save('text', await Promise.all(pictures.map((picture) => resized(picture, width / 2))))

@@ -10,7 +10,7 @@ import { runNode } from '../support/children.js'
 import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
 
 const gallery = join(packageRoot(), 'docs/gallery')
-const names = readdirSync(gallery)
+const names = readdirSync(gallery).sort()
 
 t.test('the pictures are small, and in the guide', (t) => {
   const sizes = names.map((name) => statSync(join(gallery, name)).size)
@@ -29,7 +29,7 @@ t.test('node scripts/gallery.mjs makes them', { skip: skipWithoutCenterFace }, a
   const program = fileURLToPath(new URL('../../examples/gallery.js', import.meta.url))
   const { code, stderr } = await runNode([program, '--out', out], undefined, undefined, { NODE_TENSORRT_CENTERFACE: centerFacePath! })
   t.equal(code, 0, stderr)
-  t.same(readdirSync(out), names)
+  t.same(readdirSync(out).sort(), names)
   for (const name of names) {
     const [made, kept] = [await readImage(join(out, name)), await readImage(join(gallery, name))]
     t.match(made, { width: kept.width, height: kept.height }, name)
