@@ -27,7 +27,7 @@ const ours = new Set(commands.flatMap(({ options }) => options.map(({ long }) =>
 
 t.test('how many options of trtexec there are, and what becomes of them', async (t) => {
   const count = (status: string): number => execOptions.filter((option) => statusOf(option) === status).length
-  t.match(page.replaceAll('\n', ' '), `Of ${execOptions.length} options ${count('mapped')} are mapped, ${count('noted')} are gone and say so, and ${count('refused')} are refused`) // prettier-ignore
+  t.match(page.replaceAll('\n', ' '), `Of ${execOptions.length} options ${count('mapped')} are mapped, ${count('noted')} have no effect any more and say so, and ${count('refused')} are refused`) // prettier-ignore
 })
 
 t.test('each option of trtexec in the table is one, and each of ours beside it', async (t) => {
