@@ -4,7 +4,10 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { packageRoot } from '../../lib/base/package.js'
 import { capabilities, type Capabilities } from '../../lib/index.js'
+import { installPackage } from '../engine/installed.js'
 import { buildFakes } from '../fake/build.js'
+import { runNode } from '../support/children.js'
+import { temporaryFolder } from '../support/folders.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
 
 const home = t.testdir({})
@@ -47,10 +50,11 @@ t.test('an onnxruntime that a variable names is the one, or is missing', async (
 t.test('TensorRT-RTX without a GPU builds, and does not run', { skip: skipWithoutRtx }, async (t) => {
   const { stdout } = await trt(['doctor', '--json'], { TENSORRT_PATH: rtxPath ?? '' })
   const found = JSON.parse(stdout) as Capabilities
-  t.match(found.tensorrt, [{ kind: 'rtx', version: '1.7.1', canBuild: true, canRun: false, foundBy: 'option' }])
+  t.match(found.tensorrt, [{ kind: 'rtx', version: '1.7.1', canBuild: true, canRun: false, foundBy: 'TENSORRT_PATH' }])
   t.match(found.tensorrt[0]?.parser, /libtensorrt_onnxparser_rtx/)
+  t.match(found.run, { works: true, backend: 'cpu', reason: /CUDA driver/ }, 'a variable is no wish for a GPU')
   const { stdout: text } = await trt(['doctor', '--tensorrt', rtxPath ?? ''], {})
-  t.match(text, /1\.7\.1 .* rtx .* yes .* no /)
+  t.match(text, /1\.7\.1 .* rtx .* yes .* no .* option/)
 })
 
 t.test('a GPU that a library refuses: why it does not run there', async (t) => {
@@ -73,12 +77,69 @@ t.test('a GPU that a library refuses: why it does not run there', async (t) => {
   }
 })
 
+/** How `doctor --require run` ends, and what it found. */
+async function health(env: Record<string, string>, ...args: string[]): Promise<{ code: number; stderr: string } & Capabilities> {
+  const ended = await trt(['doctor', '--require', 'run', '--json', ...args], env).then(
+    (printed) => ({ ...printed, code: 0 }),
+    (error: unknown) => error as { stdout: string; stderr: string; code: number },
+  )
+  return { ...(JSON.parse(ended.stdout) as Capabilities), code: ended.code, stderr: ended.stderr }
+}
+
+t.test('what ONNX would run on, tried: the CPU, and why', async (t) => {
+  const found = await health({})
+  t.match(found, { code: 0, stderr: '', run: { works: true, backend: 'cpu', on: /^onnxruntime \d+\.\d+\.\d+ on the CPU$/ } })
+  t.match(found.run?.reason, /No CUDA driver.*What to do: /)
+  const { stdout } = await trt(['doctor'], {})
+  t.match(stdout, /ONNX runs +on onnxruntime \d.* on the CPU \(a model of one node\s+ran\)\nwhy the CPU +No CUDA driver/)
+  const portable = await health({ NODE_TENSORRT_ADDON: '/nonexistent.node' })
+  t.match(portable, { code: 0, run: { works: true, backend: 'cpu', on: /^onnxruntime-node /, reason: /native addon/ } })
+})
+
+t.test('what ONNX would run on, tried: TensorRT on a GPU', async (t) => {
+  const { cuda, trt10 } = await buildFakes()
+  const found = await health({ NODE_TENSORRT_LIBCUDA: cuda, FAKE_CUDA_DEVICE_NAME: 'A10' }, '--tensorrt', trt10)
+  t.match(found, { code: 0, stderr: '', run: { works: true, backend: 'tensorrt', on: 'TensorRT 10.15.1 on GPU 0, A10' } })
+  t.notOk('reason' in (found.run ?? {}))
+  const { stdout } = await trt(['doctor'], { NODE_TENSORRT_LIBCUDA: cuda, TENSORRT_PATH: trt10 })
+  t.match(stdout, /ONNX runs +on TensorRT 10\.15\.1 on GPU 0, .* \(loaded, nothing was\s+built\)/)
+  t.match(stdout, /10\.15\.1 .* yes .* yes .* TENSORRT_PATH/)
+})
+
+t.test('nothing that ONNX runs on: exit code 3, and why', async (t) => {
+  const noCpu = await health({ ONNXRUNTIME_PATH: '/nonexistent' })
+  t.match(noCpu, { code: 3, run: { works: false, backend: 'cpu', reason: /No CUDA driver/, error: /no onnxruntime at \/nonexistent/ } })
+  t.match(noCpu.stderr, /^required, and not here: what runs ONNX, on a GPU or the CPU: There is no onnxruntime at \/nonexistent/)
+  const broken = await health({ TENSORRT_PATH: '/nonexistent' })
+  t.match(broken, { code: 3, run: { works: false, error: /The variable TENSORRT_PATH asks for TensorRT, which cannot run here/ } })
+  t.notOk('backend' in (broken.run ?? {}))
+  const asked = await health({}, '--tensorrt', '/nonexistent')
+  t.match(asked, { code: 3, run: { works: false, error: /The option tensorrt asks for TensorRT/ } })
+})
+
+t.test('without sharp and onnxruntime-node: what installs them', async (t) => {
+  const folder = temporaryFolder(t)
+  const library = join(installPackage(folder, { addon: true }), 'dist/lib/index.js')
+  const program = `const { capabilities } = await import(${JSON.stringify(library)}); console.log(JSON.stringify(await capabilities()))`
+  const nowhere = { HOME: folder, VIRTUAL_ENV: undefined, CONDA_PREFIX: undefined, ONNXRUNTIME_PATH: undefined }
+  const { stdout } = await runNode(['--input-type=module', '-e', program], folder, undefined, nowhere)
+  const { pictures, missing } = JSON.parse(stdout) as Capabilities
+  t.same(pictures, { available: false })
+  const remedy = (wanted: string): string | undefined => missing.find(({ what }) => what === wanted)?.remedy
+  t.equal(remedy('sharp'), 'npm install sharp')
+  t.match(remedy('onnxruntime'), /^npm install onnxruntime-node; behind a firewall: ONNXRUNTIME_NODE_INSTALL=skip npm install/)
+})
+
 t.test('capabilities() in this process says the same', async (t) => {
   const found = await capabilities({ tensorrt: '/nonexistent' })
   t.equal(found.platform.node, process.versions.node)
   t.equal(found.addon.loaded, true)
   t.match(found.cpu, { available: true, version: /^\d+\.\d+\.\d+$/, path: /onnxruntime-node.*libonnxruntime\.so\.1$/ })
   t.same(found.tensorrt, [])
+  t.match(found.pictures, { available: true, version: /^\d+\.\d+\.\d+$/ })
+  t.notOk('run' in found, 'nothing is tried unless that is asked for')
+  for (const run of [1, 'yes', null])
+    await t.rejects(capabilities({ run } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for run/ })
   for (const tensorrt of [5, null, '', {}])
     await t.rejects(capabilities({ tensorrt } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected a path for tensorrt/ })
   await t.rejects(capabilities({ tensort: 1 } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /did you mean tensorrt/ })
