@@ -44,22 +44,26 @@ export const makeBase = async (/** @type {string} */ base) => {
   return suite
 }
 
+/** Where certificates lie that npm and pip are to trust: no package of the system writes there. */
+const certificates = '/usr/local/etc/certificates.crt'
+
 /** How packages are got here, by npm and by pip: the registry, a proxy, certificates. What is not set has their defaults. */
 const giveSettings = async (/** @type {string} */ base) => {
-  const keys = ['registry', 'cafile', 'proxy', 'https-proxy', 'noproxy']
   const { output } = await collect('npm', ['config', 'list', '--json'])
   const npm = JSON.parse(output)
-  const lines = keys.filter((key) => typeof npm[key] === 'string' && npm[key] !== '').map((key) => `${key}=${npm[key]}`)
+  const set = (/** @type {string} */ key) => typeof npm[key] === 'string' && npm[key] !== ''
+  const python = pythonWithPip()
+  const pip = python === undefined ? '' : (await collect(python, ['-m', 'pip', 'config', 'list'])).output
+  const pairs = [...pip.matchAll(/\.(index-url|extra-index-url|cert|proxy)='(.*)'$/gm)].map(([, key = '', value = '']) => [key, value])
+  const given = Object.fromEntries(pairs)
+  const keys = ['registry', 'proxy', 'https-proxy', 'noproxy'].filter(set)
+  const npmrc = [...keys.map((key) => `${key}=${npm[key]}`), ...(set('cafile') ? [`cafile=${certificates}`] : [])]
+  const pipConf = Object.entries(given).map(([key, value]) => `${key} = ${key === 'cert' ? certificates : value}`)
   mkdirSync(join(base, 'usr/local/etc'), { recursive: true })
-  writeFileSync(join(base, 'usr/local/etc/npmrc'), ['update-notifier=false', ...lines, ''].join('\n'))
-  const pip = pythonWithPip() ? (await collect(pythonWithPip() ?? '', ['-m', 'pip', 'config', 'list'])).output : ''
-  const settings = [...pip.matchAll(/\.(index-url|extra-index-url|cert|proxy)='(.*)'$/gm)].map(([, key, value]) => [key, value])
-  writeFileSync(join(base, 'etc/pip.conf'), ['[global]', ...settings.map((pair) => pair.join(' = ')), ''].join('\n'))
-  for (const path of [npm.cafile, ...settings.filter(([key]) => key === 'cert').map(([, value]) => value)]) {
-    if (typeof path !== 'string' || !existsSync(path)) continue
-    mkdirSync(dirname(join(base, path)), { recursive: true })
-    copyFileSync(path, join(base, path))
-  }
+  writeFileSync(join(base, 'usr/local/etc/npmrc'), ['update-notifier=false', ...npmrc, ''].join('\n'))
+  writeFileSync(join(base, 'etc/pip.conf'), ['[global]', ...pipConf, ''].join('\n'))
+  const trusted = [npm.cafile, given['cert']].find((path) => typeof path === 'string' && existsSync(path))
+  if (trusted) copyFileSync(trusted, join(base, certificates))
 }
 
 /** Puts a Node and this machine's npm into a root file system, as an archive of nodejs.org has them. */

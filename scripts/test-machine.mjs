@@ -20,7 +20,7 @@ import { collect, Failure, main, root, runQuietly, say } from './support.mjs'
 /** That of docker/'s images. */
 const nodeVersion = '24.21.0'
 const photos = join(root, 'node_modules/@vladmandic/face-api/demo')
-const tools = ['ca-certificates', 'cmake', 'g++', 'make', 'python3', 'python3-pip']
+const tools = ['cmake', 'g++', 'make', 'python3', 'python3-pip']
 const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** @type {Row[]} */
