@@ -7,6 +7,7 @@ const allowed = [
   [/^unshare cannot mount here$/, 'a container may forbid it'],
   [/^no real headers: /, 'cargo brings them: the facts were held against them when they were last changed'],
   [/^this machine has TensorRT$/, 'what is said where there is none'],
+  [/^the page says: \S/, 'a fence of a page that is not run, for the reason that stands above it'],
   [/^there is a GPU: /, 'what is said where there is none'],
 ]
 

@@ -1,4 +1,4 @@
-// The types, in a folder outside of the project: programs as a stranger writes them in each module mode, what TypeScript has to refuse, and every snippet of README and docs.
+// The types, in a folder outside of the project: programs as a stranger writes them in each module mode, and what TypeScript has to refuse.
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import t from 'tap'
@@ -86,25 +86,10 @@ const half = `
   export const wrong: Tensor<'float32'> = Tensor.from(new Float16Array(2))`
 writeFileSync(join(folder, 'half.mts'), half)
 
-const pages = ['README.md', ...readdirSync(join(root, 'docs')).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)] // prettier-ignore
-const snippets = pages.flatMap((page) =>
-  Array.from(readText(page).matchAll(/^```(?:ts|js)\n(.*?)^```/gms), ([, text = ''], i) => {
-    const file = `snippet-${page.replace(/\W+/g, '-')}-${i}.mts`
-    // what a page imported further up holds for the snippets below
-    const imports = /\bimport\b.*\bfrom\b/.test(text)
-      ? ''
-      : "import { Builder, Engine, EngineCache, Plan, Refitter, Tensor, capabilities } from 'node-tensorrt'\n"
-    writeFileSync(join(folder, file), `${imports}${text}\nexport {}\n`)
-    return file
-  }),
-)
-cpSync(join(root, 'test/types/snippets.d.ts'), join(folder, 'snippets.d.ts'))
-
 const checked = ['--noEmit', '--skipLibCheck', '--module', 'nodenext', '--lib']
-const [saidOfRefused, saidOfHalf, saidOfSnippets, ...saidOfPrograms] = await tsc(
+const [saidOfRefused, saidOfHalf, ...saidOfPrograms] = await tsc(
   [...checked, 'es2022', 'refused.mts'],
   [...checked, 'esnext', 'half.mts'],
-  [...checked, 'es2023,esnext.disposable', 'snippets.d.ts', ...snippets],
   // every entry with all that it declares, in one of them
   ...inModes.map(({ name, args }) => (name === 'ESM, nodenext' ? [...args, 'entries.mts'] : args)),
 )
@@ -130,10 +115,4 @@ t.test('what TypeScript has to refuse, it refuses', async (t) => {
 
 t.test('Float16Array, for those whose library has it', async (t) => {
   t.equal(saidOfHalf, '')
-})
-
-t.test('every snippet of README and docs compiles', async (t) => {
-  t.ok(snippets.length >= 5, 'they were found')
-  t.equal(saidOfSnippets, '')
-  t.match(readFileSync(join(folder, snippets[0] ?? ''), 'utf8'), 'node-tensorrt')
 })
