@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pythonWithPip } from './wheels.mjs'
-import { collect, Failure, runQuietly } from './support.mjs'
+import { collect, Failure, root, runQuietly, say } from './support.mjs'
 
 /** A user of the root file system. */
 export const user = { id: 1000, name: 'user', home: '/home/user' }
@@ -35,7 +35,9 @@ export const makeBase = async (/** @type {string} */ base) => {
     await runQuietly('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'debootstrap'], { what: 'installing debootstrap' })
   }
   const { mirror, suite } = archive()
-  await runQuietly('debootstrap', ['--variant=minbase', suite, base, mirror], { what: `making a bare ${suite}` })
+  say(`making a bare ${suite} …`)
+  const made = await held(['unshare', '--mount', 'debootstrap', '--variant=minbase', suite, base, mirror])
+  if (made.code !== 0) throw new Failure(`${made.output}\ndebootstrap failed (${made.code})`)
   const entry = `${user.name}:x:${user.id}:${user.id}::${user.home}:/bin/bash\n`
   writeFileSync(join(base, 'etc/passwd'), readFileSync(join(base, 'etc/passwd'), 'utf8') + entry)
   writeFileSync(join(base, 'etc/group'), `${readFileSync(join(base, 'etc/group'), 'utf8')}${user.name}:x:${user.id}:\n`)
@@ -107,28 +109,39 @@ const argumentsFor = (/** @type {Place} */ { root, folder, as, env, writable }, 
   return ['--mount', '--pid', '--fork', '--kill-child', '/bin/bash', '-ec', [...mounts, enter].join('\n')]
 }
 
-/** Begins a command there: with a process group of its own, which `stopAll` ends. */
-export const begin = (/** @type {Place} */ place, /** @type {string[]} */ command) => {
-  const child = spawn('unshare', argumentsFor(place, command), { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+/** @type {Set<import('node:child_process').ChildProcess>} */
+const running = new Set()
+
+/** Ends what is under way, with all that it has begun. */
+export const stopAll = () => {
+  for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+}
+
+/** Begins a command with a process group of its own, which `stopAll` ends. */
+const beginHeld = (/** @type {string[]} */ [command = '', ...args]) => {
+  const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   running.add(child)
   child.once('close', () => running.delete(child))
   return child
 }
 
-/** @type {Set<import('node:child_process').ChildProcess>} */
-const running = new Set()
+/** @typedef {{ code: number | string, output: string, seconds: number }} Ended */
 
-export const stopAll = () => {
-  for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
-}
+/** Runs a command of this machine to its end; `stopAll` ends it. */
+export const held = (/** @type {string[]} */ command) => endOf(beginHeld(command))
+
+/** Begins a command there. */
+export const begin = (/** @type {Place} */ place, /** @type {string[]} */ command) =>
+  beginHeld(['unshare', ...argumentsFor(place, command)])
 
 /** Runs a command there to its end. */
-export const runIn = (/** @type {Place} */ place, /** @type {string[]} */ command) => {
+export const runIn = (/** @type {Place} */ place, /** @type {string[]} */ command) => endOf(begin(place, command))
+
+const endOf = (/** @type {ReturnType<typeof beginHeld>} */ child) => {
   const begun = Date.now()
-  const child = begin(place, command)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
-  return new Promise((/** @type {(ended: { code: number | string, output: string, seconds: number }) => void} */ resolve) => {
+  return new Promise((/** @type {(ended: Ended) => void} */ resolve) => {
     child.once('error', (error) => resolve({ code: error.message, output, seconds: 0 }))
     child.once('close', (code, signal) => resolve({ code: code ?? signal ?? 1, output, seconds: (Date.now() - begun) / 1000 }))
   })

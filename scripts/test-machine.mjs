@@ -3,12 +3,13 @@
 // nothing: a root file system made for it by debootstrap, with Node and npm, and the package as it is packed. `bare`: with
 // nothing else installed; `tools`: with Python, cmake and a compiler, where README's commands of the repository run, too.
 // A table of commands, seconds and exit codes; it fails where one of them did.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { globSync } from 'tinyglobby'
-import { giveNode, makeBase, begin, runIn, stopAll, user } from './bare-machine.mjs'
+import { begin, giveNode, held, makeBase, runIn, stopAll, user } from './bare-machine.mjs'
 import { expanded, readDockerfile } from './dockerfile.mjs'
 import { ensureNode } from './nodes.mjs'
 import { collect, Failure, main, root, runQuietly, say } from './support.mjs'
@@ -47,6 +48,11 @@ const fencesOf = (/** @type {string} */ text) =>
 /** Files that README speaks of as a reader's own, and that no other line makes. */
 const readersFiles = /\b(model|yolov8n|resnet50)\.(onnx|plan)\b|\blabels\.txt\b/
 
+/** What Python is needed for; CenterFace comes in a wheel. */
+const ofPython = /\bpython3?\b|\bpip\b|\bcenterface\//
+/** Commands of a checkout. */
+const ofRepository = /\bnpm (?:ci|run)\b/
+
 /** The package's name where it is installed: the tarball. */
 const withTarball = (/** @type {string} */ line, /** @type {string} */ tarball) =>
   /\bnpm (?:i|install|add)\b/.test(line) ? line.replaceAll(/(^|\s)node-tensorrt(?:@\S+)?(?=\s|$)/g, `$1${tarball}`) : line
@@ -81,8 +87,8 @@ const followReadme = async (where, machine, { tarball, hasPython }) => {
   let first = 0
   let isAnswered = false
   for (const [index, { language, text, machine: on, notRun }] of fencesOf(readFileSync(join(root, 'README.md'), 'utf8')).entries()) {
-    const lacks = readersFiles.exec(text)?.[0] ?? (!hasPython && /\bpython3?\b|\bpip\b/.test(text) ? 'Python' : undefined)
-    if (on !== 'cpu' || (notRun !== undefined && !/install/i.test(notRun)) || lacks !== undefined) {
+    const lacks = readersFiles.exec(text)?.[0] ?? (!hasPython && ofPython.test(text) ? 'Python' : undefined)
+    if (on !== 'cpu' || ofRepository.test(text) || (notRun !== undefined && !/install|PyPI/.test(notRun)) || lacks !== undefined) {
       if (lacks !== undefined) say(`         ${where}: a fence is left out that needs ${lacks}`)
       continue
     }
@@ -107,7 +113,8 @@ const own = async (/** @type {string} */ machine, /** @type {string} */ folder) 
 }
 
 const copyOf = async (/** @type {string} */ from, /** @type {string} */ to) => {
-  await runQuietly('cp', ['-a', '--reflink=auto', from, to], { what: 'copying a root file system' })
+  const { code, output } = await held(['cp', '-a', '--reflink=auto', from, to])
+  if (code !== 0) throw new Failure(`${output}\ncopying a root file system failed (${code})`)
 }
 
 /**
@@ -239,7 +246,7 @@ const useContainer = async (/** @type {string} */ where, /** @type {Container} *
   took(where, 'SIGTERM', { seconds: since(), code, output })
 }
 
-/** README's commands of the repository, in a copy of it. */
+/** README's demo, in a copy of the repository. Its tests are CI's. */
 const followRepository = async (/** @type {string} */ where, /** @type {string} */ machine) => {
   const folder = `${user.home}/repository`
   mkdirSync(join(machine, folder), { recursive: true })
@@ -248,7 +255,12 @@ const followRepository = async (/** @type {string} */ where, /** @type {string} 
     cpSync(join(root, file), join(machine, folder, file))
   await own(machine, folder)
   const place = { root: machine, folder, as: String(user.id), env: { HOME: user.home, PATH: path, LANG: 'C.UTF-8' } }
-  for (const line of ['npm ci', 'npm run demo']) if (!took(where, line, await runIn(place, ['bash', '-c', line]))) return
+  const lines = fencesOf(readFileSync(join(root, 'README.md'), 'utf8')).flatMap(({ text }) =>
+    ofRepository.test(text) ? linesOf(text) : [],
+  )
+  const demo = lines.filter((line) => line.endsWith('npm run demo'))
+  if (demo.length === 0) throw new Failure('README.md has no line with npm run demo')
+  for (const line of demo) if (!took(where, line, await runIn(place, ['bash', '-c', line]))) return
 }
 
 /** @returns {Promise<string>} the tarball, with the binary that `prepack` builds */
@@ -284,7 +296,7 @@ await main(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-machine-'))
   const clear = () => {
     stopAll()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    spawnSync('rm', ['-rf', '--one-file-system', folder])
   }
   for (const [signal, code] of /** @type {const} */ ([
     ['SIGINT', 130],
