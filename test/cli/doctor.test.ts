@@ -1,22 +1,8 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
-import { packageRoot } from '../../lib/base/package.js'
 import { capabilities, type Capabilities } from '../../lib/index.js'
-import { installPackage } from '../engine/installed.js'
 import { buildFakes } from '../fake/build.js'
-import { runNode } from '../support/children.js'
-import { temporaryFolder } from '../support/folders.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
-
-const home = t.testdir({})
-
-/** The command in a process with no CUDA driver to be found, and with nothing else in the environment than `env`. */
-async function trt(args: string[], env: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
-  const bare = { PATH: process.env['PATH'] ?? '', HOME: home, NODE_TENSORRT_LIBCUDA: '/nonexistent/libcuda.so.1' }
-  return promisify(execFile)(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], { env: { ...bare, ...env } })
-}
+import { bareTrt as trt, health } from './bare.js'
 
 t.test('a machine without TensorRT: what is missing, and what mends it', async (t) => {
   const { stdout } = await trt(['doctor', '--tensorrt', '/nonexistent'], {})
@@ -25,6 +11,7 @@ t.test('a machine without TensorRT: what is missing, and what mends it', async (
   t.match(stdout, /No TensorRT library was found/)
   t.match(stdout, /NVIDIA driver|NVIDIA Container Toolkit|GPU but not its driver/)
   t.match(stdout, /no such file or folder/)
+  t.match(stdout, /ONNX runs +on nothing: The option tensorrt asks for TensorRT/)
 })
 
 t.test('an addon that cannot be loaded is an answer too', async (t) => {
@@ -77,57 +64,12 @@ t.test('a GPU that a library refuses: why it does not run there', async (t) => {
   }
 })
 
-/** How `doctor --require run` ends, and what it found. */
-async function health(env: Record<string, string>, ...args: string[]): Promise<{ code: number; stderr: string } & Capabilities> {
-  const ended = await trt(['doctor', '--require', 'run', '--json', ...args], env).then(
-    (printed) => ({ ...printed, code: 0 }),
-    (error: unknown) => error as { stdout: string; stderr: string; code: number },
-  )
-  return { ...(JSON.parse(ended.stdout) as Capabilities), code: ended.code, stderr: ended.stderr }
-}
-
-t.test('what ONNX would run on, tried: the CPU, and why', async (t) => {
-  const found = await health({})
+t.test('what ONNX runs on here is tried: the CPU, or nothing, which is exit code 3', async (t) => {
+  const [found, nothing] = await Promise.all([health({}), health({ ONNXRUNTIME_PATH: '/nonexistent' })])
   t.match(found, { code: 0, stderr: '', run: { works: true, backend: 'cpu', on: /^onnxruntime \d+\.\d+\.\d+ on the CPU$/ } })
   t.match(found.run?.reason, /No CUDA driver.*What to do: /)
-  const { stdout } = await trt(['doctor'], {})
-  t.match(stdout, /ONNX runs +on onnxruntime \d.* on the CPU \(a model of one node\s+ran\)\nwhy the CPU +No CUDA driver/)
-  const portable = await health({ NODE_TENSORRT_ADDON: '/nonexistent.node' })
-  t.match(portable, { code: 0, run: { works: true, backend: 'cpu', on: /^onnxruntime-node /, reason: /native addon/ } })
-})
-
-t.test('what ONNX would run on, tried: TensorRT on a GPU', async (t) => {
-  const { cuda, trt10 } = await buildFakes()
-  const found = await health({ NODE_TENSORRT_LIBCUDA: cuda, FAKE_CUDA_DEVICE_NAME: 'A10' }, '--tensorrt', trt10)
-  t.match(found, { code: 0, stderr: '', run: { works: true, backend: 'tensorrt', on: 'TensorRT 10.15.1 on GPU 0, A10' } })
-  t.notOk('reason' in (found.run ?? {}))
-  const { stdout } = await trt(['doctor'], { NODE_TENSORRT_LIBCUDA: cuda, TENSORRT_PATH: trt10 })
-  t.match(stdout, /ONNX runs +on TensorRT 10\.15\.1 on GPU 0, .* \(loaded, nothing was\s+built\)/)
-  t.match(stdout, /10\.15\.1 .* yes .* yes .* TENSORRT_PATH/)
-})
-
-t.test('nothing that ONNX runs on: exit code 3, and why', async (t) => {
-  const noCpu = await health({ ONNXRUNTIME_PATH: '/nonexistent' })
-  t.match(noCpu, { code: 3, run: { works: false, backend: 'cpu', reason: /No CUDA driver/, error: /no onnxruntime at \/nonexistent/ } })
-  t.match(noCpu.stderr, /^required, and not here: what runs ONNX, on a GPU or the CPU: There is no onnxruntime at \/nonexistent/)
-  const broken = await health({ TENSORRT_PATH: '/nonexistent' })
-  t.match(broken, { code: 3, run: { works: false, error: /The variable TENSORRT_PATH asks for TensorRT, which cannot run here/ } })
-  t.notOk('backend' in (broken.run ?? {}))
-  const asked = await health({}, '--tensorrt', '/nonexistent')
-  t.match(asked, { code: 3, run: { works: false, error: /The option tensorrt asks for TensorRT/ } })
-})
-
-t.test('without sharp and onnxruntime-node: what installs them', async (t) => {
-  const folder = temporaryFolder(t)
-  const library = join(installPackage(folder, { addon: true }), 'dist/lib/index.js')
-  const program = `const { capabilities } = await import(${JSON.stringify(library)}); console.log(JSON.stringify(await capabilities()))`
-  const nowhere = { HOME: folder, VIRTUAL_ENV: undefined, CONDA_PREFIX: undefined, ONNXRUNTIME_PATH: undefined }
-  const { stdout } = await runNode(['--input-type=module', '-e', program], folder, undefined, nowhere)
-  const { pictures, missing } = JSON.parse(stdout) as Capabilities
-  t.same(pictures, { available: false })
-  const remedy = (wanted: string): string | undefined => missing.find(({ what }) => what === wanted)?.remedy
-  t.equal(remedy('sharp'), 'npm install sharp')
-  t.match(remedy('onnxruntime'), /^npm install onnxruntime-node; behind a firewall: ONNXRUNTIME_NODE_INSTALL=skip npm install/)
+  t.match(nothing, { code: 3, run: { works: false, backend: 'cpu', reason: /No CUDA driver/, error: /no onnxruntime at \/nonexistent/ } })
+  t.match(nothing.stderr, /^required, and not here: what runs ONNX, on a GPU or the CPU: There is no onnxruntime at \/nonexistent/)
 })
 
 t.test('capabilities() in this process says the same', async (t) => {
