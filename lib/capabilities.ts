@@ -1,17 +1,19 @@
-import { readFileSync } from 'node:fs'
 import { loadAddon, tensorrtPath } from './backend/native.js'
 import type { NativeLibraryReport, NativeSystemReport } from './backend/native-types.js'
 import { locateOnnxRuntime, lookedForIn } from './backend/onnxruntime-library.js'
 import { whyPortable } from './backend/portable/why.js'
 import type { FoundBy, Gpu, LibraryKind } from './backend/facts.js'
+import { checkedBoolean } from './base/checks.js'
 import { checkedLibraryPath, readOptions } from './base/options.js'
-import { findPeer } from './base/peer.js'
-import { remedyOf } from './base/remedies.js'
+import { peerVersion } from './base/peer.js'
+import { installSharp, remedyOf } from './base/remedies.js'
+import { TensorRTError } from './errors.js'
+import { Tensor } from './tensor.js'
 
 /** A TensorRT library that was found. It is not loaded for that, unless only loading it tells its version. */
 export interface TensorRTLibrary {
   readonly path: string
-  /** How it was found: the path that was given, the dynamic loader, a usual folder, a Python wheel's folder. */
+  /** How it was found: the path that was given, $TENSORRT_PATH, the dynamic loader, a usual folder, a Python wheel's folder. */
   readonly foundBy: FoundBy
   /** Absent where the library cannot be loaded: `error` says why. */
   readonly kind?: LibraryKind
@@ -38,6 +40,23 @@ export interface Missing {
   readonly remedy: string
 }
 
+/** What came of trying whether ONNX runs here. */
+export interface RunCheck {
+  /** Whether an {@link Engine} of ONNX runs here, as far as it was tried. */
+  readonly works: boolean
+  /** What such an engine takes, with the option `backend` left at `auto`. Absent where it would take none. */
+  readonly backend?: 'tensorrt' | 'cpu'
+  /**
+   * What that is: "TensorRT 10.15.1 on GPU 0, NVIDIA A10", which was loaded with its ONNX parser (nothing was built);
+   * "onnxruntime 1.30.0 on the CPU", which ran a model of one node.
+   */
+  readonly on?: string
+  /** Why the CPU, where TensorRT does not run here; with what mends it. */
+  readonly reason?: string
+  /** Why it does not work; with what mends it. */
+  readonly error?: string
+}
+
 /** What this machine has, can do, and lacks. */
 export interface Capabilities {
   readonly platform: { readonly os: string; readonly arch: string; readonly node: string }
@@ -47,26 +66,39 @@ export interface Capabilities {
   readonly tensorrt: readonly TensorRTLibrary[]
   /** What runs ONNX on the CPU: onnxruntime's library at `path` through the addon, or where that does not load the package onnxruntime-node; `version` is the package's. */
   readonly cpu: { readonly available: boolean; readonly path?: string; readonly version?: string }
+  /** Whether sharp is installed, which reads and writes pictures. */
+  readonly pictures: { readonly available: boolean; readonly version?: string }
+  /** With the option `run`. */
+  readonly run?: RunCheck
   readonly missing: readonly Missing[]
 }
 
 export interface CapabilitiesOptions {
   /** Look at this library or folder only, as the option of the same name of Engine and Builder does. */
   readonly tensorrt?: string
+  /**
+   * Also try whether ONNX runs here, and on what: {@link Capabilities.run}. That loads what an Engine would: the driver
+   * and TensorRT, or onnxruntime, which then stays in this process.
+   */
+  readonly run?: boolean
 }
 
 /**
- * Says what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime. Never rejects on a machine that has none of them.
+ * Says what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime, sharp. Never rejects on a machine that has none of them.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT
  */
 export async function capabilities(options?: CapabilitiesOptions): Promise<Capabilities> {
-  const tensorrt = checkedLibraryPath(readOptions(options, ['tensorrt'], 'capabilities').tensorrt)
+  const given = readOptions(options, ['tensorrt', 'run'], 'capabilities')
+  const tensorrt = checkedLibraryPath(given.tensorrt)
+  const tries = given.run !== undefined && checkedBoolean(given.run, 'run')
   const portable = whyPortable() !== undefined
   const cpu = findOnnxRuntime(portable)
   const path = tensorrtPath(tensorrt)
   const { addon, report } = await inspect(path)
   const gpus = report?.devices ?? []
-  const libraries = (report?.libraries ?? []).map((library) => describeLibrary(library, gpus.length > 0))
+  const libraries = (report?.libraries ?? []).map((library) =>
+    describeLibrary(library, { hasGpu: gpus.length > 0, byVariable: tensorrt === undefined }),
+  )
   const found = {
     platform: { os: process.platform, arch: process.arch, node: process.versions.node },
     addon,
@@ -74,6 +106,8 @@ export async function capabilities(options?: CapabilitiesOptions): Promise<Capab
     gpus,
     tensorrt: libraries,
     cpu,
+    pictures: findSharp(),
+    ...(tries && { run: await tryToRun(tensorrt) }),
   }
   return { ...found, missing: missing(found, { path, portable, searchError: report?.searchError }) }
 }
@@ -97,13 +131,19 @@ function describeDriver(report: NativeSystemReport | undefined): Capabilities['d
   }
 }
 
-function describeLibrary(library: NativeLibraryReport, hasGpu: boolean): TensorRTLibrary {
-  const { path, foundBy, kind, version, parser, cannotBuild, cannotRun } = library
+interface Around {
+  readonly hasGpu: boolean
+  /** Whether a path that was given is the variable's. */
+  readonly byVariable: boolean
+}
+
+function describeLibrary(library: NativeLibraryReport, { hasGpu, byVariable }: Around): TensorRTLibrary {
+  const { path, kind, version, parser, cannotBuild, cannotRun } = library
   const usable = kind !== undefined
   const error = library.error ?? library.parserError
   return {
     path,
-    foundBy,
+    foundBy: byVariable && library.foundBy === 'option' ? 'TENSORRT_PATH' : library.foundBy,
     ...(kind !== undefined && { kind }),
     ...(version !== undefined && { version }),
     ...(parser !== undefined && { parser }),
@@ -117,7 +157,7 @@ function describeLibrary(library: NativeLibraryReport, hasGpu: boolean): TensorR
 
 /** Looked up, not loaded: a process has one onnxruntime, and this does not decide which. */
 function findOnnxRuntime(portable: boolean): Capabilities['cpu'] {
-  const version = packageVersion()
+  const version = peerVersion('onnxruntime-node/package.json')
   const named = version !== undefined && { version }
   if (portable) return { available: version !== undefined, ...named }
   const path = locateOnnxRuntime()
@@ -125,13 +165,43 @@ function findOnnxRuntime(portable: boolean): Capabilities['cpu'] {
   return { available: true, path, ...(path.includes('onnxruntime-node') && named) }
 }
 
-function packageVersion(): string | undefined {
+function findSharp(): Capabilities['pictures'] {
+  const version = peerVersion('sharp')
+  return { available: version !== undefined, ...(version !== undefined && { version }) }
+}
+
+/** As an Engine would: the same choice, and on the CPU an engine. On a GPU building one takes too long. */
+async function tryToRun(tensorrt: string | undefined): Promise<RunCheck> {
+  let known: Pick<RunCheck, 'backend' | 'reason'> = {}
   try {
-    const { version } = JSON.parse(readFileSync(findPeer('onnxruntime-node/package.json'), 'utf8')) as { version: string }
-    return version
-  } catch {
-    return undefined
+    const { chooseBackend } = await import('./engine/opening.js')
+    const place = { device: 0, ...(tensorrt !== undefined && { tensorrt }) }
+    const wishes = tensorrt === undefined ? [] : ['tensorrt']
+    const { backend, reason } = await chooseBackend({ backend: 'auto', wishes, ...place })
+    known = { backend, ...(reason !== undefined && { reason }) }
+    return { works: true, ...known, on: backend === 'cpu' ? await runOneNode() : await loadedTensorRT(place) }
+  } catch (error) {
+    return { works: false, ...known, error: error instanceof Error ? error.message : String(error) }
   }
+}
+
+async function loadedTensorRT(place: { readonly device: number; readonly tensorrt?: string }): Promise<string> {
+  const { chooseTensorRT } = await import('./backend/tensorrt.js')
+  const { name, gpu } = await chooseTensorRT({ tensorrt: undefined, ...place })
+  return gpu === undefined ? name : `${name} on GPU ${gpu.index}, ${gpu.name}`
+}
+
+/** @returns what ran it */
+async function runOneNode(): Promise<string> {
+  const { Engine } = await import('./engine.js')
+  const { GraphBuilder, writeModel } = await import('./onnx/index.js')
+  const graph = new GraphBuilder({ name: 'capabilities' })
+  graph.output(graph.node('Relu', [graph.input('x', 'float32', [2])], {}, { output: 'y' }), 'float32', [2])
+  await using engine = await Engine.load(writeModel(graph.toModel()), { backend: 'cpu', threads: 1 })
+  const { data } = await engine.infer(Tensor.from(Float32Array.of(-1, 2)))
+  if (data[0] !== 0 || data[1] !== 2)
+    throw new TensorRTError('ERR_TRT_EXECUTION', `${engine.description} computed Relu(-1, 2) as ${data.join(', ')}`)
+  return engine.description
 }
 
 interface Search {
@@ -143,7 +213,7 @@ interface Search {
 }
 
 function missing(
-  { addon, driver, gpus, tensorrt, cpu }: Omit<Capabilities, 'missing'>,
+  { addon, driver, gpus, tensorrt, cpu, pictures }: Omit<Capabilities, 'missing'>,
   { path, searchError, portable }: Search,
 ): Missing[] {
   const list: Missing[] = []
@@ -159,5 +229,6 @@ function missing(
   else if (tensorrt.every(({ kind }) => kind === undefined))
     add('a TensorRT that can be loaded', building, remedyOf('ERR_TRT_NO_LIBRARY', path === '' ? {} : named))
   if (!cpu.available) add('onnxruntime', 'the CPU backend', remedyOf('ERR_TRT_NO_ONNXRUNTIME', portable ? {} : lookedForIn()))
+  if (!pictures.available) add('sharp', 'reading and writing pictures', installSharp)
   return list
 }

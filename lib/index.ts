@@ -11,7 +11,14 @@ export type { InputShapes, Shapes } from './building/shapes.js'
 export { type CachedBuildOptions, type CachedPlan, type CacheMessage, EngineCache } from './cache/engine-cache.js'
 export type { CacheEntry } from './cache/entries.js'
 export type { EngineCacheOptions } from './cache/options.js'
-export { capabilities, type Capabilities, type CapabilitiesOptions, type Missing, type TensorRTLibrary } from './capabilities.js'
+export {
+  capabilities,
+  type Capabilities,
+  type CapabilitiesOptions,
+  type Missing,
+  type RunCheck,
+  type TensorRTLibrary,
+} from './capabilities.js'
 export { type AnyTensor, DeviceTensor } from './device-tensor.js'
 export { Engine, type StreamOptions } from './engine.js'
 export type { EngineToken } from './engine/opener.js'

@@ -1,11 +1,19 @@
 // @ts-check
-// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, eslint. All of them are run, then it fails if one did.
+// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, eslint, hadolint. All of
+// them are run, then it fails if one did.
+import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { argv, execPath } from 'node:process'
+import { argv, env, execPath } from 'node:process'
+import { ensureHadolint } from './hadolint.mjs'
 import { atOnce, bin, collect, Failure, filesUnder, main, root, say, tsc } from './support.mjs'
 
 const fix = argv.includes('--fix')
-const prettierFiles = ['{lib,test,examples,bench,scripts}/**/*.{ts,mjs,js,json}', '*.{json,mjs}', '.prettierrc.json']
+const prettierFiles = [
+  '{lib,test,examples,bench,scripts,docker}/**/*.{ts,mjs,js,json}',
+  'docker/*.yaml',
+  '*.{json,mjs}',
+  '.prettierrc.json',
+]
 
 const cppFiles = () =>
   ['native', 'test/fake', 'test/native']
@@ -24,7 +32,18 @@ const cpp = cppFiles()
 if (cpp.length > 0)
   checks.splice(1, 0, ['clang-format', bin('clang-format'), [...(fix ? ['-i'] : ['--dry-run', '--Werror']), '--style=file', ...cpp]])
 
+/** Where it cannot be fetched, only CI insists on it. */
+const addHadolint = async () => {
+  const { path, reason } = await ensureHadolint()
+  const folder = join(root, 'docker')
+  const files = readdirSync(folder).filter((name) => name.startsWith('Dockerfile'))
+  if (path) checks.push(['hadolint', path, ['--config', join(folder, '.hadolint.yaml'), ...files.map((name) => join(folder, name))]])
+  else if (env['CI']) throw new Failure(`lint: ${reason}`)
+  else say(`lint: no Dockerfile is checked: ${reason}`)
+}
+
 await main(async () => {
+  await addHadolint()
   const check = async (/** @type {[string, string, string[]]} */ [name, command, args]) => {
     const { code, output } = await collect(command, args)
     if (code !== 0) say(output.trimEnd())

@@ -1,6 +1,6 @@
 // @ts-check
 // npm run test:long [-- STEP...] [--anew]   everything at the large sizes, a room of test/ after the other, then the gate on coverage, both sanitizers over all
-// that they can carry, native files each by itself, and other versions of Node. What has passed is not done again after an interruption, as long as no source
+// that they can carry, native files each by itself, a bare machine, and other versions of Node. What has passed is not done again after an interruption, as long as no source
 // has changed: build/test-long.json. Each step's output lies in build/test-long/.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -30,6 +30,7 @@ const steps = () => ({
   coverage: async () => [script('test'), '--tier=all', '--coverage'],
   asan: async () => [script('test-sanitized'), '--long'],
   tsan: async () => [script('test-tsan'), '--long'],
+  machine: async () => [script('test-machine')],
   ...Object.fromEntries(
     Object.keys(nodes).map((version) => [`node-${version}`, async () => [script('test'), `--node=${await ensureNode(version)}`]]),
   ),
@@ -38,7 +39,7 @@ const steps = () => ({
 /** Everything that a result depends on. */
 const fingerprint = () => {
   const hash = createHash('sha256')
-  const folders = ['native', 'lib', 'test', 'examples', 'bench', 'scripts']
+  const folders = ['native', 'lib', 'test', 'examples', 'bench', 'scripts', 'docker']
   const files = [
     ...folders.flatMap((folder) => filesUnder(join(root, folder))),
     join(root, 'package-lock.json'),

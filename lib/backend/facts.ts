@@ -3,8 +3,11 @@ import type { TensorRTDType } from '../tensor.js'
 /** full: builder and runtime; lean, dispatch: runtimes for version-compatible plans; rtx: TensorRT-RTX. */
 export type LibraryKind = 'full' | 'lean' | 'dispatch' | 'rtx'
 
-/** How a library was found: at the path that was given, by the dynamic loader, in a usual folder, in a Python wheel's folder. */
-export type FoundBy = 'option' | 'loader' | 'folder' | 'python'
+/**
+ * How a library was found: at the path that was given, at that of the variable TENSORRT_PATH, by the dynamic loader, in
+ * a usual folder, in a Python wheel's folder.
+ */
+export type FoundBy = 'option' | 'TENSORRT_PATH' | 'loader' | 'folder' | 'python'
 
 /** A GPU as the CUDA driver describes it. */
 export interface Gpu {

@@ -127,7 +127,8 @@ export interface NativePlanOrigin {
 
 export interface NativeLibraryReport {
   readonly path: string
-  readonly foundBy: FoundBy
+  /** `option`: at the path that was given, by whatever. */
+  readonly foundBy: Exclude<FoundBy, 'TENSORRT_PATH'>
   readonly kind?: LibraryKind
   readonly version?: string
   readonly name?: string

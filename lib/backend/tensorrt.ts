@@ -4,7 +4,7 @@ import { TensorRTError } from '../errors.js'
 import { openAddonEngine, type Told } from './addon.js'
 import type { Backend } from './backend.js'
 import { loadAddon, native, tensorrtPath } from './native.js'
-import type { NativePlanOrigin, NativeSessionOptions } from './native-types.js'
+import type { NativeBuilderChoice, NativePlanOrigin, NativeSessionOptions } from './native-types.js'
 
 /** How the lanes of an engine work; what a user left out has its default. */
 export type LaneOptions = NativeSessionOptions
@@ -85,10 +85,20 @@ export interface Obstacle {
   readonly isDoubt: boolean
 }
 
-/** Nothing where nothing is known to be in the way. Nothing is built for that. */
-export async function whyNoTensorRT({ device, tensorrt }: Pick<TensorRTOptions, 'device' | 'tensorrt'>): Promise<Obstacle | undefined> {
+type Place = Pick<TensorRTOptions, 'device' | 'tensorrt'>
+
+/**
+ * The TensorRT that builds and runs here, loaded with its ONNX parser, and its GPU. Nothing is built for that.
+ * @throws TensorRTError ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_NO_LIBRARY
+ */
+export async function chooseTensorRT({ device, tensorrt }: Place): Promise<NativeBuilderChoice> {
+  return native(async () => loadAddon().chooseBuilder({ tensorrt: tensorrtPath(tensorrt), device, toRun: 1 }))
+}
+
+/** Nothing where nothing is known to be in the way. */
+export async function whyNoTensorRT(place: Place): Promise<Obstacle | undefined> {
   try {
-    const { doubt, name } = await native(async () => loadAddon().chooseBuilder({ tensorrt: tensorrtPath(tensorrt), device, toRun: 1 }))
+    const { doubt, name } = await chooseTensorRT(place)
     return doubt === undefined ? undefined : { why: lacking('ERR_TRT_NO_LIBRARY', doubt, { details: { loaded: name } }), isDoubt: true }
   } catch (error) {
     if (error instanceof TensorRTError && isLack(error.code)) return { why: error, isDoubt: false }

@@ -12,7 +12,7 @@ const remedies = {
   ERR_TRT_NO_GPU: ({ gpus, need }) => gpuRemedy(gpus) + orWithoutGpu(need),
   ERR_TRT_NO_LIBRARY: ({ path, plan }) => (path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install),
   ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded, package: folder }) =>
-    path !== undefined ? onnxruntimeRemedy(path, loaded !== undefined) : folder !== undefined ? again : 'npm install onnxruntime-node',
+    path !== undefined ? onnxruntimeRemedy(path, loaded !== undefined) : folder !== undefined ? again : installOnnxRuntime,
 } satisfies Partial<Record<ErrorCode, (details: Details) => string>>
 
 type Details = Readonly<Record<string, unknown>>
@@ -24,8 +24,15 @@ const rtx = 'pip install tensorrt-rtx-cu13-libs==1.7.1.116'
 const elsewhere = 'elsewhere installed: set TENSORRT_PATH to its folder'
 const install = `pip install tensorrt-cu13, or for building without a GPU: ${rtx}; ${elsewhere}`
 
+/** Its install script downloads CUDA libraries, which nothing here uses, and fails the installation where it cannot. */
+const installOnnxRuntime = 'npm install onnxruntime-node; behind a firewall: ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node'
+
 const again =
-  'remove the onnxruntime-node that is installed, which has no library that loads here, and run npm install onnxruntime-node again; or set ONNXRUNTIME_PATH'
+  'remove the onnxruntime-node that is installed, which has no library that loads here, and install it again ' +
+  `(${installOnnxRuntime}); or set ONNXRUNTIME_PATH`
+
+/** For pictures, which sharp reads and writes. */
+export const installSharp = 'npm install sharp'
 
 export function isLack(code: ErrorCode): code is LackCode {
   return Object.hasOwn(remedies, code)
@@ -74,7 +81,7 @@ function planRemedy(plan: unknown): string {
 function gpuRemedy(gpus: unknown): string {
   const hidden = process.env['CUDA_VISIBLE_DEVICES']
   const shown = hidden === undefined ? '' : ` (CUDA_VISIBLE_DEVICES is ${JSON.stringify(hidden)})`
-  if (gpus !== undefined) return `see trt doctor for the GPUs that are there${shown}`
+  if (gpus !== undefined) return `see npx node-tensorrt doctor for the GPUs that are there${shown}`
   return `check nvidia-smi${shown}; in a container: docker run --gpus all`
 }
 

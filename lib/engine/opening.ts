@@ -92,14 +92,16 @@ function withPlaceholders(label: string): TensorRTError {
   )
 }
 
-interface Choice {
+type Wanted = Pick<OpenOptions, 'backend' | 'device' | 'tensorrt' | 'wishes'>
+
+export interface Choice {
   readonly backend: 'tensorrt' | 'cpu'
   /** Why the CPU, where nobody asked for it. */
   readonly reason?: string
 }
 
 /** For ONNX. The driver is asked before anything is built. @throws TensorRTError where TensorRT is wished for, and cannot build and run here */
-async function chooseBackend({ backend, device, tensorrt, wishes }: OpenOptions): Promise<Choice> {
+export async function chooseBackend({ backend, device, tensorrt, wishes }: Wanted): Promise<Choice> {
   if (backend === 'cpu') return { backend }
   const { whyNoTensorRT } = await import('../backend/tensorrt.js')
   const obstacle = await whyNoTensorRT({ device, tensorrt })

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import type { Sharp, SharpOptions } from 'sharp'
 import { findPeer } from '../base/peer.js'
+import { installSharp } from '../base/remedies.js'
 import { TensorRTError } from '../errors.js'
 import { Turns } from './turns.js'
 import type { Image, Size } from './types.js'
@@ -33,7 +34,7 @@ function findSharp(purpose: string): string {
   try {
     return findPeer('sharp')
   } catch (cause) {
-    throw new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: pictures need sharp. To install it: npm install sharp`, { cause })
+    throw new TensorRTError('ERR_TRT_IMAGE', `Cannot ${purpose}: pictures need sharp. To install it: ${installSharp}`, { cause })
   }
 }
 

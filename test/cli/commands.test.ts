@@ -345,7 +345,7 @@ t.test('cache: what is kept, and cleared', async (t) => {
 
 t.test('doctor: what is demanded and not there exits with 3', async (t) => {
   const on = ['--tensorrt', fakes.trt10]
-  t.match(await trt(['doctor', ...on, '--require', 'gpu', 'build', 'cpu']), { code: 0, stderr: '' })
+  t.match(await trt(['doctor', ...on, '--require', 'gpu', 'build', 'cpu', 'run']), { code: 0, stderr: '' })
   const without = await trt(['doctor', '--tensorrt', '/nonexistent', '--require', 'build', 'cpu'])
   t.match(without, { code: 3, stderr: 'required, and not here: a TensorRT that builds plans\n' })
   t.match(await trt(['doctor', '--tensorrt', '/nonexistent']), { code: 0 })

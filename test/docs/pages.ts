@@ -21,7 +21,7 @@ export interface Fence {
   readonly ending: Ending
   /** Why it is not run. */
   readonly notRun?: string
-  /** What it prints, as the fence below it says; `…` is anything. */
+  /** What it prints, as the fence below or a comment says; `…` is anything. */
   readonly output?: string
 }
 
@@ -93,7 +93,7 @@ function takeFence(
 ): void {
   const problem = (what: string): void => void problems.push(`${page}:${line}: ${what}`)
   const value = (name: string): string | undefined => said.find((each) => each.name === name)?.value
-  if (value('output') !== undefined) {
+  if (value('output') === '') {
     const above = fences.at(-1)
     if (language !== 'text' || above === undefined || !codeLanguages.includes(above.language))
       problem('"output" stands above a fence of text that follows code')
@@ -111,7 +111,17 @@ function takeFence(
   const code = /^exit (\d+)$/.exec(fails ?? '')?.[1]
   const ending: Ending =
     fails === undefined ? { kind: 'well' } : code === undefined ? { kind: 'error', text: fails } : { kind: 'exit', code: Number(code) }
-  fences.push({ page, line, language, text, machine: machine as Machine, ending, ...(notRun !== undefined && { notRun }) })
+  const output = value('output')
+  fences.push({
+    page,
+    line,
+    language,
+    text,
+    machine: machine as Machine,
+    ending,
+    ...(notRun !== undefined && { notRun }),
+    ...(output !== undefined && { output }),
+  })
 }
 
 /** Whether a fence of JavaScript is CommonJS: its first line of code requires. */
@@ -123,7 +133,9 @@ export function isCommonJs({ language, text }: Fence): boolean {
 function prose({ text }: Page): string {
   return text
     .replaceAll(/^( *)```[^]*?^ *```$/gm, '')
-    .replaceAll(/(?<!`)(`+)(?!`)[^]*?[^`]\1(?!`)/g, (code) => (code.startsWith('``') ? '' : code.slice(1, -1).replaceAll(/[[\]()]/g, '')))
+    .replaceAll(/(?<!`)(`+)(?!`)(?:(?!\n\n)[^])*?[^`]\1(?!`)/g, (code) =>
+      code.startsWith('``') ? '' : code.slice(1, -1).replaceAll(/[[\]()]/g, ''),
+    )
 }
 
 /** The anchors of a page's headings, as GitHub makes them. */
@@ -142,7 +154,11 @@ export function anchorsOf(page: Page): Set<string> {
   return anchors
 }
 
-/** Targets of links and pictures. */
+/** Targets of links and pictures; of a reference that the page does not define, the reference. */
 export function linksOf(page: Page): string[] {
-  return Array.from(prose(page).matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g), ([, target = '']) => target)
+  const text = prose(page)
+  const defined = new Map(Array.from(text.matchAll(/^\[([^\]]+)\]: (\S+)$/gm), ([, name = '', target = '']) => [name, target]))
+  const inline = Array.from(text.matchAll(/\]\(\s*<?([^)\s>]+)>?(?:\s+"[^"]*")?\s*\)/g), ([, target = '']) => target)
+  const references = Array.from(text.matchAll(/\]\[([^\]]+)\]/g), ([, name = '']) => name).filter((name) => !defined.has(name))
+  return [...inline, ...defined.values(), ...references]
 }

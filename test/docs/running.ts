@@ -77,6 +77,7 @@ export class Reader {
     try {
       const folder = join(this.folder, 'runs', nameOf(fence))
       mkdirSync(folder, { recursive: true })
+      symlinkSync(join(this.folder, 'node_modules'), join(folder, 'node_modules'))
       for (const name of namesIn(fence.text, Object.keys(this.#files)))
         copyGiven(await this.#file(name, fence.machine), join(folder, name), this.#files[name]!)
       return judged(fence, await this.#execute(fence, folder))

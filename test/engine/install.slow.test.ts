@@ -9,7 +9,8 @@ import { checkStandIn, cjs, esm, folder, infer, load, prints, report, standIns }
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 t.test('import and require work with neither onnxruntime-node nor the addon', async (t) => {
-  const wanted = 'ERR_TRT_NO_ONNXRUNTIME The CPU backend needs onnxruntime-node. What to do: npm install onnxruntime-node\n'
+  const remedy = 'npm install onnxruntime-node; behind a firewall: ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node'
+  const wanted = `ERR_TRT_NO_ONNXRUNTIME The CPU backend needs onnxruntime-node. What to do: ${remedy}\n`
   t.equal(await prints('import.mjs', esm + load + report), wanted)
   t.equal(await prints('require.cjs', cjs + load + report), wanted)
   const auto = load.replace(", { backend: 'cpu' }", '')

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Capabilities, TensorRTLibrary } from '../../capabilities.js'
+import type { Capabilities, RunCheck, TensorRTLibrary } from '../../capabilities.js'
 import { exitCodes } from '../exit-codes.js'
 import { bytesText } from '../output/format.js'
 import { action, choice, newCommand } from '../parsing.js'
@@ -17,6 +17,7 @@ const abilities = {
   gpu: ({ tensorrt, gpus }: Capabilities) => gpus.length > 0 && tensorrt.some(({ canRun }) => canRun),
   build: ({ tensorrt }: Capabilities) => tensorrt.some(({ canBuild }) => canBuild),
   cpu: ({ cpu }: Capabilities) => cpu.available,
+  run: ({ run }: Capabilities) => run?.works === true,
 } as const
 
 /** What the demand is about, for people. */
@@ -24,25 +25,32 @@ const meanings: Readonly<Record<Ability, string>> = {
   gpu: 'a GPU and a TensorRT that runs plans on it',
   build: 'a TensorRT that builds plans',
   cpu: 'onnxruntime, for the CPU',
+  run: 'what runs ONNX, on a GPU or the CPU',
 }
 
-/** `trt doctor`: exits with 0 whatever it finds, since what is missing is an answer; with 3 where that was demanded. */
+/**
+ * `trt doctor`: exits with 0 whatever it finds, since what is missing is an answer; with 3 where that was demanded. With
+ * `--require run` it is a health check of a container.
+ */
 export function command(session: Session): Command {
   const doctor = newCommand(session, 'doctor', '--require build')
     .option('--tensorrt <PATH>', 'look at this TensorRT library or folder only')
     .addOption(choice('--require <WHAT...>', 'exit with 3 unless the machine has it', Object.keys(abilities)))
   return action(doctor, session, async ({ tensorrt, require = [] }: DoctorGiven) => {
     const { capabilities } = await import('../../capabilities.js')
-    const found = await capabilities(tensorrt === undefined ? {} : { tensorrt })
+    const found = await capabilities({ run: true, ...(tensorrt !== undefined && { tensorrt }) })
     session.result(found, () => report(session, found))
     const lacking = require.filter((each) => !abilities[each](found))
-    for (const each of lacking) session.warn(`required, and not here: ${meanings[each]}`)
+    for (const each of lacking) {
+      const why = each === 'run' ? found.run?.error : undefined
+      session.warn(`required, and not here: ${meanings[each]}${why === undefined ? '' : `: ${why}`}`)
+    }
     return lacking.length > 0 ? exitCodes.unmet : exitCodes.done
   })
 }
 
 function report(session: Session, found: Capabilities): string {
-  const { platform, addon, driver, gpus, cpu } = found
+  const { platform, addon, driver, gpus, cpu, pictures, run } = found
   const ofDriver = driver.found
     ? `CUDA ${driver.cuda ?? '?'}, ${driver.path ?? ''}${driver.error ? `: ${driver.error}` : ''}`
     : (driver.error ?? 'none')
@@ -56,6 +64,8 @@ function report(session: Session, found: Capabilities): string {
     ['driver', ofDriver],
     ...(ofGpus.length === 0 ? [['GPUs', 'none'] as const] : ofGpus),
     ['CPU backend', onCpu(cpu)],
+    ['pictures', pictures.available ? `sharp ${pictures.version ?? ''}` : 'sharp is not installed'],
+    ...(run === undefined ? [] : running(run)),
   ])
   return `${fields}\n\n${libraries(session, found.tensorrt)}\n${advice(found)}`
 }
@@ -64,6 +74,13 @@ function onCpu({ available, version, path }: Capabilities['cpu']): string {
   if (!available) return 'not installed'
   const name = version === undefined ? 'onnxruntime' : `onnxruntime-node ${version}`
   return path === undefined ? `${name}, in a worker: the addon is not loaded` : `${name}, ${path}`
+}
+
+/** What an Engine of ONNX takes here, and why. */
+function running({ works, backend, on, reason, error }: RunCheck): [string, string][] {
+  const tried = backend === 'tensorrt' ? 'loaded, nothing was built' : 'a model of one node ran'
+  const outcome = works ? `on ${on ?? ''} (${tried})` : `on nothing: ${error ?? ''}`
+  return [['ONNX runs', outcome], ...(reason === undefined ? [] : [['why the CPU', reason] as [string, string]])]
 }
 
 /** Paths and reasons stand under the table: they are long, and people copy them. */

@@ -1,0 +1,323 @@
+// @ts-check
+// npm run test:machine [-- bare|tools]: the lines of README.md and the steps of docker/Dockerfile.cpu on a machine that has
+// nothing: a root file system made for it by debootstrap, with Node and npm, and the package as it is packed. `bare`: with
+// nothing else installed; `tools`: with Python, cmake and a compiler, where README's commands of the repository run, too.
+// A table of commands, seconds and exit codes; it fails where one of them did.
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { argv } from 'node:process'
+import { globSync } from 'tinyglobby'
+import { begin, giveNode, held, makeBase, runIn, stopAll, user } from './bare-machine.mjs'
+import { expanded, readDockerfile } from './dockerfile.mjs'
+import { ensureNode } from './nodes.mjs'
+import { collect, Failure, main, root, runQuietly, say } from './support.mjs'
+
+/** @typedef {import('./bare-machine.mjs').Place} Place */
+/** @typedef {import('./dockerfile.mjs').Stage} Stage */
+/** @typedef {{ where: string, command: string, seconds: number, code: number | string, output: string }} Row */
+
+/** That of docker/'s images. */
+const nodeVersion = '24.21.0'
+const photos = join(root, 'node_modules/@vladmandic/face-api/demo')
+const tools = ['cmake', 'g++', 'make', 'python3', 'python3-pip']
+const path = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** @type {Row[]} */
+const rows = []
+
+const took = (/** @type {string} */ where, /** @type {string} */ command, /** @type {Omit<Row, 'where' | 'command'>} */ ended) => {
+  rows.push({ where, command, ...ended })
+  say(`${ended.code === 0 ? 'ok    ' : 'FAILED'} ${ended.seconds.toFixed(1).padStart(6)} s  ${where}: ${command.replaceAll(/\s+/g, ' ')}`)
+  if (ended.code !== 0) say(ended.output.trimEnd().split('\n').slice(-30).join('\n'))
+  return ended.code === 0
+}
+
+/** @typedef {{ language: string, text: string, machine: string, notRun: string | undefined }} Fence */
+
+/** @returns {Fence[]} what README.md says to run, in its order; docs/testing.md tells how such pages are written */
+const fencesOf = (/** @type {string} */ text) =>
+  [...text.matchAll(/(?:^<!-- (runs on|not run): (.*) -->\n)?^```(js|sh)\n([^]*?)^```$/gm)].map(([, name, value, language, code]) => ({
+    language: language ?? '',
+    text: code ?? '',
+    machine: name === 'runs on' ? (value ?? '') : 'cpu',
+    notRun: name === 'not run' ? value : undefined,
+  }))
+
+/** Files that README speaks of as a reader's own, and that no other line makes. */
+const readersFiles = /\b(model|yolov8n|resnet50)\.(onnx|plan)\b|\blabels\.txt\b/
+
+/** What Python is needed for; CenterFace comes in a wheel. */
+const ofPython = /\bpython3?\b|\bpip\b|\bcenterface\//
+/** Commands of a checkout. */
+const ofRepository = /\bnpm (?:ci|run)\b/
+
+/** The package's name where it is installed: the tarball. */
+const withTarball = (/** @type {string} */ line, /** @type {string} */ tarball) =>
+  /\bnpm (?:i|install|add)\b/.test(line) ? line.replaceAll(/(^|\s)node-tensorrt(?:@\S+)?(?=\s|$)/g, `$1${tarball}`) : line
+
+/** Lines of a fence; one that ends with a backslash goes on. */
+const linesOf = (/** @type {string} */ text) =>
+  text
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .map((line) => line.replace(/\s+#\s.*$/, '').trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+
+/**
+ * What README says, in an empty folder that has the reader's photographs.
+ *
+ * @param {string} where
+ * @param {string} machine
+ * @param {{ tarball: string, hasPython: boolean }} given
+ */
+const followReadme = async (where, machine, { tarball, hasPython }) => {
+  const folder = `${user.home}/app`
+  const seen = join(machine, folder)
+  mkdirSync(join(seen, 'photos'), { recursive: true })
+  for (const [index, name] of ['sample1.jpg', 'sample2.jpg', 'sample3.jpg'].entries()) {
+    cpSync(join(photos, name), join(seen, 'photos', `${index + 1}.jpg`))
+    if (index === 0) cpSync(join(photos, name), join(seen, 'photo.jpg'))
+  }
+  cpSync(tarball, join(machine, user.home, basename(tarball)))
+  await own(machine, user.home)
+  /** @type {Place} */
+  const place = { root: machine, folder, as: String(user.id), env: { HOME: user.home, PATH: path, LANG: 'C.UTF-8' } }
+  let first = 0
+  let isAnswered = false
+  for (const [index, { language, text, machine: on, notRun }] of fencesOf(readFileSync(join(root, 'README.md'), 'utf8')).entries()) {
+    const lacks = readersFiles.exec(text)?.[0] ?? (!hasPython && ofPython.test(text) ? 'Python' : undefined)
+    if (on !== 'cpu' || ofRepository.test(text) || (notRun !== undefined && !/install|PyPI/.test(notRun)) || lacks !== undefined) {
+      if (lacks !== undefined) say(`         ${where}: a fence is left out that needs ${lacks}`)
+      continue
+    }
+    const file = `program-${index}.mjs`
+    if (language === 'js') writeFileSync(join(seen, file), text)
+    for (const line of language === 'js' ? [`node ${file}`] : linesOf(text).map((line) => withTarball(line, `../${basename(tarball)}`))) {
+      const ended = await runIn(place, ['bash', '-c', line])
+      took(where, line, ended)
+      if (!isAnswered) first += ended.seconds
+    }
+    if (language === 'js' && !isAnswered) {
+      isAnswered = true
+      say(`         ${where}: from nothing to the first answer ${first.toFixed(0)} s`)
+    }
+  }
+  if (!isAnswered) throw new Failure('README.md has no program that runs on a bare machine')
+}
+
+/** What lies in a folder of a root file system is the user's. */
+const own = async (/** @type {string} */ machine, /** @type {string} */ folder) => {
+  await runQuietly('chown', ['-R', `${user.id}:${user.id}`, join(machine, folder)], { what: 'giving files to the user' })
+}
+
+const copyOf = async (/** @type {string} */ from, /** @type {string} */ to) => {
+  const { code, output } = await held(['cp', '-a', '--reflink=auto', from, to])
+  if (code !== 0) throw new Failure(`${output}\ncopying a root file system failed (${code})`)
+}
+
+/**
+ * The steps of docker/Dockerfile.cpu, each stage in a root file system of its own; then its container: the health check and the
+ * server, by the user of the image and on a read-only root file system, as compose.yaml has it.
+ *
+ * @param {string} where
+ * @param {string} base
+ * @param {string} tarball
+ */
+const followDockerfile = async (where, base, tarball) => {
+  const context = `${base}-context`
+  cpSync(join(root, 'docker'), context, { recursive: true, filter: (from) => basename(from) !== 'node_modules' })
+  cpSync(tarball, join(context, 'app', basename(tarball)))
+  const { args, stages } = readDockerfile(readFileSync(join(context, 'Dockerfile.cpu'), 'utf8'))
+  const node = expanded('${NODE_IMAGE}', valuesOf(args))
+  if (!node.startsWith(`node:${nodeVersion}-`))
+    throw new Failure(`Dockerfile.cpu begins with ${node}; scripts/test-machine.mjs has Node ${nodeVersion}`)
+  const given = { NODE_TENSORRT: `./${basename(tarball)}` }
+  for (const [index, stage] of stages.entries()) {
+    const machine = `${base}-stage${index}`
+    await copyOf(base, machine)
+    const isLast = index === stages.length - 1
+    const names = Object.fromEntries(stages.map(({ name }, at) => [name, `${base}-stage${at}`]))
+    const container = await build(where, machine, stage, { context, names, given })
+    if (isLast) await useContainer(where, container)
+    if (!container.isWell) return
+  }
+}
+
+const valuesOf = (/** @type {import('./dockerfile.mjs').Step[]} */ steps) =>
+  Object.fromEntries(steps.flatMap(({ words }) => words.map((word) => word.split(/=(.*)/s).slice(0, 2))))
+
+/** @typedef {{ place: Place, isWell: boolean, command: string[], health: string[] }} Container */
+
+/**
+ * @param {string} where
+ * @param {string} machine
+ * @param {Stage} stage
+ * @param {{ context: string, names: Record<string, string>, given: Record<string, string> }} around
+ * @returns {Promise<Container>}
+ */
+const build = async (where, machine, stage, { context, names, given }) => {
+  /** @type {Container} */
+  const container = {
+    place: { root: machine, folder: '/', as: 'root', env: { HOME: '/root', PATH: path }, writable: [] },
+    isWell: true,
+    command: [],
+    health: [],
+  }
+  const { place } = container
+  /** @type {Record<string, string>} */
+  const values = {}
+  for (const { keyword, text, words, flags, list } of stage.steps) {
+    const folder = (/** @type {string} */ to) => join(machine, to.startsWith('/') ? '' : place.folder, to)
+    if (keyword === 'ARG') Object.assign(values, valuesOf([{ keyword, text, words, flags, list }]), given)
+    else if (keyword === 'ENV')
+      for (const word of words) {
+        const [name = '', value = ''] = word.split(/=(.*)/s)
+        place.env[name] = expanded(value, { ...values, ...place.env })
+      }
+    else if (keyword === 'WORKDIR') mkdirSync(folder((place.folder = text)), { recursive: true })
+    else if (keyword === 'USER') place.as = text
+    else if (keyword === 'VOLUME') place.writable = list ?? []
+    else if (keyword === 'CMD') container.command = list ?? []
+    else if (keyword === 'HEALTHCHECK') container.health = list ?? []
+    else if (keyword === 'COPY') {
+      const { from } = flags
+      const source = from === undefined ? context : (names[from] ?? '')
+      await copy(words, flags, { from: source, to: folder })
+    } else if (keyword === 'RUN') {
+      const { root: from, folder: at, as, env } = place
+      const ended = await runIn({ root: from, folder: at, as, env: { ...env, ...values } }, ['/bin/sh', '-c', text])
+      container.isWell = took(where, `RUN ${text}`, ended)
+      if (!container.isWell) return container
+    }
+  }
+  return container
+}
+
+/**
+ * @param {string[]} words
+ * @param {Record<string, string>} flags
+ * @param {{ from: string, to: (path: string) => string }} places
+ */
+const copy = async (words, flags, { from, to }) => {
+  const target = words.at(-1) ?? ''
+  const sources = words.slice(0, -1).flatMap((word) => {
+    const name = word.replace(/^\//, '')
+    return /[*?]/.test(name) ? globSync(name, { cwd: from }) : [name]
+  })
+  for (const source of sources) {
+    const isFolder = target.endsWith('/')
+    const place = isFolder ? join(to(target), basename(source)) : to(target)
+    if (!existsSync(join(from, source))) throw new Failure(`COPY ${source}: it is not there`)
+    mkdirSync(dirname(place), { recursive: true })
+    await runQuietly('cp', ['-aT', join(from, source), place], { what: `copying ${source}` })
+    const chown = flags['chown']
+    if (chown) await runQuietly('chown', ['-R', chown, place], { what: `giving ${source} to ${chown}` })
+  }
+}
+
+/** The container of the image: its health check, and its server, which is asked about a photograph and ended by SIGTERM. */
+const useContainer = async (/** @type {string} */ where, /** @type {Container} */ { place, command, health }) => {
+  took(where, `HEALTHCHECK ${health.join(' ')}`, await runIn(place, health))
+  const begun = Date.now()
+  const server = begin({ ...place, env: { ...place.env, PORT: '0', HOST: '127.0.0.1' } }, command)
+  let output = ''
+  const ended = new Promise((resolve) => server.once('close', (code, signal) => resolve(code ?? signal)))
+  const listening = new Promise((resolve) => {
+    for (const stream of [server.stdout, server.stderr])
+      stream.setEncoding('utf8').on('data', (text) => {
+        output += text
+        const [, port] = /listening on (\d+)/.exec(output) ?? []
+        if (port) resolve(port)
+      })
+  })
+  const port = await Promise.race([listening, ended.then(() => undefined)])
+  const since = () => (Date.now() - begun) / 1000
+  if (typeof port !== 'string') return void took(where, `CMD ${command.join(' ')}`, { seconds: since(), code: 'no server', output })
+  const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: readFileSync(join(photos, 'sample1.jpg')) })
+  const body = await answer.text()
+  const isWell = answer.status === 200 && Array.isArray(JSON.parse(body).found)
+  took(where, `CMD ${command.join(' ')}, and a photograph`, { seconds: since(), code: isWell ? 0 : answer.status, output: output + body })
+  // its process in the root file system; the one that was begun made the mounts
+  const pids = (await collect('pgrep', ['-g', String(server.pid)])).output.trim().split('\n').map(Number)
+  process.kill(Math.max(...pids), 'SIGTERM')
+  const code = /** @type {number | string} */ (await ended)
+  took(where, 'SIGTERM', { seconds: since(), code, output })
+}
+
+/** README's demo, in a copy of the repository. Its tests are CI's. */
+const followRepository = async (/** @type {string} */ where, /** @type {string} */ machine) => {
+  const folder = `${user.home}/repository`
+  mkdirSync(join(machine, folder), { recursive: true })
+  const { output } = await collect('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'])
+  for (const file of output.split('\0').filter((name) => name !== '' && existsSync(join(root, name))))
+    cpSync(join(root, file), join(machine, folder, file))
+  await own(machine, folder)
+  const place = { root: machine, folder, as: String(user.id), env: { HOME: user.home, PATH: path, LANG: 'C.UTF-8' } }
+  const lines = fencesOf(readFileSync(join(root, 'README.md'), 'utf8')).flatMap(({ text }) =>
+    ofRepository.test(text) ? linesOf(text) : [],
+  )
+  const demo = lines.filter((line) => line.endsWith('npm run demo'))
+  if (demo.length === 0) throw new Failure('README.md has no line with npm run demo')
+  for (const line of demo) if (!took(where, line, await runIn(place, ['bash', '-c', line]))) return
+}
+
+/** @returns {Promise<string>} the tarball, with the binary that `prepack` builds */
+const packed = async (/** @type {string} */ folder) => {
+  await runQuietly('npm', ['pack', '--ignore-scripts=false', '--pack-destination', folder], { what: 'packing the package' })
+  const [name] = readdirSync(folder).filter((each) => each.endsWith('.tgz'))
+  if (name === undefined) throw new Failure('npm pack made no tarball')
+  return join(folder, name)
+}
+
+/** @type {Record<string, (where: string, base: string, tarball: string) => Promise<void>>} */
+const machines = {
+  bare: async (where, base, tarball) => {
+    await copyOf(base, `${base}-bare`)
+    await followReadme(where, `${base}-bare`, { tarball, hasPython: false })
+    await followDockerfile(where, base, tarball)
+  },
+  tools: async (where, base, tarball) => {
+    const machine = `${base}-tools`
+    await copyOf(base, machine)
+    const place = { root: machine, folder: '/', as: 'root', env: { HOME: '/root', PATH: path, DEBIAN_FRONTEND: 'noninteractive' } }
+    const install = `apt-get update -qq && apt-get install -y -qq --no-install-recommends ${tools.join(' ')}`
+    if (!took(where, install, await runIn(place, ['bash', '-c', install]))) return
+    await followReadme(where, machine, { tarball, hasPython: true })
+    await followRepository(where, machine)
+  },
+}
+
+await main(async () => {
+  const wanted = argv.slice(2)
+  const unknown = wanted.find((name) => !machines[name])
+  if (unknown) throw new Failure(`there is no machine ${unknown}; there are ${Object.keys(machines).join(' and ')}`)
+  const folder = mkdtempSync(join(tmpdir(), 'node-tensorrt-machine-'))
+  const clear = () => {
+    stopAll()
+    spawnSync('rm', ['-rf', '--one-file-system', folder])
+  }
+  for (const [signal, code] of /** @type {const} */ ([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ]))
+    process.once(signal, () => {
+      clear()
+      process.exit(code)
+    })
+  try {
+    const base = join(folder, 'base')
+    const tarball = await packed(folder)
+    const suite = await makeBase(base)
+    giveNode(base, await ensureNode(nodeVersion))
+    for (const name of wanted.length > 0 ? wanted : Object.keys(machines)) await machines[name]?.(`${name} ${suite}`, base, tarball)
+  } finally {
+    clear()
+  }
+  for (const { where, command, seconds, code } of rows)
+    console.log(`${where.padEnd(16)} ${seconds.toFixed(1).padStart(7)} s  exit ${code}  ${command.replaceAll(/\s+/g, ' ')}`)
+  const failed = rows.filter(({ code }) => code !== 0).length
+  console.log(`${rows.length - failed} passed, ${failed} failed, 0 skipped`)
+  if (failed > 0 || rows.length === 0) process.exitCode = 1
+})
