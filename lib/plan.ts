@@ -13,18 +13,22 @@ import { writePlan } from './plan/write.js'
 
 export type { BuildInfo, PlanInfo } from './plan/info.js'
 
+/** Options of {@link Plan.save}. */
 export interface SavePlanOptions extends Abortable, OverwriteOptions {}
 
 /** What a plan is, found out without TensorRT, GPU or addon. */
 export interface PlanReport {
-  /** Bytes. */
+  /** The size of the plan, in bytes. */
   readonly size: number
+  /** The SHA-256 of the plan, in hexadecimal digits. */
   readonly sha256: string
   /** Where `info` comes from; a header tells only what built the plan. */
   readonly source: 'sidecar' | 'header'
+  /** What the sidecar or the header tells. */
   readonly info: PlanInfo
-  /** When it was saved, in UTC, and by which version of this package; of a plan with a sidecar. */
+  /** When it was saved, in UTC (ISO 8601); of a plan with a sidecar. */
   readonly savedAt?: string
+  /** The version of this package that saved it; of a plan with a sidecar. */
   readonly savedBy?: string
 }
 
@@ -35,6 +39,7 @@ export interface PlanReport {
  * so is a plan for another TensorRT, GPU or system.
  */
 export class Plan<Info extends PlanInfo = PlanInfo> {
+  /** The serialized engine. It is not to be changed. */
   readonly bytes: Uint8Array
   /** How it came about; of a plan that was loaded without a sidecar only what its header says. */
   readonly info: Info

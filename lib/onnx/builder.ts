@@ -17,23 +17,30 @@ export type Value = string
 
 export type { Dim } from './value-info.js'
 
+/** Options of {@link GraphBuilder}. */
 export interface GraphBuilderOptions {
   /** The name of the graph. */
   name: string
-  /** The version of ONNX's operators that the nodes are of; 17 when not given. */
+  /** The version of ONNX's operators that the nodes are of; default 17. */
   opset?: number
   /** The version of each other domain that nodes use, such as `{ 'com.microsoft': 1 }`. */
   domains?: Readonly<Record<string, number>>
-  /** The version of the file format; when not given, the one that the ONNX release of `opset` wrote. */
+  /** The version of the file format; default: that of the ONNX release that brought `opset`. */
   irVersion?: number
-  /** What made the model; `node-tensorrt` when not given. */
-  producer?: { name: string; version?: string }
+  /** What made the model; default: `node-tensorrt`. */
+  producer?: {
+    /** The name of the program. */
+    name: string
+    /** Its version. */
+    version?: string
+  }
 }
 
+/** Options of a node of {@link GraphBuilder}. */
 export interface NodeOptions {
-  /** The node's own name; when not given, the operator's with a number. */
+  /** The node's own name; default: the operator's, with a number. */
   name?: string | undefined
-  /** The operator's domain; empty for ONNX's own. Others have to be named in the builder's `domains`. */
+  /** The operator's domain; default: ONNX's own. Others have to be named in the builder's `domains`. */
   domain?: string | undefined
 }
 

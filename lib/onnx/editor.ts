@@ -21,6 +21,7 @@ import { type Dim, valueInfo } from './value-info.js'
 export { isOnnx } from './scope.js'
 export type { Use } from './uses.js'
 
+/** Options of a node that is added by {@link GraphEditor}. */
 export interface NewNodeOptions {
   /** The node's own name; when not given, the operator's with a number. */
   name?: string | undefined
@@ -46,7 +47,9 @@ export interface NewNodeOptions {
  * Each method throws a TensorRTError ERR_TRT_INVALID_ARGUMENT for what the graph has not, and for names that are taken.
  */
 export class GraphEditor {
+  /** The model that is edited. */
   readonly model: ModelProto
+  /** Its main graph. The edits are in it after {@link finish}. */
   readonly graph: GraphProto
   readonly #structure: Structure
   readonly #names: Names
@@ -108,6 +111,7 @@ export class GraphEditor {
     return this.#outputs.has(value)
   }
 
+  /** The tensor that the model stores under a name; undefined where it stores none. */
   initializer(value: string): TensorProto | undefined {
     return this.#structure.initializers.get(value)
   }

@@ -5,6 +5,7 @@ import { type Filter, filters } from './filters.js'
 import type { Coordinates } from './taps.js'
 import type { Color } from './types.js'
 
+/** The data types that pixels become. */
 export type PixelType = 'float32' | 'float16' | 'uint8'
 
 export const pixelTypes: readonly PixelType[] = ['float32', 'float16', 'uint8']

@@ -14,25 +14,35 @@ import { type CalibrationProgress, measure, rangesOf } from './measure.js'
 import { hashOfModel, loadModel, type OnnxModel } from './source.js'
 import { type Algorithm, algorithms, searchVersion } from './thresholds.js'
 
+/** Options of {@link Calibrator}. */
 export interface CalibratorOptions {
-  /** How ranges are found. Unless given, `mse`; where TensorRT 10 calibrates itself (`builder.build(model, { calibrator })`), which has `entropy` and `minmax`, `entropy`. */
+  /**
+   * How ranges are found; default `mse`, but `entropy` where TensorRT 10 calibrates itself (`builder.build(model, {
+   * calibrator })`), which has `entropy` and `minmax`.
+   */
   readonly algorithm?: Algorithm | undefined
-  /** Of `percentile`: what share of the magnitudes INT8 holds, from 0 to 100; 99.99 unless given. */
+  /** Of algorithm `percentile`: the share of the magnitudes that INT8 holds, from 0 to 100; default 99.99. */
   readonly percentile?: number | undefined
-  /** The most batches that are taken of the data; all unless given. */
+  /** The most batches that are taken of the data; default: all. */
   readonly maxBatches?: number | undefined
   /**
-   * A file that keeps what was measured. It is used again where model, data, algorithm and `maxBatches` are those of before, and else replaced. Whether the data is, its hash tells: for that it
-   * is read once more, unless `id` names it.
+   * The path of a file that keeps what was measured. It is used again where model, data, algorithm and `maxBatches` are
+   * the same, and replaced otherwise. Whether the data is the same is found by its hash, for which it is read once
+   * more, unless `id` names it.
    */
   readonly cache?: string | URL | undefined
-  /** What to call the data: as long as this is the same, so is the data. For a stream, which can be read only once, and for data that takes long to read. */
+  /**
+   * A name of the data, for the cache: as long as it is the same, so is the data. For a stream, which can be read only
+   * once, and for data that takes long to read.
+   */
   readonly id?: string | undefined
 }
 
+/** Options of `calibrator.calibrate(model)`. */
 export interface CalibrateOptions extends CpuEngineOptions {
-  /** Called on this thread after each batch. What it throws ends the calibration and rejects it. */
+  /** Called after each batch, on the thread of the caller. What it throws ends the calibration and rejects it. */
   readonly onProgress?: ((progress: CalibrationProgress) => void) | undefined
+  /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -49,6 +59,7 @@ export type Calibrator<A extends Algorithm | undefined = Algorithm | undefined> 
 
 /** What makes calibrators. */
 export interface CalibratorConstructor {
+  /** For `instanceof`. */
   readonly prototype: Calibrator
   /**
    * @param data Batches as the model takes them, preprocessed: each a Tensor, or a record of Tensors by input.
@@ -59,9 +70,11 @@ export interface CalibratorConstructor {
   new (data: CalibrationData, options?: CalibratorOptions): Calibrator
 }
 
+/** Data to calibrate models with, and how: what {@link CalibratorConstructor | new Calibrator(…)} makes. */
 class DataCalibrator<A extends Algorithm | undefined> {
-  /** What was asked for; nothing where none was. */
+  /** The algorithm that was asked for; undefined where none was. */
   readonly algorithm: A
+  /** The percentile, of algorithm `percentile`. */
   readonly percentile: number | undefined
   readonly #source: BatchSource
   readonly #maxBatches: number | undefined
@@ -101,7 +114,7 @@ class DataCalibrator<A extends Algorithm | undefined> {
     return this.rangesFor(loaded, await hashOfModel(loaded, checked.signal), checked)
   }
 
-  /** The ranges of a model that was made of another: the key has the hash of that one. Options are checked. */
+  /** @internal The ranges of a model that was made of another: the key has the hash of that one. Options are checked. */
   async rangesFor(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
     if (this.#cache === undefined) return this.#measured(model, hash, how)
     return (await this.#cached(this.#cache, hash, how.signal)) ?? this.#kept(this.#cache, await this.#measured(model, hash, how))
@@ -117,7 +130,7 @@ class DataCalibrator<A extends Algorithm | undefined> {
       yield isTensor(given) ? (given as Tensor) : (Object.fromEntries(given) as Record<string, Tensor>)
   }
 
-  /** The same data for other ends, so many batches of it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where it can be iterated only once */
+  /** @internal The same data for other ends, so many batches of it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where it can be iterated only once */
   source(maxBatches: number): BatchSource {
     if (this.#source.isRepeatable) return this.#source.first(maxBatches)
     throw new TensorRTError(
@@ -173,7 +186,10 @@ class DataCalibrator<A extends Algorithm | undefined> {
 
 Object.defineProperty(DataCalibrator, 'name', { value: 'Calibrator' })
 
+/** Makes calibrators; see {@link CalibratorConstructor}. */
 export const Calibrator: CalibratorConstructor = DataCalibrator
+
+export type { DataCalibrator }
 
 function ifMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error

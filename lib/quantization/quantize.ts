@@ -35,23 +35,37 @@ export interface QuantizationProgress extends CalibrationProgress {
   readonly batches: number
 }
 
+/** Options of {@link quantize}. */
 export interface QuantizeOptions extends Omit<CalibrateOptions, 'onProgress'> {
-  /** Called on this thread after each batch. What it throws ends the work and rejects it. */
+  /** Called after each batch, on the thread of the caller. What it throws ends the work and rejects it. */
   readonly onProgress?: ((progress: QuantizationProgress) => void) | undefined
 
-  /** What stays in floating point: nodes by their names (text, or expressions that match), and operators such as `MatMul`. */
-  readonly exclude?: { readonly names?: readonly (string | RegExp)[]; readonly operators?: readonly string[] } | undefined
-  /** How weights are stored: `int8` unless given, a quarter of the bytes; `float32`, with a Q/DQ pair, so that they can be refitted or trained on. */
+  /** What stays in floating point. */
+  readonly exclude?:
+    | {
+        /** Nodes by their names: a text is the whole name, a regular expression may match anywhere in it. */
+        readonly names?: readonly (string | RegExp)[]
+        /** Operators, such as `MatMul`. */
+        readonly operators?: readonly string[]
+      }
+    | undefined
+  /**
+   * How weights are stored; default `int8`, a quarter of the bytes. `float32` with a Q/DQ pair: they can be refitted or
+   * trained.
+   */
   readonly weights?: WeightForm | undefined
   /**
-   * Leaves as few layers in floating point as it takes for this; the report says which. It is judged by the calibrator's data, which has to be iterable more than once.
+   * Leaves as few layers in floating point as it takes for this accuracy; the report names them. It is judged by the
+   * calibrator's data, which has to be iterable more than once.
    */
   readonly keep?: KeepOptions | undefined
 }
 
 /** A model with Q/DQ in it. */
 export class QuantizedModel {
+  /** The ONNX model with QuantizeLinear and DequantizeLinear nodes. */
   readonly model: ModelProto
+  /** What was quantized, what was not and why. */
   readonly report: QuantizationReport
   /** The ranges that it was made with. */
   readonly calibration: Calibration
@@ -84,7 +98,7 @@ export class QuantizedModel {
  * as a whole, both symmetric. What runs on no GPU here runs on onnxruntime all the same.
  * @param calibration A {@link Calibrator}, or the ranges that one has measured of this model (or TensorRT, {@link Calibration.fromTensorRT}).
  * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION for ranges of another model; ERR_TRT_PRECISION for a model that has Q/DQ already, or nothing that could be quantized; ERR_TRT_UNSUPPORTED for operators before version 7;
- * those of {@link Calibrator.calibrate}; ERR_TRT_INVALID_ARGUMENT
+ * those of {@link DataCalibrator.calibrate | Calibrator.calibrate}; ERR_TRT_INVALID_ARGUMENT
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/work-quantized-types.html
  */
 export async function quantize(

@@ -7,11 +7,13 @@ import { PictureInput } from './input.js'
 import { misnamed, type Preset, type PresetName, presets } from './presets.js'
 import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
 
+/** Options of {@link presetBatches}. */
 export interface PresetBatchOptions extends BatchOptions {
   /** The family of models whose steps make the input, or a preset of one's own. */
   readonly preset?: PresetName | Preset | undefined
   /** Steps that go before the preset's. */
   readonly input?: InputSteps | undefined
+  /** Rejects the iteration with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -74,6 +74,7 @@ export class Classifier implements AsyncDisposable {
     await this.#opened.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

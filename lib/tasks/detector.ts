@@ -95,6 +95,7 @@ export class Detector implements AsyncDisposable {
     await this.#opened.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

@@ -36,14 +36,17 @@ export interface BlurredRegion {
    * smallest box around a connected part of the segmenter's mask.
    */
   readonly box: Box
-  /** Of a detector: how sure it is, the number of what it is, and its label where `labels` has one. */
+  /** Of a detector: its score, 0 to 1. */
   readonly score?: number
+  /** Of a detector: the number of the class, from 0. */
   readonly classIndex?: number
+  /** Of a detector: the name of the class, where `labels` has one. */
   readonly label?: string
   /** Of a segmenter: how many pixels of the box were hidden. */
   readonly pixels?: number
 }
 
+/** What {@link FaceBlur.blur} gives for a picture. */
 export interface BlurResult {
   /** A copy of the picture with the regions hidden; without regions just a copy. */
   readonly image: Image
@@ -97,6 +100,7 @@ export class FaceBlur implements AsyncDisposable {
     await this.#opened.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

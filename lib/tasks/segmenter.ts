@@ -77,6 +77,7 @@ export class Segmenter implements AsyncDisposable {
     await this.#opened.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

@@ -24,6 +24,7 @@ interface ReadOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of {@link readTensor}. */
 export interface ReadTensorOptions extends ReadOptions {
   /** What the tensor must be; of raw bytes it has to be said. A JSON file's numbers become it, and float32 without it, unless the file says its own. */
   readonly dtype?: DType | undefined
@@ -31,6 +32,7 @@ export interface ReadTensorOptions extends ReadOptions {
   readonly shape?: readonly number[] | undefined
 }
 
+/** Options of {@link readTensors}. */
 export interface ReadTensorsOptions extends ReadOptions {
   /** What tensors of these names must be, such as `engine.inputs`; others are taken as they are. */
   readonly expect?: Readonly<Record<string, TensorSpec>> | undefined

@@ -5,11 +5,13 @@ import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { type DType, expectedTensor, Tensor } from '../tensor.js'
 
+/** Options of {@link batchesOf}. */
 export interface BatchOptions {
-  /** How many of what is iterated make a batch; 1 unless given. The last batch has those that are left. */
+  /** How many items make a batch; default 1. The last batch has those that are left. */
   readonly size?: number | undefined
 }
 
+/** @inline */
 type Prepare<T, D extends DType> = (item: T) => Tensor<D> | Promise<Tensor<D>>
 
 /**

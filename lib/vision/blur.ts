@@ -8,6 +8,7 @@ import type { Bounds } from './portable/cover.js'
 import { hideMask, hideRegion, type HideStyle } from './portable/hide.js'
 import type { Box, Color, Image } from './types.js'
 
+/** Options of {@link blurMask}. */
 export interface BlurMaskOptions {
   /**
    * Default `blur`, a gaussian, as OpenCV's GaussianBlur. `pixelate`: squares of one colour, the mean of what they cover. `fill`: one colour, the only one of
@@ -22,6 +23,7 @@ export interface BlurMaskOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of {@link blurRegions}. */
 export interface BlurOptions extends BlurMaskOptions {
   /** Default `ellipse`, the one that the box encloses. */
   readonly shape?: 'ellipse' | 'rectangle' | undefined

@@ -5,6 +5,7 @@ import { checkedBox } from './checks.js'
 import { emptyRivals, groupsOf, type Rivals, type Rules, stayingOf } from './suppression.js'
 import type { Box } from './types.js'
 
+/** Options of {@link nonMaxSuppression}. */
 export interface NonMaxSuppressionOptions {
   /** A detection falls when its IoU with a better one that stays is greater than this; 0 to 1, default 0.45. `soft-gaussian` does not look at it. */
   readonly iouThreshold?: number | undefined
@@ -30,8 +31,11 @@ export interface NonMaxSuppressionOptions {
 
 /** What suppression looks at; without `classIndex` all are of one class. */
 export interface ScoredBox {
+  /** The box: left, top, width, height. */
   readonly box: Box
+  /** The score; the greater, the better. */
   readonly score: number
+  /** The number of the class; boxes without one are of one class. */
   readonly classIndex?: number | undefined
 }
 

@@ -10,7 +10,9 @@ import type { Color, Image, Size } from './types.js'
 
 /** A picture with transparency: RGBA, 8 bit, row-major, `data[(y * width + x) * 4 + channel]`; colours are not multiplied by alpha. */
 export interface AlphaImage extends Size {
+  /** Red, green, blue and alpha. */
   readonly channels: 4
+  /** 8 bits a sample, row-major: `data[(y * width + x) * 4 + channel]`. */
   readonly data: Uint8Array
 }
 

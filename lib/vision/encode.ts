@@ -13,6 +13,7 @@ import { imageOf, inAll, type ManyOptions } from './picture.js'
 import { imageFailure, openImage, turns } from './sharp.js'
 import type { Image, RawImage } from './types.js'
 
+/** A format that pictures can be written in. */
 export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'tiff'
 
 /** Pixels that can be encoded, those with transparency also. */

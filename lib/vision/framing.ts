@@ -21,25 +21,32 @@ import type { Box, Color, Size } from './types.js'
 
 export type { Position, Rounding } from '../pixels/layout.js'
 
+/** What all framing functions take. */
 export interface FrameOptions {
-  /** What is seen outside the picture, one value for all channels or [red, green, blue]; default 0, black. */
+  /** The colour around the picture, 0 to 255: one value for all channels, or [red, green, blue]; default 0, black. */
   readonly fill?: number | Color | undefined
 }
 
+/** Options of {@link letterbox}. */
 export interface LetterboxOptions extends FrameOptions {
-  /** Default `center` (YOLO); `start`: the picture at the top left, as YOLOX and EfficientDet have it. */
+  /** Where the picture lies; default `center` (YOLO); `start`: at the top left, as YOLOX and EfficientDet have it. */
   readonly position?: Position | undefined
-  /** Of the resized picture's sides; default `nearest`. */
+  /** How the sides of the resized picture are rounded; default `nearest`. */
   readonly rounding?: Rounding | undefined
   /** The input has only as much fill as makes its sides multiples of this (ultralytics' `auto`, 32), instead of the whole size; default: the whole size. */
   readonly multipleOf?: number | undefined
 }
 
+/** Options of {@link padToSquare}. */
 export interface PadOptions extends FrameOptions {
-  /** Default `start`: filled on the right or below; `center`: half of it on the left or above, the smaller half where it is odd. */
+  /**
+   * Where the picture lies; default `start`: it is filled on the right or below. `center`: half of that on the left or
+   * above, the smaller half where it is odd.
+   */
   readonly position?: Position | undefined
 }
 
+/** Options of {@link centerCrop}. */
 export interface CenterCropOptions extends FrameOptions {
   /** The picture's shorter side is resized to so many pixels first, the longer one in proportion, rounded down (torchvision's Resize(256)); a size: both sides; default: not at all. */
   readonly resize?: number | Size | undefined

@@ -13,6 +13,7 @@ import { toImage } from './sharp.js'
 import { TensorRTError } from '../errors.js'
 import type { Color, Image, Size } from './types.js'
 
+/** Options of {@link readImage}. */
 export interface ReadImageOptions {
   /** Gives up reading; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined

@@ -9,8 +9,9 @@ import type { Mask } from './mask-data.js'
 import { type MaskValues, uprightFrame, writeMask, writeMaskSync } from './mask-pass.js'
 import type { Size } from './types.js'
 
+/** Options of {@link toMaskSync}. */
 export interface MaskOptions {
-  /** Default NCHW. */
+  /** The layout of the tensor; default NCHW. */
   readonly layout?: 'NCHW' | 'NHWC' | undefined
   /**
    * Of a tensor with one channel: a pixel whose value is greater belongs to the mask; default 0.5, for probabilities. Of logits it is 0: a sigmoid of them would change
@@ -19,6 +20,7 @@ export interface MaskOptions {
   readonly threshold?: number | undefined
 }
 
+/** Options of {@link toMask}. */
 export interface ToMaskOptions extends MaskOptions, Abortable {}
 
 /**

@@ -8,12 +8,13 @@ import { type ManyOptions, onEach, type Picture } from './picture.js'
 import { overlayClasses } from './portable/overlay.js'
 import type { Color, Image } from './types.js'
 
+/** Options of {@link overlay}. */
 export interface OverlayOptions {
-  /** Of all classes alike. */
+  /** One colour for all classes, 0 to 255. */
   readonly color?: Color | undefined
   /** The colours of classes 1, 2, 3 …; of more classes than there are colours they begin anew. Default: colours far from each other, the first of them [255, 64, 64]. */
   readonly palette?: readonly Color[] | undefined
-  /** 0 to 1; default 0.5. */
+  /** How opaque the colours are, 0 to 1; default 0.5. */
   readonly opacity?: number | undefined
   /** Rejects the call at once with the signal's reason; what a thread has begun it ends. */
   readonly signal?: AbortSignal | undefined

@@ -8,6 +8,7 @@ import { expected, TensorRTError } from '../errors.js'
 import { checkedReading, readChecked, type ReadImage, type ReadImageOptions, type Reading, readingNames } from './image.js'
 import type { PictureSource } from './info.js'
 
+/** How far an iteration of {@link pictures} is. */
 export interface PicturesProgress {
   /** Pictures that are done with: given, and the next one was asked for. */
   readonly done: number
