@@ -45,16 +45,22 @@ export interface NodeOptions {
 }
 
 /**
- * Writes a graph node by node, in an order in which it can run:
+ * Writes a graph node by node, in an order in which it can run.
+ *
+ * Each method throws a TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that is taken or unknown, and for values of
+ * the wrong type; the graph is then as it was before the call. What an operator demands of its inputs and attributes is
+ * not checked here: see {@link checkModel}.
+ * @example
  * ```ts
+ * import { Tensor } from 'node-tensorrt'
+ * import { GraphBuilder, saveModel } from 'node-tensorrt/onnx'
+ *
  * const g = new GraphBuilder({ name: 'scale' })
- * const x = g.input('x', 'float32', ['N', 3])
+ * const x = g.input('x', 'float32', ['batch', 3])
  * const y = g.node('Mul', [x, g.constant('two', new Tensor('float32', Float32Array.of(2), []))])
- * g.output(y, 'float32', ['N', 3])
- * const bytes = writeModel(g.toModel())
+ * g.output(y, 'float32', ['batch', 3])
+ * await saveModel(g.toModel(), 'scale.onnx')
  * ```
- * Each method throws a TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that is taken or unknown and for values of the wrong type; the graph is
- * then as it was before the call. What an operator demands of its inputs and attributes is not checked here.
  */
 export class GraphBuilder {
   readonly #options: GraphBuilderOptions

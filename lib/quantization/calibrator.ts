@@ -47,22 +47,30 @@ export interface CalibrateOptions extends CpuEngineOptions {
 }
 
 /**
- * Data to calibrate models with, and how:
+ * Data to calibrate models with, and how. {@link DataCalibrator} has its methods.
+ *
+ * `A`: the algorithm that was asked for. One with those that TensorRT 10 has itself (`entropy` and `minmax`), or with
+ * none, can be given to `builder.build(model, { calibrator })`.
+ * @example
  * ```ts
- * const calibrator = new Calibrator(pictures, { algorithm: 'percentile', cache: 'photos.calibration' })
- * const { model, report } = await quantize('detector.onnx', calibrator)
+ * import { Calibrator, quantize } from 'node-tensorrt/quantization'
+ * import { batchesOf, letterbox, pictures, toTensor } from 'node-tensorrt/vision'
+ *
+ * const data = batchesOf(pictures('photos'), (picture) => toTensor(picture, letterbox(picture, 640), { std: 255 }))
+ * const calibrator = new Calibrator(data, { algorithm: 'percentile' })
+ * const { report } = await quantize('yolov8n.onnx', calibrator)
+ * console.log(report.multiplyAdds.share)
  * ```
- * `A`: the algorithm that was asked for; those that TensorRT 10 has itself (`entropy` and `minmax`) make one for
- * `builder.build(model, { calibrator })`, as none does.
  */
 export type Calibrator<A extends Algorithm | undefined = Algorithm | undefined> = DataCalibrator<A>
 
-/** What makes calibrators. */
+/** The constructor of {@link Calibrator}. */
 export interface CalibratorConstructor {
   /** For `instanceof`. */
   readonly prototype: Calibrator
   /**
-   * @param data Batches as the model takes them, preprocessed: each a Tensor, or a record of Tensors by input.
+   * A calibrator with the default algorithm.
+   * @param data batches as the model takes them, preprocessed: each a Tensor, or a record of Tensors by input
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
   new (data: CalibrationData, options?: CalibratorOptions & { readonly algorithm?: undefined }): Calibrator<undefined>
@@ -104,9 +112,12 @@ class DataCalibrator<A extends Algorithm | undefined> {
   }
 
   /**
-   * Runs a model on the data, on the CPU, and finds the range of each of its float32 values. The same data gives the same ranges, however many threads there are.
-   * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION without any data; ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE for a
-   * batch that does not fit the model; ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_NO_ADDON
+   * Runs a model on the data, on the CPU, and finds the range of each of its float32 values. The same data gives the
+   * same ranges, however many threads there are.
+   * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION without any data; ERR_TRT_INVALID_ARGUMENT,
+   * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE for a batch that does not fit the model;
+   * ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NO_ONNXRUNTIME,
+   * ERR_TRT_NO_ADDON
    */
   async calibrate(model: OnnxModel, options?: CalibrateOptions): Promise<Calibration> {
     const checked = checkedCalibrate(options)
@@ -121,8 +132,9 @@ class DataCalibrator<A extends Algorithm | undefined> {
   }
 
   /**
-   * All batches from the beginning, as the user's data has them: `builder.build(model, { calibrator })` has TensorRT 10 calibrate itself with them, where the algorithm is
-   * `entropy` or `minmax`. A cache is then TensorRT's own: see {@link Calibration.toTensorRT}.
+   * All batches from the beginning, as they were given. With it `builder.build(model, { calibrator })` has TensorRT 10
+   * calibrate, where the algorithm is `entropy` or `minmax`. A cache is then TensorRT's own: see {@link
+   * Calibration.toTensorRT}.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
   async *batches(): AsyncGenerator<InputBatch, void, undefined> {

@@ -80,7 +80,7 @@ export function withLinks(text, path, pages) {
     .split(/^(```[^]*?^```.*$)/m)
     .map((part, i) =>
       i % 2 === 1
-        ? part
+        ? part.replace(/^```\n/, '```text\n') // else it would be taken for TypeScript
         : part
             .replace(/(\]\()([^()\s]+)(?=[)\s])/g, (_, before, target) => before + place(target))
             .replace(/^(\[[^\]]+\]:\s+)(\S+)/gm, (_, before, target) => before + place(target))
