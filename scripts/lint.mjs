@@ -1,5 +1,5 @@
 // @ts-check
-// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, eslint. All of them are run, then it fails if one did.
+// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, the API reference, eslint. All of them are run, then it fails if one did.
 import { join, relative } from 'node:path'
 import { argv, execPath } from 'node:process'
 import { atOnce, bin, collect, Failure, filesUnder, main, root, say, tsc } from './support.mjs'
@@ -18,6 +18,7 @@ const checks = [
   ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern', ...prettierFiles]],
   ['tsc', execPath, [tsc, '-p', join(root, 'scripts')]],
   ['cycles', execPath, [join(root, 'scripts', 'cycles.mjs')]],
+  ['docs', execPath, [join(root, 'scripts', 'docs.mjs'), '--check']],
   ['eslint', bin('eslint'), [...(fix ? ['--fix'] : []), '--max-warnings=0', '.']],
 ]
 const cpp = cppFiles()

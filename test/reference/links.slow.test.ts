@@ -5,10 +5,10 @@ import t from 'tap'
 import { root } from '../fake/build.js'
 
 interface Links {
-  checkLinks(folder: string): { readonly links: number; readonly broken: readonly string[] }
+  readonly checkLinks: (folder: string) => { readonly links: number; readonly broken: readonly string[] }
 }
 interface Pages {
-  withLinks(text: string, path: string, pages: ReadonlySet<string>): string
+  readonly withLinks: (text: string, path: string, pages: ReadonlySet<string>) => string
 }
 
 const { checkLinks } = (await import(join(root, 'scripts', 'docs', 'links.mjs'))) as Links
