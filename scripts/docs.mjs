@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Application, Converter, OptionDefaults } from 'typedoc'
+import { Application, Converter, KindRouter, OptionDefaults } from 'typedoc'
 import { checkLinks } from './docs/links.mjs'
 import { copyPages, repository } from './docs/pages.mjs'
 import { describeErrors, describeOnnx, machinery, named } from './docs/reference.mjs'
@@ -39,6 +39,7 @@ await main(async () => {
     excludeInternal: true,
     excludePrivate: true,
     excludeExternals: true,
+    router: 'pages',
     headings: { readme: false, document: false },
     customCss: join(root, 'scripts', 'docs', 'site.css'),
     navigationLinks: { GitHub: repository },
@@ -71,6 +72,19 @@ await main(async () => {
     treatWarningsAsErrors: true,
     logLevel: 'Warn',
   })
+  // a page of text is called as its file is
+  app.renderer.defineRouter(
+    'pages',
+    class extends KindRouter {
+      /**
+       * @override
+       * @param {import('typedoc').Reflection} reflection
+       */
+      getIdealBaseName(reflection) {
+        return reflection.isDocument() ? `pages/${reflection.frontmatter['page']}` : super.getIdealBaseName(reflection)
+      }
+    },
+  )
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     describeOnnx(project)
     describeErrors(project)

@@ -11,6 +11,7 @@ const branch = 'main'
 
 /** In the order of a reader; pages that are not named here follow by name. */
 const order = [
+  'README',
   'first-engine',
   'dynamic-shapes',
   'precision',
@@ -61,10 +62,11 @@ function write(/** @type {string} */ path, /** @type {string} */ text) {
   writeFileSync(path, text)
 }
 
-/** A page's name in the navigation is its heading. */
+/** A page is called as its heading in the navigation, and in its address as its file. */
 function frontMatter(/** @type {string} */ text, /** @type {string} */ path) {
   const title = /^# +(.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? basename(path, '.md')
-  return `---\ntitle: ${JSON.stringify(title)}\ngroup: ${path.startsWith('docs/guides/') ? 'Guides' : 'Project'}\n---\n`
+  const page = basename(path, '.md').replace('README', 'guides')
+  return `---\ntitle: ${JSON.stringify(title)}\npage: ${page}\ngroup: ${path.startsWith('docs/guides/') ? 'Guides' : 'Project'}\n---\n`
 }
 
 /**

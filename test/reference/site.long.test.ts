@@ -63,7 +63,7 @@ t.test('the site at 390 and at 1280 pixels', { skip }, async (t) => {
   const folder = t.testdir()
   const site = join(folder, 'under', 'a', 'path')
   await run(process.execPath, [join(root, 'scripts', 'docs.mjs'), '--out', site], { cwd: root })
-  const documents = (await readdir(join(site, 'documents'))).map((name) => join('documents', name))
+  const documents = (await readdir(join(site, 'pages'))).map((name) => join('pages', name))
   const modules = (await readdir(join(site, 'modules'))).map((name) => join('modules', name))
   t.ok(modules.length >= 6, 'each entry point has a page')
   const others = ['classes/node-tensorrt.Engine', 'interfaces/node-tensorrt.BuilderOptions', 'functions/node-tensorrt_vision.toTensor']
