@@ -100,9 +100,19 @@ export interface OpenedPlan {
 }
 
 /**
- * Says what a model or a plan is: a path, or bytes. Nothing is built; with a TensorRT here its parser says whether it takes a model. Neither TensorRT nor a GPU is needed: what they would tell is then
- * said to be missing, and why.
- * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_ONNX_PARSE, ERR_TRT_PLAN, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT
+ * Tells what a model or a plan is. Nothing is built; where there is a TensorRT, its parser says whether it takes a
+ * model. Neither TensorRT nor a GPU is needed: what they would tell is then reported as missing, with the reason.
+ * @param source the path or `file:` URL of a file, or its bytes
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_ONNX_PARSE, ERR_TRT_PLAN,
+ * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+ * @example
+ * ```ts
+ * import { inspect } from 'node-tensorrt'
+ *
+ * const found = await inspect('model.onnx')
+ * if (found.kind === 'model') console.log(found.inputs, found.operators, found.tensorrt.takes)
+ * else console.log(found.info.library, found.size)
+ * ```
  */
 export async function inspect(source: ModelSource, options?: InspectOptions): Promise<ModelInspection | PlanInspection> {
   const given = readOptions(options, ['tensorrt', 'device', 'shapes', 'layers', 'signal'], 'inspect')

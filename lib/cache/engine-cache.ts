@@ -114,8 +114,9 @@ export class EngineCache implements AsyncDisposable {
   }
 
   /**
-   * The plan of a model: from the cache, or built for it. Abort rejects at once; a build that others wait for goes on.
-   * @throws TensorRTError (as a rejection) as {@link Builder.build}, and ERR_TRT_FILE where the cache cannot be used
+   * The plan of a model: from the cache, or built for it. An abort rejects at once; a build that others wait for goes
+   * on.
+   * @throws TensorRTError (as a rejection) as {@link Builder.build}; ERR_TRT_FILE where the cache cannot be used
    */
   async plan(model: ModelSource, options?: CachedBuildOptions): Promise<CachedPlan> {
     const begun = performance.now()
@@ -134,13 +135,19 @@ export class EngineCache implements AsyncDisposable {
     return { plan: value.plan, hit, ...path }
   }
 
-  /** What is kept, the entry that was not used for longest first. @throws TensorRTError ERR_TRT_FILE */
+  /**
+   * The plans that are kept; the one that was not used for the longest time first.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE
+   */
   async entries(options?: Abortable): Promise<CacheEntry[]> {
     const signal = checkedAbort(options, 'EngineCache.entries')
     return within({ signal }, () => inFolder(this.folder, () => listEntries(this.folder)))
   }
 
-  /** Removes all entries but those that somebody is building or reading right now; an abort leaves the rest. @throws TensorRTError ERR_TRT_FILE */
+  /**
+   * Removes all plans but those that are being built or read right now; an abort leaves the rest.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE
+   */
   async clear(options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'EngineCache.clear')
     await inFolder(this.folder, async () => {
@@ -151,7 +158,10 @@ export class EngineCache implements AsyncDisposable {
     })
   }
 
-  /** Refuses new calls, and waits until nothing of the others is under way, those that were aborted too. What is on disk stays. Twice without harm. */
+  /**
+   * Refuses new calls, and waits for those under way, aborted ones too. What is on disk stays. A second call does no
+   * harm.
+   */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all(this.#running)

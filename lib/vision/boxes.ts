@@ -53,10 +53,11 @@ function overlap(a: Box, b: Box): number {
 }
 
 /**
- * Non-maximum suppression: the best detection stays, those that overlap it too much fall, and so on with the next best.
- * Of equal scores the one that stands first in `detections` is the better, so the result does not depend on chance.
- * For thousands of boxes in typed arrays {@link suppress} is the faster way to the same answer.
- * @returns those of `detections` that stay, the best first; a copy with the lower `score` where a soft method lowered it
+ * Non-maximum suppression: the best detection stays, those that overlap it too much are removed, and so on with the
+ * next best. Of equal scores the one that stands first in `detections` is the better. For thousands of boxes in typed
+ * arrays {@link suppress} is the faster way to the same answer.
+ * @returns those of `detections` that stay, the best first; a copy with the lower `score` where a soft method lowered
+ * it
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function nonMaxSuppression<T extends ScoredBox>(detections: readonly T[], options?: NonMaxSuppressionOptions): T[] {

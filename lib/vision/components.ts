@@ -33,7 +33,8 @@ export interface Components extends Size {
 }
 
 /**
- * The connected parts of a mask. Off the event loop; where there is no addon, in JavaScript. The mask is to be left alone until the promise settles.
+ * The connected parts of a mask. It runs on a thread; where the addon does not load, in JavaScript. Leave the mask
+ * alone until the promise settles.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function connectedComponents(mask: Mask, options?: ConnectedComponentsOptions): Promise<Components> {
@@ -43,7 +44,10 @@ export async function connectedComponents(mask: Mask, options?: ConnectedCompone
   return within({ signal }, async (cut) => told(job, await labelled(job, cut)))
 }
 
-/** {@link connectedComponents} at once, on the calling thread, for scripts. */
+/**
+ * The same as {@link connectedComponents} on the calling thread, which it blocks: for scripts.
+ * @throws TensorRTError as {@link connectedComponents}
+ */
 export function connectedComponentsSync(mask: Mask, options?: PartOptions): Components {
   const job = jobOf(mask, readOptions(options, ['connectivity', 'classIndex'], 'connectedComponentsSync'))
   return told(job, labelledSync(job))

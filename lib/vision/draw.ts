@@ -65,9 +65,11 @@ interface Style {
 }
 
 /**
- * A copy of the picture with boxes, their landmarks and their labels drawn on it, each on the pixels that it touches, with smooth edges: a line lies with half of its width on
- * each side of the box's edge. Works on a thread; `image.data` is read until the promise is settled.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED; for labels, ERR_TRT_IMAGE when sharp fails or is not installed
+ * A copy of the picture with boxes, their landmarks and their labels drawn on it, with smooth edges. A line lies with
+ * half of its width on each side of the box's edge. It runs on a thread; `image.data` is read until the promise
+ * settles.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED; for labels, ERR_TRT_IMAGE when
+ * sharp fails or is not installed
  */
 export function drawBoxes(picture: Picture, boxes: readonly LabelledBox[], options?: DrawOptions & ManyOptions): Promise<Image>
 export function drawBoxes(
@@ -94,8 +96,9 @@ async function boxesDrawn(image: Image, boxes: unknown, given: Given, signal: Ab
 }
 
 /**
- * A copy of the picture with lines drawn on it, as contours of masks are: from each point of a polygon to the next, with round ends.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED
+ * A copy of the picture with lines drawn on it, such as outlines of masks: from each point of a polygon to the next,
+ * with round ends.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED
  */
 export function drawPolygons(picture: Picture, polygons: readonly Outline[], options?: PolygonOptions & ManyOptions): Promise<Image>
 export function drawPolygons(

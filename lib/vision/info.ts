@@ -21,9 +21,10 @@ export interface ImageInfo extends Size {
 }
 
 /**
- * What the head of a picture's file says, without decoding it: a fraction of a millisecond, and no promise that the rest of the file is whole.
- * @throws TensorRTError ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it is no picture, or when sharp is not installed;
- * ERR_TRT_INVALID_ARGUMENT
+ * What the head of a picture file tells, without decoding it: a fraction of a millisecond. The rest of the file may be
+ * damaged all the same. Needs the package sharp.
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it
+ * is no picture, or when sharp is not installed; ERR_TRT_INVALID_ARGUMENT
  */
 export async function readImageInfo(source: PictureSource, options?: Abortable): Promise<ImageInfo> {
   const signal = checkedAbort(options, 'readImageInfo')

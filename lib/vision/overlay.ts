@@ -21,9 +21,9 @@ export interface OverlayOptions {
 }
 
 /**
- * A copy of the picture with a mask's pixels coloured: by class where the mask has classes. What is 0 in it stays as it is. Works on a thread; what is given is read until
- * the promise is settled.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
+ * A copy of the picture with the pixels of a mask coloured: by class where the mask has classes. Pixels that are 0 in
+ * the mask stay as they are. It runs on a thread; what is given is read until the promise settles.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
  */
 export function overlay(picture: Picture, mask: PlacedMask, options?: OverlayOptions & ManyOptions): Promise<Image>
 export function overlay(
