@@ -36,6 +36,7 @@ await main(async () => {
     sourceLinkTemplate: `${repository}/blob/{gitRevision}/{path}#L{line}`,
     blockTags: [...OptionDefaults.blockTags, '@generated'],
     intentionallyNotExported: machinery,
+    useFirstParagraphOfCommentAsSummary: true,
     excludeInternal: true,
     excludePrivate: true,
     excludeExternals: true,

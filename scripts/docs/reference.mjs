@@ -52,6 +52,8 @@ function meaningOf(/** @type {import('typedoc').Reflection} */ reflection) {
   return `${meaning[0]?.toUpperCase()}${meaning.slice(1)}.`
 }
 
+const format = 'https://github.com/onnx/onnx/blob/main/onnx/onnx.proto'
+
 /** What the protobuf compiler wrote of ONNX's messages: each field has its declaration where the format says no more of it. */
 export function describeOnnx(/** @type {import('typedoc').ProjectReflection} */ project) {
   for (const reflection of project.getReflectionsByKind(ReflectionKind.All)) {
@@ -61,7 +63,10 @@ export function describeOnnx(/** @type {import('typedoc').ProjectReflection} */ 
     const generated = comment?.getTag('@generated')
     const text = generated === undefined ? '' : Comment.combineDisplayParts(generated.content).replace(/^from /, '')
     comment?.removeTags('@generated')
-    if (comment === undefined) reflection.comment = new Comment([{ kind: 'text', text: 'The field that is set, or its value.' }])
-    else if (comment.summary.length === 0) comment.summary = [{ kind: 'text', text: `ONNX: \`${text}\`` }]
+    const isMessage = text.startsWith('message ')
+    const summary = isMessage ? `The ${text.replace(/(onnx\S+)/, '`$1`')} of the [ONNX format](${format}).` : `ONNX: \`${text}\``
+    if (comment === undefined && reflection.kindOf(ReflectionKind.Property))
+      reflection.comment = new Comment([{ kind: 'text', text: 'The field that is set, or its value.' }])
+    else if (comment?.summary.length === 0) comment.summary = [{ kind: 'text', text: summary }]
   }
 }
