@@ -65,7 +65,7 @@ await main(async () => {
       'Property',
       'Reference',
     ],
-    highlightLanguages: [...OptionDefaults.highlightLanguages, 'diff', 'docker', 'ini', 'python', 'toml'],
+    highlightLanguages: [...OptionDefaults.highlightLanguages, 'cpp', 'diff', 'docker', 'ini', 'mermaid', 'python', 'toml'],
     searchInDocuments: true,
     searchInComments: true,
     includeVersion: true,
