@@ -48,10 +48,12 @@ export interface ReadTensorsOptions extends ReadOptions {
  * @see https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
  * @example
  * ```ts
- * import { readTensor } from 'node-tensorrt'
+ * import { readTensor, Tensor, writeTensor } from 'node-tensorrt'
  *
+ * await writeTensor('input.npy', Tensor.zeros('float32', [1, 3, 224, 224]))
+ * await writeTensor('frame.bin', Tensor.zeros('uint8', [1, 480, 640, 3]))
  * const input = await readTensor('input.npy')
- * const frame = await readTensor('frame.bin', { dtype: 'uint8', shape: [1, 480, 640, 3] })
+ * const frame = await readTensor('frame.bin', { dtype: 'uint8', shape: [1, 480, 640, 3] }) // raw bytes say neither
  * console.log(input.shape, frame.byteLength)
  * ```
  */
@@ -72,8 +74,9 @@ export async function readTensor(source: TensorSource, options?: ReadTensorOptio
  * @throws TensorRTError (as a rejection) as {@link readTensor}
  * @example
  * ```ts
- * import { Engine, readTensors } from 'node-tensorrt'
+ * import { Engine, readTensors, Tensor, writeTensors } from 'node-tensorrt'
  *
+ * await writeTensors('inputs.npz', { images: Tensor.zeros('float32', [1, 3, 224, 224]) })
  * const engine = await Engine.load('model.onnx')
  * const outputs = await engine.infer(await readTensors('inputs.npz', { expect: engine.inputs }))
  * console.log(Object.keys(outputs))
