@@ -16,31 +16,45 @@ import { buildInfo } from './building/info.js'
 import { type Plan, planOf } from './plan.js'
 import type { BuildInfo } from './plan/info.js'
 
+/** Options of {@link Builder.build}. */
 export interface BuildOptions {
-  /** One optimization profile, or several. */
+  /** The shapes of dynamic inputs, by name: one optimization profile, or several. */
   readonly shapes?: Shapes | readonly Shapes[]
   /**
-   * Where the ranges of INT8 come from, where the model has no QuantizeLinear and DequantizeLinear: TensorRT 10 alone calibrates (elsewhere ERR_TRT_UNSUPPORTED, before
-   * anything is built; there, and here too, quantize() puts those layers into the model). Needs `precision` with 'int8'. It is never part of it silently: without
-   * data, without quantizing layers, or with both, the build fails.
+   * The data that TensorRT 10 measures the ranges of INT8 on, for a model without QuantizeLinear and DequantizeLinear.
+   * Needs `precision` with `int8`. Without data, without layers that can be quantized, or with quantizing layers in the
+   * model, the build fails.
+   *
+   * Other versions of TensorRT do not calibrate: ERR_TRT_UNSUPPORTED, before anything is built. There, and with
+   * TensorRT 10 too, `quantize` of node-tensorrt/quantization puts the ranges into the model.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/_static/c-api/classnvinfer1_1_1_i_int8_calibrator.html
    */
   readonly calibrator?: CalibrationSource
-  /** Called on this thread as the build goes on. What it throws ends the build and rejects it. */
+  /** Called as the build goes on, on the thread of the caller. What it throws ends the build and rejects it. */
   readonly onProgress?: (progress: BuildProgress) => void
-  /** Rejects the build at once with the signal's reason; TensorRT itself stops at its next step, or with `isolation: 'process'` at once. */
+  /**
+   * Rejects the build at once with the signal's reason. TensorRT itself stops at its next step, or at once with
+   * `isolation: 'process'`.
+   */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Turns ONNX into plans, on threads of its own.
- *
- * ```ts
- * await using builder = new Builder({ workspace: '1GiB' })
- * const plan = await builder.build('model.onnx', { shapes: { images: { min: [1, 3, 224, 224], opt: [8, 3, 224, 224], max: [32, 3, 224, 224] } } })
- * await plan.save('model.plan')
- * ```
+ * Builds plans from ONNX models, on threads of its own.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_builder.html
+ * @example
+ * ```ts
+ * import { Builder } from 'node-tensorrt'
+ *
+ * const builder = new Builder({ workspace: '1GiB' })
+ * const plan = await builder.build('model.onnx', {
+ *   shapes: { images: { min: [1, 3, 224, 224], opt: [4, 3, 224, 224], max: [8, 3, 224, 224] } },
+ *   onProgress: ({ phase, step, steps }) => console.log(phase, `${step}/${steps}`),
+ *   signal: AbortSignal.timeout(600_000),
+ * })
+ * await plan.save('model.plan')
+ * await builder.close()
+ * ```
  */
 export class Builder implements AsyncDisposable {
   readonly #options: NativeBuildOptions
@@ -59,9 +73,13 @@ export class Builder implements AsyncDisposable {
   }
 
   /**
-   * Builds a plan from ONNX: a path (weights in files beside it are found from there) or bytes, which are copied here.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE,
-   * ERR_TRT_MISSING_INPUT, ERR_TRT_DETACHED, ERR_TRT_PRECISION, ERR_TRT_DTYPE, ERR_TRT_BUILD, ERR_TRT_CRASH, ERR_TRT_TIMING_CACHE, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
+   * Builds a plan.
+   * @param model the path or `file:` URL of an ONNX model (weights in files beside it are found from there), or its
+   * bytes, which are copied here
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR,
+   * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE, ERR_TRT_MISSING_INPUT, ERR_TRT_DETACHED,
+   * ERR_TRT_PRECISION, ERR_TRT_DTYPE, ERR_TRT_BUILD, ERR_TRT_CRASH, ERR_TRT_TIMING_CACHE, ERR_TRT_NO_LIBRARY,
+   * ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CLOSED
    */
   async build(model: ModelSource, options?: BuildOptions): Promise<Plan<BuildInfo>> {
     const given = readOptions(options, ['shapes', 'calibrator', 'onProgress', 'signal'], 'build')
@@ -87,10 +105,11 @@ export class Builder implements AsyncDisposable {
   }
 
   /**
-   * Parses a model, and says what the network is made of: nothing is built, and no shapes are needed. With TensorRT-RTX no device is needed either.
-   * What became of the layers in an engine is another matter: {@link Engine.audit}.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR, ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU,
-   * ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT, ERR_TRT_CRASH, ERR_TRT_CLOSED
+   * Parses a model, and tells what the network is made of. Nothing is built, and no shapes are needed; with
+   * TensorRT-RTX no device is needed either. What the layers of an engine are, {@link Engine.audit} tells.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_ONNX_PARSE, ERR_TRT_UNSUPPORTED_OPERATOR,
+   * ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER, ERR_TRT_NO_GPU, ERR_TRT_UNSUPPORTED, ERR_TRT_INVALID_ARGUMENT,
+   * ERR_TRT_CRASH, ERR_TRT_CLOSED
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_network_definition.html getLayer
    */
   async audit(model: ModelSource, options?: Abortable): Promise<NetworkAudit> {
@@ -104,13 +123,17 @@ export class Builder implements AsyncDisposable {
     return networkAudit((await awaited(result)).audit)
   }
 
-  /** Refuses new builds, and waits until nothing of the others is under way, those that were aborted too; ends its processes. Twice without harm. */
+  /**
+   * Refuses new builds, waits until no build is under way, aborted ones too, and ends its processes. A second call does
+   * no harm.
+   */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all(this.#running)
     await this.#isolated?.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

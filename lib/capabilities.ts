@@ -12,18 +12,21 @@ import { Tensor } from './tensor.js'
 
 /** A TensorRT library that was found. It is not loaded for that, unless only loading it tells its version. */
 export interface TensorRTLibrary {
+  /** The path of the library. */
   readonly path: string
   /** How it was found: the path that was given, $TENSORRT_PATH, the dynamic loader, a usual folder, a Python wheel's folder. */
   readonly foundBy: FoundBy
-  /** Absent where the library cannot be loaded: `error` says why. */
+  /** What kind of library it is; absent where it cannot be loaded: `error` says why. */
   readonly kind?: LibraryKind
+  /** Its version, such as `10.13.3`. */
   readonly version?: string
-  /** The ONNX parser that belongs to it. */
+  /** The path of the ONNX parser that belongs to it. */
   readonly parser?: string
   /** Whether it turns ONNX into plans on this machine, as far as that is known without trying. */
   readonly canBuild: boolean
   /** Whether it runs plans on this machine, as far as that is known without trying. */
   readonly canRun: boolean
+  /** Why it, or its parser, cannot be loaded. */
   readonly error?: string
   /** Why it most likely does not build for the GPUs that are here: the builder's resources for their architecture are not beside it. */
   readonly cannotBuild?: string
@@ -33,6 +36,7 @@ export interface TensorRTLibrary {
 
 /** Something that would be of use here and is not there. */
 export interface Missing {
+  /** What is missing: a driver, a library, a package. */
   readonly what: string
   /** What it would give. */
   readonly for: string
@@ -59,22 +63,62 @@ export interface RunCheck {
 
 /** What this machine has, can do, and lacks. */
 export interface Capabilities {
-  readonly platform: { readonly os: string; readonly arch: string; readonly node: string }
-  readonly addon: { readonly loaded: boolean; readonly error?: string }
-  readonly driver: { readonly found: boolean; readonly path?: string; readonly cuda?: string; readonly error?: string }
+  /** The system. */
+  readonly platform: {
+    /** The operating system, by Node's name: `linux`. */
+    readonly os: string
+    /** The processor, by Node's name: `x64`, `arm64`. */
+    readonly arch: string
+    /** The version of Node. */
+    readonly node: string
+  }
+  /** The native addon of this package. */
+  readonly addon: {
+    /** Whether it is loaded. */
+    readonly loaded: boolean
+    /** Why it is not. */
+    readonly error?: string
+  }
+  /** The CUDA driver. */
+  readonly driver: {
+    /** Whether there is one. */
+    readonly found: boolean
+    /** The path of its library. */
+    readonly path?: string
+    /** The version of CUDA that it has, such as `12.8`. */
+    readonly cuda?: string
+    /** Why it was not found, or does not work. */
+    readonly error?: string
+  }
+  /** The GPUs that the driver sees. */
   readonly gpus: readonly Gpu[]
+  /** The TensorRT libraries that were found, in the order in which they are tried. */
   readonly tensorrt: readonly TensorRTLibrary[]
-  /** What runs ONNX on the CPU: onnxruntime's library at `path` through the addon, or where that does not load the package onnxruntime-node; `version` is the package's. */
-  readonly cpu: { readonly available: boolean; readonly path?: string; readonly version?: string }
-  /** Whether sharp is installed, which reads and writes pictures. */
-  readonly pictures: { readonly available: boolean; readonly version?: string }
-  /** With the option `run`. */
+  /** What runs ONNX on the CPU. */
+  readonly cpu: {
+    /** Whether there is something that does. */
+    readonly available: boolean
+    /** The path of onnxruntime's library, which the addon loads; absent where the addon is not loaded. */
+    readonly path?: string
+    /** The version of the package onnxruntime-node. */
+    readonly version?: string
+  }
+  /** What reads and writes pictures. */
+  readonly pictures: {
+    /** Whether sharp is installed. */
+    readonly available: boolean
+    /** Its version. */
+    readonly version?: string
+  }
+  /** Whether ONNX runs here, and on what; with the option `run` alone. */
   readonly run?: RunCheck
+  /** What would be of use here and is not there. */
   readonly missing: readonly Missing[]
 }
 
+/** Options of {@link capabilities}. */
 export interface CapabilitiesOptions {
-  /** Look at this library or folder only, as the option of the same name of Engine and Builder does. */
+  /** The path of a TensorRT library, or of the folder that has it: only that is looked at. */
   readonly tensorrt?: string
   /**
    * Also try whether ONNX runs here, and on what: {@link Capabilities.run}. That loads what an Engine would: the driver
@@ -84,8 +128,17 @@ export interface CapabilitiesOptions {
 }
 
 /**
- * Says what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime, sharp. Never rejects on a machine that has none of them.
+ * Tells what this machine has: CUDA driver, GPUs, TensorRT libraries, onnxruntime, sharp. It does not reject on a
+ * machine that has none of them.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT
+ * @example
+ * ```ts
+ * import { capabilities } from 'node-tensorrt'
+ *
+ * const { gpus, tensorrt, cpu, missing } = await capabilities()
+ * console.log(gpus.length, tensorrt.some(({ canRun }) => canRun), cpu.available)
+ * for (const { what, remedy } of missing) console.log(`${what}: ${remedy}`)
+ * ```
  */
 export async function capabilities(options?: CapabilitiesOptions): Promise<Capabilities> {
   const given = readOptions(options, ['tensorrt', 'run'], 'capabilities')

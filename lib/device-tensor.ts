@@ -30,25 +30,32 @@ let memoryOfAny: (tensor: DeviceTensor) => DeviceMemory
 let make: <D extends DType>(dtype: D, shape: readonly number[], byteLength: number, memory: DeviceMemory) => DeviceTensor<D>
 
 /**
- * A tensor that stays where it was computed: in the memory of a GPU, or on the CPU backend in memory of the process. It has no `data`; {@link DeviceTensor.toHost}
- * brings it. `engine.infer(inputs, { location: 'device' })` and {@link Engine.upload} make them. Any engine of the same device takes it as an input without a trip through
- * the host, and writes an output to it that `into` names.
+ * A tensor that stays where it was computed: in the memory of a GPU, or on the CPU backend in memory of the process. It
+ * has no `data`; {@link toHost} copies it. `engine.infer(inputs, { location: 'device' })` and {@link Engine.upload}
+ * make them. Any engine of the same device takes it as an input without a copy through the host, and writes an output
+ * to it that `into` names.
  *
- * Its memory is freed by {@link DeviceTensor.dispose}, at the end of a `using` declaration, or when the collector finds it dropped, which may be late: V8 knows of its bytes, and of
- * nothing else on the GPU. It outlives the engine that made it.
- *
- * ```ts
- * using features = await backbone.infer(images, { location: 'device' })
- * const scores = await head.infer(features)
- * ```
- *
+ * Its memory is freed by {@link dispose}, at the end of a `using` declaration, or when the garbage collector finds it,
+ * which may be late: V8 knows of its bytes, and of nothing else on the GPU. It outlives the engine that made it.
  * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
+ * @example
+ * ```ts
+ * import { Engine, Tensor } from 'node-tensorrt'
+ *
+ * const engine = await Engine.load('model.onnx', { outputs: { scores: 'float32' }, inputs: { images: 'float32' } })
+ * const images = Tensor.zeros('float32', [1, 3, 224, 224])
+ * const { scores } = await engine.infer({ images }, { location: 'device' })
+ * console.log((await scores.toHost()).data)
+ * scores.dispose()
+ * await engine.close()
+ * ```
  */
 export class DeviceTensor<D extends DType = DType> implements Disposable {
+  /** The data type. */
   readonly dtype: D
-  /** Row-major, the outermost dimension first; `[]` is a scalar. */
+  /** The dimensions, row-major, the outermost first; `[]` is a scalar. */
   readonly shape: readonly number[]
-  /** The bytes of the tensor. */
+  /** The size of the tensor, in bytes. */
   readonly byteLength: number
   /** The number of the GPU; -1 for the CPU. */
   readonly device: number
@@ -116,13 +123,14 @@ export class DeviceTensor<D extends DType = DType> implements Disposable {
     return trustedTensor(this.dtype, new (arrayOf(this.dtype))(buffer) as DTypeArrays[D], this.shape)
   }
 
-  /** Gives the memory back, once nothing that is under way uses it. Twice without harm. */
+  /** Frees the memory, once nothing that is under way uses it. A second call does no harm. */
   dispose(): void {
     if (this.#disposed) return
     this.#disposed = true
     this.#memory.dispose()
   }
 
+  /** Calls {@link dispose}, for `using`. */
   [Symbol.dispose](): void {
     this.dispose()
   }

@@ -64,33 +64,45 @@ interface Loaded {
 /** Makes the value of a call. */
 type Finish = (results: Results) => AnyTensor | AnyTensorRecord
 
+/** @inline */
 type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
 
+/** Options of {@link Engine.stream}. */
 export interface StreamOptions<O extends TensorTypes = TensorTypes, L extends OutputLocation<O> | undefined = 'host'> {
-  /** How many inferences are under way at once; as many as keep all lanes busy unless given. */
+  /** How many inferences are under way at once; default: as many as keep all lanes busy. */
   readonly inFlight?: number | undefined
+  /** Ends the iteration with the signal's reason; what is under way is cancelled. */
   readonly signal?: AbortSignal | undefined
-  /** As {@link InferOptions.outputs}. */
+  /** The names of the outputs that are wanted, as {@link InferOptions.outputs}. */
   readonly outputs?: readonly TensorName<O>[] | undefined
-  /** As {@link InferOptions.location}. */
+  /** Where outputs are left, as {@link InferOptions.location}. */
   readonly location?: L | undefined
 }
 
 /**
- * A model that is ready to run. Neither loading nor running it blocks the event loop.
- *
+ * A model that is loaded and ready to run. Neither loading nor running it blocks the event loop. An engine that has
+ * nothing to do does not keep the process alive; loading, and each {@link infer} under way, do.
+ * @example
  * ```ts
- * await using engine = await Engine.load('model.onnx', { backend: 'cpu' })
- * const { scores } = await engine.infer({ images: new Tensor('float32', pixels, [1, 3, 224, 224]) })
- * ```
+ * import { Engine, Tensor } from 'node-tensorrt'
  *
- * An engine that has nothing to do does not keep the process alive; loading and each {@link infer} under way do.
+ * const engine = await Engine.load('model.onnx', { shapes: { images: [1, 3, 224, 224] } })
+ * try {
+ *   const { scores } = await engine.infer({ images: Tensor.zeros('float32', [1, 3, 224, 224]) })
+ *   console.log(engine.backend, scores?.shape)
+ * } finally {
+ *   await engine.close()
+ * }
+ * ```
  */
 export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes> implements AsyncDisposable {
   /**
-   * Fulfilled when the engine is loaded. Rejected when it cannot be, with the error that each {@link infer} then gives too; nobody has to handle it here.
-   * Its codes: ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_CLOSED; for ONNX on the CPU ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE; for TensorRT those
-   * of finding it, of the build and ERR_TRT_PLAN; or it is the reason of the signal.
+   * Fulfilled when the engine is loaded. Rejected when it cannot be, with the error that each {@link infer} then gives,
+   * too; nobody has to handle it here.
+   *
+   * The codes: ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_CLOSED; for ONNX on the CPU ERR_TRT_NO_ONNXRUNTIME,
+   * ERR_TRT_ONNX_PARSE, ERR_TRT_DTYPE; for TensorRT those of finding it (ERR_TRT_NO_LIBRARY, ERR_TRT_NO_DRIVER,
+   * ERR_TRT_NO_GPU), those of {@link Builder.build}, and ERR_TRT_PLAN. Or it is the reason of the signal.
    */
   readonly ready: Promise<void>
   readonly #loading = new AbortController()
@@ -105,13 +117,19 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   readonly #benchmarks = new Set<Promise<unknown>>()
 
   /**
-   * Begins to load: a path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, which are copied here, or a {@link Plan}. A path is read on other threads; to
-   * copy a gigabyte holds up this one for some tenths of a second. A plan that is truncated, damaged,
-   * or made for another TensorRT, GPU or system is refused before TensorRT sees it, as far as its header and its sidecar tell.
+   * Begins to load a model: the path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, or a {@link Plan}.
+   * {@link Engine.load} does the same and waits until it is {@link ready}.
+   *
+   * Bytes are copied here: a gigabyte takes some tenths of a second of this thread. A path is read on other threads. A
+   * plan that is truncated, damaged, or made for another TensorRT, GPU or system is refused before TensorRT sees it, as
+   * far as its header and its sidecar tell.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
   constructor(source: EngineSource, ...options: UndeclaredOptions<I, O>)
-  /** With the data types of inputs and outputs, by name, which are checked when the model is loaded: ERR_TRT_DECLARATION where it has others. */
+  /**
+   * With the data types of inputs and outputs, by name, which are compared with the model when it is loaded:
+   * ERR_TRT_DECLARATION where it has others.
+   */
   constructor(source: EngineSource, options: DeclaredOptions<I, O>)
   constructor(source: EngineSource | Opener, options?: EngineOptions & Declaration) {
     const opener = source instanceof Opener ? source : openerOf(source, options)
@@ -134,9 +152,39 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     }
   }
 
-  /** `new Engine(source, options)`, awaited until it is {@link ready}. */
+  /**
+   * Loads a model, and waits until it is ready to run.
+   * @param source the path or `file:` URL of ONNX or of a TensorRT plan, the bytes of one, or a {@link Plan}
+   * @returns the engine; without a declaration its inputs and outputs may be of any data type
+   * @throws TensorRTError (as a rejection) as {@link ready}
+   * @example
+   * ```ts
+   * import { Engine } from 'node-tensorrt'
+   *
+   * const engine = await Engine.load('model.onnx', {
+   *   shapes: { images: { min: [1, 3, 224, 224], opt: [8, 3, 224, 224], max: [32, 3, 224, 224] } },
+   *   lanes: 2,
+   * })
+   * console.log(engine.description, engine.inputs)
+   * await engine.close()
+   * ```
+   */
   static async load(source: EngineSource, options?: EngineOptions & Undeclared): Promise<Engine>
-  /** With the data types of inputs and outputs, by name, which are held against the model: ERR_TRT_DECLARATION where it has others. */
+  /**
+   * With the data types of inputs and outputs, by name. They are compared with the model (ERR_TRT_DECLARATION where it
+   * has others), and TypeScript knows the types of the results.
+   * @throws TensorRTError (as a rejection) as {@link ready}
+   * @example
+   * ```ts
+   * import { Engine, Tensor } from 'node-tensorrt'
+   *
+   * const engine = await Engine.load('model.onnx', { inputs: { images: 'float32' }, outputs: { scores: 'float32' } })
+   * const { scores } = await engine.infer({ images: Tensor.zeros('float32', [1, 3, 224, 224]) })
+   * const numbers: Float32Array = scores.data
+   * console.log(numbers.length)
+   * await engine.close()
+   * ```
+   */
   static async load<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes>(
     source: EngineSource,
     options: DeclaredOptions<I, O>,
@@ -148,11 +196,17 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Lanes of one's own on an engine that {@link share} gave a token for, in any thread of the process: the weights are there once. With `queue: 'shared'` the owner's lanes,
-   * and his queue: what several threads ask for fills one batch. It goes on when the others close.
-   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN, and what making lanes throws, as {@link load}
+   * An engine on the weights of another one, which {@link share} gave a token for, in any thread of the process. The
+   * weights are in memory once. It has lanes and a queue of its own, or with `queue: 'shared'` those of the owner, so
+   * that requests of several threads fill one batch. It goes on when the others close.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_TOKEN, and what making lanes throws, as
+   * {@link load}
    */
   static async attach(token: EngineToken, options?: AttachOptions & Undeclared): Promise<Engine>
+  /**
+   * With the data types of inputs and outputs, by name.
+   * @throws TensorRTError (as a rejection) as without them; ERR_TRT_DECLARATION
+   */
   static async attach<I extends TensorTypes = TensorTypes, O extends TensorTypes = TensorTypes>(
     token: EngineToken,
     options: AttachOptions & DeclaredTypes<I, O>,
@@ -176,49 +230,68 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     }
   }
 
-  /** What the model takes, by name; frozen. @throws TensorRTError ERR_TRT_NOT_READY before {@link ready}, and what `ready` was rejected with */
+  /**
+   * The inputs of the model, by name; frozen.
+   * @throws TensorRTError ERR_TRT_NOT_READY before {@link ready}, and what `ready` was rejected with
+   */
   get inputs(): TensorInfos<I> {
     return this.#known().inputs as TensorInfos<I>
   }
 
-  /** What the model gives, by name; frozen. @throws TensorRTError as {@link inputs} */
+  /**
+   * The outputs of the model, by name; frozen.
+   * @throws TensorRTError as {@link inputs}
+   */
   get outputs(): TensorInfos<O> {
     return this.#known().outputs as TensorInfos<O>
   }
 
-  /** The names of the inputs, in the model's order, which {@link inputs} loses for names like "7". @throws TensorRTError as {@link inputs} */
+  /**
+   * The names of the inputs, in the model's order, which {@link inputs} does not keep for names like "7".
+   * @throws TensorRTError as {@link inputs}
+   */
   get inputNames(): readonly TensorName<I>[] {
     return this.#known().inputNames
   }
 
-  /** The names of the outputs, in the model's order. @throws TensorRTError as {@link inputs} */
+  /**
+   * The names of the outputs, in the model's order.
+   * @throws TensorRTError as {@link inputs}
+   */
   get outputNames(): readonly TensorName<O>[] {
     return this.#known().outputNames
   }
 
   /**
-   * Outputs that no Tensor can hold, which are not among the others: a call that needs one is refused, and a model with
-   * such an input when it is loaded.
+   * Outputs that no Tensor can hold, such as texts; they are not among {@link outputs}. A call that needs one is
+   * refused. A model with such an input is refused when it is loaded.
    * @throws TensorRTError as {@link inputs}
    */
   get unsupported(): readonly UnsupportedTensor[] {
     return this.#known().unsupported
   }
 
-  /** What runs the model. @throws TensorRTError as {@link inputs} */
+  /**
+   * What runs the model: `tensorrt` or `cpu`.
+   * @throws TensorRTError as {@link inputs}
+   */
   get backend(): Backend['kind'] {
     return this.#known().backend.kind
   }
 
   /**
-   * Why {@link EngineOptions.backend} `auto` took the CPU: what TensorRT lacks here, and what mends it ("No CUDA driver: … What to do: …"). Undefined where
-   * TensorRT runs the model, and where the CPU was asked for. @throws TensorRTError as {@link inputs}
+   * Why `auto` of {@link EngineOptions.backend} took the CPU: what TensorRT lacks here, and what mends it ("No CUDA
+   * driver: … What to do: …"). Undefined where TensorRT runs the model, and where the CPU was asked for.
+   * @throws TensorRTError as {@link inputs}
    */
   get backendReason(): string | undefined {
     return this.#known().backend.reason
   }
 
-  /** A line for people: the library, its version, the device. @throws TensorRTError as {@link inputs} */
+  /**
+   * A line for people: the library, its version, the device.
+   * @throws TensorRTError as {@link inputs}
+   */
   get description(): string {
     return this.#known().backend.description
   }
@@ -230,22 +303,43 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Runs the model: a record of Tensors in, a record of Tensors out, keyed by name. A bare Tensor in gives a bare Tensor out: for a model with one input, and one
-   * output or one that `outputs` names. The data is copied before this returns, so the caller may reuse its arrays at once; that of tensors made by {@link allocate} is
-   * not, and is to be left alone until the promise settles. Called before {@link ready} it waits. With `location: 'device'` outputs stay where they are, as
-   * {@link DeviceTensor}s, which may be inputs here: of any engine of the same device, and disposed as soon as this has returned.
-   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_MISSING_INPUT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED,
-   * ERR_TRT_BUFFER_IN_USE, ERR_TRT_DISPOSED, ERR_TRT_DEVICE, ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
+   * Runs the model: tensors by name in, tensors by name out. The data of inputs is copied before this returns, so the
+   * caller may reuse its arrays at once. The data of a tensor made by {@link allocate} is not copied: leave it alone
+   * until the promise settles. A call before {@link ready} waits for it.
+   *
+   * With `location: 'device'` outputs stay on the device, as {@link DeviceTensor}s. These may be inputs of any engine
+   * of the same device, and may be disposed as soon as that call has returned.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_MISSING_INPUT, ERR_TRT_UNKNOWN_INPUT,
+   * ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE, ERR_TRT_DISPOSED, ERR_TRT_DEVICE,
+   * ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_execution_context.html enqueueV3
+   * @example
+   * ```ts
+   * import { Engine, Tensor } from 'node-tensorrt'
+   *
+   * const engine = await Engine.load('model.onnx')
+   * const images = Tensor.zeros('float32', [1, 3, 224, 224])
+   * const { scores } = await engine.infer({ images }, { outputs: ['scores'], timeoutMs: 1000 })
+   * if (scores?.dtype === 'float32') console.log(Math.max(...scores.data))
+   * await engine.close()
+   * ```
    */
   infer<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
     inputs: InputRecord<I>,
     options?: InferOptions<O, L> & { readonly outputs?: W },
   ): Promise<SelectedOutputs<O, W, L>>
+  /**
+   * A bare tensor in, the output that `outputs` names out: for a model with one input.
+   * @throws TensorRTError (as a rejection) as with tensors by name
+   */
   infer<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(
     input: BareInput<I>,
     options: InferOptions<O, L> & { readonly outputs: readonly [N] },
   ): Promise<LocatedTensor<O[N], L, N>>
+  /**
+   * A bare tensor in, a bare tensor out: for a model with one input and one output.
+   * @throws TensorRTError (as a rejection) as with tensors by name
+   */
   infer<const L extends OutputLocation<O> | undefined = undefined>(
     input: BareInputForOne<I, O>,
     options?: InferOptions<O, L> & { readonly outputs?: undefined },
@@ -299,17 +393,21 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * The same on the calling thread, which it blocks: for scripts, and for the lowest latency. It borrows a lane that is idle, or waits for one.
-   * @throws TensorRTError as {@link infer}, ERR_TRT_NOT_READY before {@link ready}, and ERR_TRT_UNSUPPORTED on the CPU where the addon does not load
+   * The same as {@link infer} on the calling thread, which it blocks: for scripts, and for the lowest latency. It
+   * borrows a lane that is idle, or waits for one.
+   * @throws TensorRTError as {@link infer}; ERR_TRT_NOT_READY before {@link ready}; ERR_TRT_UNSUPPORTED on the CPU
+   * where the addon does not load
    */
   inferSync<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
     inputs: InputRecord<I>,
     options?: InferSyncOptions<O, L> & { readonly outputs?: W },
   ): SelectedOutputs<O, W, L>
+  /** A bare tensor in, the output that `outputs` names out: for a model with one input. */
   inferSync<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(
     input: BareInput<I>,
     options: InferSyncOptions<O, L> & { readonly outputs: readonly [N] },
   ): LocatedTensor<O[N], L, N>
+  /** A bare tensor in, a bare tensor out: for a model with one input and one output. */
   inferSync<const L extends OutputLocation<O> | undefined = undefined>(
     input: BareInputForOne<I, O>,
     options?: InferSyncOptions<O, L> & { readonly outputs?: undefined },
@@ -337,18 +435,31 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Runs the model on what an iterable gives, and gives the results in the same order, each as soon as it and those before it are there; `inFlight` of them are under
-   * way at once (by default as many as keep all lanes busy), those that were not taken yet among them. Ends at once with the first error, whichever input it is
-   * of, and with an abort: what is under way is cancelled, and the iterator is told to return. A loop that is left early waits for that, a second at most.
+   * Runs the model on what an iterable gives, and gives the results in the same order, each as soon as it and those
+   * before it are there. `inFlight` of them are under way at once; results that were not taken yet count among these.
+   *
+   * It ends at once with the first error, whichever input it is of, and with an abort: what is under way is cancelled,
+   * and the iterator is told to return. Leaving the loop early waits for that, a second at most.
+   * @example
+   * ```ts
+   * import { Engine, Tensor } from 'node-tensorrt'
+   *
+   * const engine = await Engine.load('model.onnx', { inputs: { images: 'float32' }, outputs: { scores: 'float32' } })
+   * const inputs = [1, 2, 3].map((batch) => ({ images: Tensor.zeros('float32', [batch, 3, 224, 224]) }))
+   * for await (const { scores } of engine.stream(inputs)) console.log(scores.shape)
+   * await engine.close()
+   * ```
    */
   stream<const W extends readonly TensorName<O>[] | undefined = undefined, const L extends OutputLocation<O> | undefined = undefined>(
     inputs: AnyIterable<InputRecord<I>>,
     options?: StreamOptions<O, L> & { readonly outputs?: W },
   ): AsyncGenerator<SelectedOutputs<O, W, L>, void, undefined>
+  /** Bare tensors in, the output that `outputs` names out: for a model with one input. */
   stream<N extends TensorName<O>, const L extends OutputLocation<O> | undefined = undefined>(
     inputs: AnyIterable<BareInput<I>>,
     options: StreamOptions<O, L> & { readonly outputs: readonly [N] },
   ): AsyncGenerator<LocatedTensor<O[N], L, N>, void, undefined>
+  /** Bare tensors in, bare tensors out: for a model with one input and one output. */
   stream<const L extends OutputLocation<O> | undefined = undefined>(
     inputs: AnyIterable<BareInputForOne<I, O>>,
     options?: StreamOptions<O, L> & { readonly outputs?: undefined },
@@ -372,11 +483,14 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Runs zeros of every profile's best shape (of the static shape where there is none), and of a shape tensor every
-   * profile's best values ({@link TensorInfo.profileValues}), until memory is allocated and CUDA graphs are captured on
-   * all lanes; never more at once than the lanes have memory for. On the CPU nothing tells which inputs are shape
-   * tensors but their values in the option `shapes`.
-   * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic input are not known
+   * Runs the model until memory is allocated and CUDA graphs are captured on all lanes: on zeros of every profile's
+   * best shape, or of the static shape where there is none. A shape tensor has every profile's best values ({@link
+   * TensorInfo.profileValues}). It runs no more inferences at once than the lanes have memory for. On the CPU, which
+   * inputs are shape tensors is known from their values in the option `shapes` alone.
+   * @param options `iterations`: how often each shape runs, 1 to 10000; default 4. `signal`: rejects the call with its
+   * reason.
+   * @throws TensorRTError (as a rejection) as {@link infer}; ERR_TRT_SHAPES_REQUIRED where the shapes of a dynamic
+   * input are not known
    */
   async warmup(options?: { readonly iterations?: number | undefined; readonly signal?: AbortSignal | undefined }): Promise<void> {
     const { iterations = 4, ...given } = readOptions(options, ['iterations', 'signal'], 'warmup')
@@ -388,10 +502,12 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * A tensor for an input or output, in pinned memory: infer reads or writes it without a copy. It may be used by one inference at a time, and cannot be
-   * transferred to another thread. What it holds is not defined until it is written. On the CPU backend it is ordinary memory. Page-locking it holds up the calling thread: allocate once,
-   * and use it again.
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY, ERR_TRT_CLOSED
+   * A tensor for an input or output, in pinned memory, which {@link infer} reads or writes without a copy. One
+   * inference at a time may use it, and it cannot be transferred to another thread. Its elements are undefined until
+   * they are written. On the CPU backend it is ordinary memory. Page-locking holds up the calling thread: allocate
+   * once, and use the tensor again.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY,
+   * ERR_TRT_CLOSED
    */
   allocate<N extends TensorName<I> | TensorName<O>>(
     name: N,
@@ -414,10 +530,12 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * A copy of a tensor on the device of this engine, which any engine of that device takes. The data is read before this returns, so the caller may reuse its array at once;
-   * that of a tensor made by {@link allocate} is not, and is to be left alone until the promise settles.
-   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE, ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY,
-   * ERR_TRT_DEVICE_LOST, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load; or it is the reason of the signal
+   * Copies a tensor to the device of this engine; any engine of that device takes the copy as an input. The data is
+   * read before this returns, so the caller may reuse its array at once. That of a tensor made by {@link allocate} is
+   * not: leave it alone until the promise settles.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
+   * ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_DEVICE_LOST; ERR_TRT_UNSUPPORTED on the CPU where
+   * the addon does not load; or it is the reason of the signal
    * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html cuMemcpyHtoDAsync
    */
   async upload<D extends DType>(tensor: Tensor<D>, options?: Abortable): Promise<DeviceTensor<D>>
@@ -434,8 +552,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * A token by which {@link attach} finds this engine, in any thread of this process; good as long as somebody uses the engine.
-   * @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load
+   * A token by which {@link attach} finds this engine, in any thread of this process. It is valid as long as any engine
+   * uses these weights.
+   * @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED; ERR_TRT_UNSUPPORTED on the CPU where the addon does not
+   * load
    */
   share(): EngineToken {
     this.#refuseIfOver()
@@ -444,14 +564,22 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     return Object.freeze({ pid: process.pid, id: backend.share() })
   }
 
-  /** What this engine has done, and how long it took; where it shares a queue, what all have done who do. @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED on the CPU where the addon does not load */
+  /**
+   * How many inferences this engine has run, and how long they took; where it shares a queue, those of all engines that
+   * share it.
+   * @throws TensorRTError ERR_TRT_NOT_READY, ERR_TRT_CLOSED; ERR_TRT_UNSUPPORTED on the CPU where the addon does not
+   * load
+   */
   get stats(): EngineStats {
     const { backend } = this.#known()
     if (backend.stats === undefined) throw lacking('stats', backend)
     return backend.stats()
   }
 
-  /** The memory that this engine takes. @throws TensorRTError as {@link stats} */
+  /**
+   * The memory that this engine takes, in bytes.
+   * @throws TensorRTError as {@link stats}
+   */
   get memory(): EngineMemory {
     const { backend } = this.#known()
     if (backend.memory === undefined) throw lacking('memory', backend)
@@ -459,11 +587,13 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Says what the engine is made of, and where its time goes: layers and time by precision, the slowest layers, and warnings where a precision that was asked
-   * for is absent. It runs the engine on a context and memory of its own, at the best shapes of a profile and on zeros; other inferences on the GPU disturb the
-   * times. TensorRT tells precisions only of plans that were built with `profilingVerbosity: 'detailed'`; of others the result says so in `limited`.
-   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNSUPPORTED on the CPU backend, ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY,
-   * ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST, and what {@link ready} was rejected with
+   * Tells what the engine is made of, and where its time goes: layers and time by precision, the slowest layers, and
+   * warnings where a precision that was asked for is absent. It runs the engine on a context and memory of its own, at
+   * the best shapes of a profile, on zeros; other work on the GPU disturbs the times. TensorRT tells precisions only of
+   * plans that were built with `profilingVerbosity: 'detailed'`; of others the result says so in `limited`.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNSUPPORTED on the CPU backend,
+   * ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST, and what {@link ready} was rejected
+   * with
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_engine_inspector.html getEngineInformation
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_profiler.html reportLayerTime
    */
@@ -485,11 +615,13 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
-   * Measures how fast the model is, as trtexec does: queries in streams of their own, beside the lanes, timed by CUDA events; then one query alone, end to end; then
-   * {@link infer}. On the CPU a query is onnxruntime's Run, on as many threads as there are streams. What else runs on the machine disturbs the times.
-   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_CLOSED,
-   * ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST; ERR_TRT_UNSUPPORTED for what only TensorRT has, and on the CPU where the addon does not load; and what
-   * {@link ready} was rejected with
+   * Measures how fast the model is, as trtexec does: queries in streams of their own, beside the lanes, timed by CUDA
+   * events; then one query alone, end to end; then {@link infer}. On the CPU a query is a call of onnxruntime's Run, on
+   * as many threads as there are streams. Other work on the machine disturbs the times.
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_DTYPE,
+   * ERR_TRT_SHAPE, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_CLOSED, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION,
+   * ERR_TRT_DEVICE_LOST; ERR_TRT_UNSUPPORTED for what only TensorRT has, and on the CPU where the addon does not load;
+   * and what {@link ready} was rejected with
    * @see https://github.com/NVIDIA/TensorRT/tree/main/samples/trtexec
    */
   async benchmark(options?: BenchmarkOptions): Promise<Benchmark> {
@@ -518,7 +650,10 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     if (this.#closing) throw closed()
   }
 
-  /** Refuses new work, lets running work end, frees everything. A load under way is cut short. Twice without harm. */
+  /**
+   * Refuses new work, waits for inferences under way, and frees everything. A load under way is cut short. A second
+   * call does no harm.
+   */
   async close(): Promise<void> {
     await (this.#closing ??= this.#close())
   }
@@ -530,6 +665,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     await this.#loaded?.backend.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

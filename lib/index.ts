@@ -1,5 +1,22 @@
-export type { EngineMemory, EngineStats, Percentiles, ProfileShapes, TensorInfo, UnsupportedTensor } from './backend/backend.js'
-export type { CalibrationFacts, Gpu, LibraryKind, NetworkTensor } from './backend/facts.js'
+/**
+ * Engines, plans and tensors: loads ONNX models and TensorRT plans, runs them, builds plans, and tells what a machine has.
+ * The other entry points have pictures ({@link "node-tensorrt/vision" | node-tensorrt/vision}), tasks
+ * ({@link "node-tensorrt/tasks" | node-tensorrt/tasks}), ONNX ({@link "node-tensorrt/onnx" | node-tensorrt/onnx}), INT8
+ * ({@link "node-tensorrt/quantization" | node-tensorrt/quantization}) and measuring
+ * ({@link "node-tensorrt/benchmark" | node-tensorrt/benchmark}).
+ * @module node-tensorrt
+ */
+export type { Abortable } from './base/options.js'
+export type {
+  EngineMemory,
+  EngineStats,
+  NamedShapes,
+  Percentiles,
+  ProfileShapes,
+  TensorInfo,
+  UnsupportedTensor,
+} from './backend/backend.js'
+export type { CalibrationFacts, FoundBy, Gpu, LibraryKind, NetworkTensor } from './backend/facts.js'
 export type { InferMessage } from './backend/completions.js'
 export { Builder, type BuildOptions } from './builder.js'
 export type { NetworkAudit, QuantizingLayers } from './plan/network-audit.js'
@@ -31,8 +48,10 @@ export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } 
 export type { EngineBuilderOptions } from './engine/opening.js'
 export type {
   BareInput,
+  BareInputForOne,
   BareOutput,
   Declaration,
+  DeclaredTypes,
   InputRecord,
   LocatedTensor,
   OutputLocation,

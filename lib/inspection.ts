@@ -13,54 +13,106 @@ import type { ModelSize } from './onnx/size.js'
 import type { NetworkAudit } from './plan/network-audit.js'
 import { Plan, type PlanReport } from './plan.js'
 
+/** Options of {@link inspect}. */
 export interface InspectOptions {
-  /** The TensorRT library, or its folder, and the number of the GPU; as Engine and Builder take them. */
+  /**
+   * The path of a TensorRT library, or of the folder that has it; default $TENSORRT_PATH, else the first that is found.
+   */
   readonly tensorrt?: string | undefined
+  /** The number of the GPU; default 0. */
   readonly device?: number | undefined
-  /** Of a model's inputs, by name: what its values take depends on them. Refused for a plan. */
+  /** The shapes of a model's inputs, by name: what its values take depends on them. Refused for a plan. */
   readonly shapes?: InferenceOptions['shapes']
   /**
-   * Whether a plan is opened, and run, for what its layers are and take; false unless given. That needs a GPU. Refused
-   * for a model.
+   * Whether a plan is opened and run, to tell its layers and their times; default false. That needs a GPU. Refused for
+   * a model.
    */
   readonly layers?: boolean | undefined
+  /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 /** Whether the TensorRT that is here takes a model. */
 export type ParserVerdict =
-  | { readonly takes: true; readonly network: NetworkAudit }
-  /** `reason` names each node that it cannot run, and why. */
-  | { readonly takes: false; readonly code: ErrorCode; readonly reason: string; readonly details: Readonly<Record<string, unknown>> }
-  /** There is none here that could say so. */
-  | { readonly takes: undefined; readonly code: ErrorCode; readonly reason: string }
+  | {
+      /** It takes the model. */
+      readonly takes: true
+      /** What its parser made of it. */
+      readonly network: NetworkAudit
+    }
+  | {
+      /** It does not take the model. */
+      readonly takes: false
+      /** The code of its refusal. */
+      readonly code: ErrorCode
+      /** Each node that it cannot run, and why. */
+      readonly reason: string
+      /** The same for programs. */
+      readonly details: Readonly<Record<string, unknown>>
+    }
+  | {
+      /** There is no TensorRT here that could tell. */
+      readonly takes: undefined
+      /** The code of what is missing. */
+      readonly code: ErrorCode
+      /** What is missing. */
+      readonly reason: string
+    }
 
 /** What an ONNX model is. */
 export interface ModelInspection extends ModelInfo {
+  /** What the source is. */
   readonly kind: 'model'
+  /** What the model stores, and what its values take. */
   readonly size: ModelSize
+  /** Whether the TensorRT of this machine takes the model. */
   readonly tensorrt: ParserVerdict
 }
 
-/** What a plan is; `engine` is there where layers were asked for, or nothing else tells inputs and outputs. */
+/** What a plan is. */
 export interface PlanInspection extends PlanReport {
+  /** What the source is. */
   readonly kind: 'plan'
-  readonly engine?: OpenedPlan | { readonly code: ErrorCode; readonly reason: string }
+  /**
+   * What an engine of the plan tells, or why none could be opened; present where layers were asked for, or where nothing
+   * else tells inputs and outputs.
+   */
+  readonly engine?:
+    | OpenedPlan
+    | {
+        /** The code of the failure. */
+        readonly code: ErrorCode
+        /** Why it could not be opened. */
+        readonly reason: string
+      }
 }
 
 /** What an engine of the plan tells. */
 export interface OpenedPlan {
+  /** What runs the plan, as {@link Engine.description}. */
   readonly description: string
+  /** The inputs, by name. */
   readonly inputs: TensorInfos
+  /** The outputs, by name. */
   readonly outputs: TensorInfos
-  /** Where it was asked for. */
+  /** The layers, where they were asked for. */
   readonly audit?: EngineAudit
 }
 
 /**
- * Says what a model or a plan is: a path, or bytes. Nothing is built; with a TensorRT here its parser says whether it takes a model. Neither TensorRT nor a GPU is needed: what they would tell is then
- * said to be missing, and why.
- * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_ONNX_PARSE, ERR_TRT_PLAN, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT
+ * Tells what a model or a plan is. Nothing is built; where there is a TensorRT, its parser says whether it takes a
+ * model. Neither TensorRT nor a GPU is needed: what they would tell is then reported as missing, with the reason.
+ * @param source the path or `file:` URL of a file, or its bytes
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_MODEL_FORMAT, ERR_TRT_ONNX_PARSE, ERR_TRT_PLAN,
+ * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_SHAPE, ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+ * @example
+ * ```ts
+ * import { inspect } from 'node-tensorrt'
+ *
+ * const found = await inspect('model.onnx')
+ * if (found.kind === 'model') console.log(found.inputs, found.operators, found.tensorrt.takes)
+ * else console.log(found.info.library, found.size)
+ * ```
  */
 export async function inspect(source: ModelSource, options?: InspectOptions): Promise<ModelInspection | PlanInspection> {
   const given = readOptions(options, ['tensorrt', 'device', 'shapes', 'layers', 'signal'], 'inspect')

@@ -4,11 +4,17 @@ import { expected } from './errors.js'
 
 /** TensorRT's severities, worst first. */
 export const logLevels = ['internal error', 'error', 'warning', 'info', 'verbose'] as const
+/**
+ * A severity of TensorRT's log.
+ * @useDeclaredType
+ */
 export type LogLevel = (typeof logLevels)[number]
 
 /** A line that TensorRT logged. */
 export interface LogLine {
+  /** How severe it is. */
   readonly level: LogLevel
+  /** What TensorRT logged. */
   readonly text: string
 }
 

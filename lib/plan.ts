@@ -13,28 +13,34 @@ import { writePlan } from './plan/write.js'
 
 export type { BuildInfo, PlanInfo } from './plan/info.js'
 
+/** Options of {@link Plan.save}. */
 export interface SavePlanOptions extends Abortable, OverwriteOptions {}
 
 /** What a plan is, found out without TensorRT, GPU or addon. */
 export interface PlanReport {
-  /** Bytes. */
+  /** The size of the plan, in bytes. */
   readonly size: number
+  /** The SHA-256 of the plan, in hexadecimal digits. */
   readonly sha256: string
   /** Where `info` comes from; a header tells only what built the plan. */
   readonly source: 'sidecar' | 'header'
+  /** What the sidecar or the header tells. */
   readonly info: PlanInfo
-  /** When it was saved, in UTC, and by which version of this package; of a plan with a sidecar. */
+  /** When it was saved, in UTC (ISO 8601); of a plan with a sidecar. */
   readonly savedAt?: string
+  /** The version of this package that saved it; of a plan with a sidecar. */
   readonly savedBy?: string
 }
 
 /**
- * A serialized engine. It belongs to the TensorRT version, and unless RTX built it the GPU model, that built it.
+ * A serialized engine. It belongs to the TensorRT version that built it and, unless TensorRT-RTX built it, to the GPU
+ * model; `versionCompatible` and `hardwareCompatibility` of {@link BuilderOptions} widen that.
  *
- * On disk there is a sidecar beside it, `<path>.json`: what `info` says, size and SHA-256. With it, any damage is found before TensorRT sees the plan, and
- * so is a plan for another TensorRT, GPU or system.
+ * On disk there is a sidecar beside it, `<path>.json`: what `info` says, size and SHA-256. With it, damage is found
+ * before TensorRT sees the plan, and so is a plan for another TensorRT, GPU or system.
  */
 export class Plan<Info extends PlanInfo = PlanInfo> {
+  /** The serialized engine. It is not to be changed. */
   readonly bytes: Uint8Array
   /** How it came about; of a plan that was loaded without a sidecar only what its header says. */
   readonly info: Info
@@ -54,19 +60,22 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
     Object.freeze(this)
   }
 
-  /** Of the bytes, as hexadecimal digits. Of a plan that was made of bytes alone it is computed when it is first asked for, on this thread. */
+  /**
+   * The SHA-256 of the bytes, in hexadecimal digits. Of a plan that was made of bytes alone it is computed at the first
+   * call, on this thread.
+   */
   get sha256(): string {
     return (this.#sha256 ??= newHash().update(this.bytes).digest('hex'))
   }
 
   /**
-   * Writes the plan and its sidecar. At every moment, killed or not, the plan at the path is the old or the new one whole, and its sidecar fits; savers in other threads
-   * and processes of this user wait for each other (by a file in the user's cache folder). A file that is replaced
-   * keeps its mode and its owner. Needs the native addon. Where `<path>.json` is
-   * somebody else's file it is left alone, and nothing is saved.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE: also where it is a file of the model that the plan was built
-   * from, unless `overwrite` allows it; ERR_TRT_PLAN when the bytes were changed,
-   * ERR_TRT_INVALID_ARGUMENT, ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM
+   * Writes the plan and its sidecar. At every moment, also when the process is killed, the plan at the path is the old
+   * or the new one whole, and its sidecar fits. Savers in other threads and processes of this user wait for each other
+   * (by a file in the user's cache folder). A file that is replaced keeps its mode and its owner. Where `<path>.json`
+   * is not a sidecar it is left alone, and nothing is saved. Needs the native addon.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, also where it is a file of the model that the plan was built
+   * from, unless `overwrite` allows it; ERR_TRT_PLAN when the bytes were changed; ERR_TRT_INVALID_ARGUMENT,
+   * ERR_TRT_NO_ADDON, ERR_TRT_PLATFORM; or it is the reason of the signal
    */
   async save(path: string | URL, options?: SavePlanOptions): Promise<void> {
     const given = readOptions(options, ['overwrite', 'signal'], 'save')
@@ -79,9 +88,10 @@ export class Plan<Info extends PlanInfo = PlanInfo> {
   }
 
   /**
-   * Reads a plan from a file, or takes its bytes, which are not copied; and finds out whether it is whole: by the SHA-256 in its sidecar, without one by the size in its
-   * header. Whether it runs here is found out when an engine opens it.
-   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN, ERR_TRT_INVALID_ARGUMENT
+   * Reads a plan from a file, or takes its bytes, which are not copied, and checks whether it is whole: by the SHA-256
+   * in its sidecar, without one by the size in its header. Whether it runs here is found out when an engine opens it.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE, ERR_TRT_PLAN, ERR_TRT_INVALID_ARGUMENT; or it is the reason of
+   * the signal
    */
   static async load(source: string | URL | Uint8Array | ArrayBuffer, options?: Abortable): Promise<Plan> {
     const signal = checkedAbort(options, 'load')

@@ -12,20 +12,24 @@ import { Plan, type PlanInfo, planOf } from './plan.js'
 import { checkedOrigin, isStripped, refittedInfo } from './plan/origin.js'
 import { byteSize, copiedBytes, type DType, Tensor } from './tensor.js'
 
+/** Options of {@link Refitter}. */
 export interface RefitterOptions {
-  /** The path of a TensorRT library, or of the folder that has it; else $TENSORRT_PATH, else the first that runs the plan. */
+  /**
+   * The path of a TensorRT library, or of the folder that has it; default $TENSORRT_PATH, else the first that runs the
+   * plan.
+   */
   readonly tensorrt?: string
-  /** The number of the GPU; 0 unless given. */
+  /** The number of the GPU; default 0. */
   readonly device?: number
 }
 
 /** Weights of a plan that can be replaced. */
 export interface WeightsInfo {
-  /** Of weights from ONNX the name of the initializer; empty where TensorRT has none. */
+  /** The name of the weights: of weights from ONNX that of the initializer; empty where TensorRT has none. */
   readonly name: string
-  /** What the weights have to be; absent where TensorRT does not say. */
+  /** The data type that the weights have to have; absent where TensorRT does not tell. */
   readonly dtype?: DType
-  /** Elements. */
+  /** How many elements the weights have; absent where TensorRT does not tell. */
   readonly count?: number
   /**
    * Whether {@link Refitter.refit} needs them and they were not set: all of a plan that has none (which a bare plan of a TensorRT before 10.14 does not tell), and those that
@@ -34,25 +38,34 @@ export interface WeightsInfo {
   readonly missing: boolean
 }
 
+/** Options of {@link Refitter.refit}. */
 export interface RefitOptions extends Abortable {
-  /** Whether the new plan can be refitted again; false unless given. Needs TensorRT 10.14. */
+  /** Whether the new plan can be refitted again; default false. Needs TensorRT 10.14. */
   readonly refittable?: boolean
 }
 
 /**
- * Replaces the weights of a plan that was built with the option `refit` or `stripWeights`, without building it again. Needs the GPU that the plan is for.
+ * Replaces the weights of a plan that was built with the option `refit` or `stripWeights`, without building it again.
+ * Needs the GPU that the plan is for.
  *
- * ```ts
- * await using refitter = new Refitter('stripped.plan')
- * await refitter.setFromOnnx('trained.onnx')
- * const plan = await refitter.refit()
- * ```
- * A plan that was built with `stripWeights` alone, or with `refit: 'identical'`, takes only the weights that it was built from (what it computes with others is
- * undefined, and TensorRT does not say so); with `refit: true` any that fit.
+ * A plan that was built with `stripWeights` alone, or with `refit: 'identical'`, takes only the weights that it was
+ * built from: what it computes with others is undefined, and TensorRT does not report it. With `refit: true` it takes
+ * any that fit.
  *
- * Calls run one after another, each on a thread; the plan is loaded before the first. An engine that runs the plan is not touched: load a new one from
- * {@link refit}'s result, or from the stripped plan with the option `weights` of {@link Engine.load}.
+ * Calls run one after another, each on a thread; the plan is loaded before the first. An engine that runs the plan does
+ * not change: load a new one from {@link refit}'s result, or from the stripped plan with the option `weights` of {@link
+ * Engine.load}.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_refitter.html
+ * @example
+ * ```ts
+ * import { Refitter } from 'node-tensorrt'
+ *
+ * const refitter = new Refitter('model.plan')
+ * await refitter.setFromOnnx('model.onnx')
+ * const plan = await refitter.refit()
+ * await plan.save('refitted.plan')
+ * await refitter.close()
+ * ```
  */
 export class Refitter implements AsyncDisposable {
   readonly #opened: Promise<Opened>
@@ -142,6 +155,7 @@ export class Refitter implements AsyncDisposable {
     if (opened) await native(() => opened.refitter.close())
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

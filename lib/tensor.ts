@@ -22,45 +22,68 @@ export type { FloatDType } from './tensor/convert.js'
 export { expectedTensor, isTensorLike, type TensorLike } from './tensor/foreign.js'
 
 /**
- * Typed numbers with a shape: what goes into an engine and comes out of it. `Tensor` is the union of all data types, which `dtype` tells apart:
- * `if (tensor.dtype === 'float32') tensor.data` is a Float32Array.
+ * Typed numbers with a shape, in memory that JavaScript reaches: what goes into an engine and comes out of it. `Tensor`
+ * is the union over all data types, which `dtype` tells apart: after `if (tensor.dtype === 'float32')`, `tensor.data`
+ * is a Float32Array. {@link HostTensor} has its properties and methods.
+ * @example
+ * ```ts
+ * import { Tensor } from 'node-tensorrt'
+ *
+ * const pixels = new Float32Array(3 * 224 * 224)
+ * const tensor = new Tensor('float32', pixels, [1, 3, 224, 224]) // over the same memory
+ * console.log(tensor.shape, tensor.byteLength, tensor.toFloat32().data.length)
+ * ```
  */
 export type Tensor<D extends DType = DType> = D extends DType ? HostTensor<D> : never
 
-/** What makes and tells tensors: `new Tensor('float32', data, shape)`. */
+/** The constructor and the static methods of {@link Tensor}. */
 export interface TensorConstructor {
+  /** For `instanceof`, which tells a {@link Tensor} from what only looks like one. */
   readonly prototype: Tensor
   /**
    * A tensor over `data`, which is not copied.
+   * @param dtype the data type
+   * @param data the elements, in the array type of `dtype`: see {@link DTypeArrays}
    * @param shape row-major, the outermost dimension first; `[]` is a scalar
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE when the array type is not that of `dtype`, ERR_TRT_SHAPE when its length is not that of `shape`
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; ERR_TRT_DTYPE when the array type is not that of `dtype`;
+   * ERR_TRT_SHAPE when its length is not that of `shape`
    */
   new <D extends DType>(dtype: D, data: DTypeData<D>, shape: readonly number[]): Tensor<D>
   /**
-   * A tensor whose data type follows from the array: `Float32Array` → float32, `BigUint64Array` → uint64 and so on; `shape` defaults to one dimension. The data is not
-   * copied. A `Uint16Array` may be float16, bfloat16 or uint16: there the constructor has to be told.
+   * A tensor whose data type follows from the array: `Float32Array` gives float32, `BigUint64Array` uint64 and so on.
+   * The data is not copied. A `Uint16Array` may be float16, bfloat16 or uint16: use the constructor, which is told.
+   * @param shape default: one dimension
    * @throws TensorRTError as the constructor
    */
   from<A extends TypedData>(data: A, shape?: readonly number[]): Tensor<DTypeOf<A>>
   /**
-   * A tensor of what looks like one: of onnxruntime's, or of a Tensor that came through `postMessage` and lost its class there. The data is not copied.
-   * @param shape another shape of as many elements; its own unless given
+   * A tensor of what looks like one: of onnxruntime's, or of a Tensor that came through `postMessage` and lost its
+   * class there. The data is not copied.
+   * @param shape another shape of as many elements; default: its own
    * @throws TensorRTError as the constructor; ERR_TRT_DTYPE where this package lacks its data type
    */
   from(tensor: TensorLike, shape?: readonly number[]): Tensor
-  /** A tensor of zeros, in memory of its own. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY */
+  /**
+   * A tensor of zeros, in memory of its own.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_OUT_OF_MEMORY
+   */
   zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>
-  /** A tensor over a whole ArrayBuffer. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE when its length is not that of `shape` */
+  /**
+   * A tensor over a whole ArrayBuffer.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE when its length is not that of `shape`
+   */
   fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer, shape: readonly number[]): Tensor<D>
   /**
-   * Numbers rounded to a floating-point type, to the nearest, in memory of their own: the inverse of {@link HostTensor.toFloat32}. Beyond the largest number of float16
-   * and bfloat16 is infinity; fp8 (E4M3) has none, and takes its largest, 448. float64 takes each number as it is.
+   * Numbers rounded to a floating-point type, to the nearest, in memory of their own: the inverse of {@link
+   * HostTensor.toFloat32}. A number beyond the largest of float16 or bfloat16 becomes infinity; fp8 (E4M3) has none,
+   * and takes its largest number, 448. float64 takes each number as it is.
    * @throws TensorRTError as the constructor
    * @see https://onnx.ai/onnx/technical/float8.html
    */
   fromFloat32<D extends FloatDType>(dtype: D, numbers: Float32Array | readonly number[], shape?: readonly number[]): Tensor<D>
   /** Whether `value` is a Tensor. */
   is(value: unknown): value is Tensor
+  /** `value instanceof Tensor`: as {@link is}. */
   [Symbol.hasInstance](value: unknown): value is Tensor
 }
 
@@ -71,14 +94,18 @@ export function trustedTensor<D extends DType>(dtype: D, data: DTypeArrays[D], s
   return new HostTensor(dtype, data, shape, checkedElsewhere) as Tensor<D>
 }
 
-/** A tensor in memory that JavaScript reaches. The shape never changes. */
+/** A tensor in memory that JavaScript reaches; {@link Tensor} makes it. It is frozen: its shape never changes. */
 class HostTensor<D extends DType> {
+  /** The data type. */
   readonly dtype: D
-  /** Row-major, the outermost dimension first; `[]` is a scalar. */
+  /** The dimensions, row-major, the outermost first; `[]` is a scalar. */
   readonly shape: readonly number[]
-  /** The elements, in the array type of {@link dtype}; of an array of another type that was given (`Uint8ClampedArray`, `Float16Array`) a view of the same memory. */
+  /**
+   * The elements, in the array type of {@link dtype}. Of an array of another type that was given (`Uint8ClampedArray`,
+   * `Float16Array`) it is a view of the same memory.
+   */
   readonly data: DTypeArrays[D]
-  /** The bytes of the data, as the shape says. */
+  /** The size of the data in bytes, as data type and shape say it. */
   readonly byteLength: number
   /** Tells a Tensor from what only looks like one: a proxy, or an object with this prototype, could answer differently each time it is asked. */
   readonly #genuine = true
@@ -160,7 +187,10 @@ class HostTensor<D extends DType> {
     return 'host'
   }
 
-  /** This tensor, known to be of a data type. @throws TensorRTError ERR_TRT_DTYPE when it is of another, ERR_TRT_INVALID_ARGUMENT when there is no such type */
+  /**
+   * This tensor, for TypeScript known to be of a data type.
+   * @throws TensorRTError ERR_TRT_DTYPE when it is of another, ERR_TRT_INVALID_ARGUMENT when there is no such type
+   */
   as<E extends DType>(dtype: E): Tensor<E> {
     if ((checkedDType(dtype) as DType) !== this.dtype)
       throw new TensorRTError('ERR_TRT_DTYPE', `Expected a tensor of ${dtype} but this one is of ${this.dtype}`, {
@@ -170,16 +200,20 @@ class HostTensor<D extends DType> {
   }
 
   /**
-   * The numbers as float32, whatever the data type: a tensor in memory of its own, or this one where it is float32 already. What float32 cannot hold is rounded to the
-   * nearest, of two that are as near to the even one: whole numbers beyond 2^24, and float64, which beyond float32's largest number becomes infinity.
-   * {@link TensorConstructor.fromFloat32} is the inverse for floating-point types.
+   * The numbers as float32, whatever the data type: a tensor in memory of its own, or this one where it is float32
+   * already. A number that float32 does not have is rounded to the nearest, ties to even: whole numbers beyond 2^24,
+   * and float64, which beyond float32's largest number becomes infinity. {@link TensorConstructor.fromFloat32} is the
+   * inverse for floating-point types.
    */
   toFloat32(): Tensor<'float32'> {
     if (this.dtype === 'float32') return this as unknown as Tensor<'float32'>
     return new HostTensor('float32', float32Of(this.dtype, this.data, this.shape), this.shape)
   }
 
-  /** The same data with another shape of as many elements. @throws TensorRTError ERR_TRT_SHAPE */
+  /**
+   * The same data with another shape of as many elements.
+   * @throws TensorRTError ERR_TRT_SHAPE
+   */
   reshape(shape: readonly number[]): HostTensor<D> {
     return new HostTensor(this.dtype, this.data, shape)
   }
@@ -194,6 +228,7 @@ export type { HostTensor }
 
 Object.defineProperty(HostTensor, 'name', { value: 'Tensor' })
 
+/** Makes tensors and tells them from other objects; see {@link TensorConstructor}. */
 export const Tensor = HostTensor as unknown as TensorConstructor
 
 /** The bytes of a typed array in a new ArrayBuffer. Not `data.slice()`, which of a Buffer is a view. */

@@ -1,6 +1,6 @@
 // @ts-check
-// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, eslint, hadolint. All of
-// them are run, then it fails if one did.
+// npm run lint [-- --fix]: prettier, clang-format, the types of the scripts, cycles of imports, the API reference, eslint,
+// hadolint. All of them are run, then it fails if one did.
 import { readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
@@ -26,6 +26,7 @@ const checks = [
   ['prettier', bin('prettier'), [fix ? '--write' : '--check', '--log-level=warn', '--no-error-on-unmatched-pattern', ...prettierFiles]],
   ['tsc', execPath, [tsc, '-p', join(root, 'scripts')]],
   ['cycles', execPath, [join(root, 'scripts', 'cycles.mjs')]],
+  ['docs', execPath, [join(root, 'scripts', 'docs.mjs'), '--check']],
   ['eslint', bin('eslint'), [...(fix ? ['--fix'] : []), '--max-warnings=0', '.']],
 ]
 const cpp = cppFiles()

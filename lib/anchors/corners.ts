@@ -4,6 +4,7 @@ import type { Sides } from '../base/size.js'
 import { expected } from '../errors.js'
 import { inputSize } from './size.js'
 
+/** Options of {@link anchorsOfCorners}. */
 export interface CornerOptions {
   /** Of the model's input. */
   readonly size: Sides

@@ -4,6 +4,7 @@ import type { Sides } from '../base/size.js'
 import { expected } from '../errors.js'
 import { checkedPositive, inputSize, roomFor, writer } from './size.js'
 
+/** Options of {@link efficientDetAnchors}. */
 export interface EfficientDetAnchorOptions {
   /** Of the model's input, in pixels; 640 is 640 x 640. */
   readonly size: Sides

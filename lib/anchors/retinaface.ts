@@ -4,6 +4,7 @@ import type { Sides } from '../base/size.js'
 import { expected } from '../errors.js'
 import { checkedPositive, checkedSteps, inputSize, roomFor, writer } from './size.js'
 
+/** Options of {@link retinaFacePriors}. */
 export interface RetinaFacePriorOptions {
   /** Pixels between the cells of each level; default [8, 16, 32]. */
   readonly steps?: readonly number[] | undefined

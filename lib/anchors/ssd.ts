@@ -4,6 +4,7 @@ import { checkedNumber, checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
 import { inputSize, roomFor, writer } from './size.js'
 
+/** Options of {@link ssdAnchors}. */
 export interface SsdAnchorOptions {
   /** Of the model's input, in pixels; 512 is 512 x 512. */
   readonly size: Sides

@@ -5,8 +5,9 @@ import { checkedSteps, inputSize, roomFor, writer } from './size.js'
 export type LevelAnchors = readonly (readonly [width: number, height: number])[]
 
 /**
- * The anchors that YOLO v5 (ultralytics/yolov5: models/yolov5s.yaml) and v7 (WongKinYiu/yolov7: cfg/deploy/yolov7.yaml) were trained with on COCO, for the levels of
- * {@link yoloStrides}. A model that was trained on other data may have others.
+ * The anchors that YOLO v5 (ultralytics/yolov5: models/yolov5s.yaml) and v7 (WongKinYiu/yolov7: cfg/deploy/yolov7.yaml)
+ * were trained with on COCO, for the levels of strides 8, 16 and 32. A model that was trained on other data may have
+ * others.
  */
 export const yoloAnchors: Readonly<Record<'v5' | 'v7', readonly LevelAnchors[]>> = {
   // prettier-ignore

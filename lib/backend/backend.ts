@@ -4,21 +4,27 @@ import type { DType, Tensor } from '../tensor.js'
 
 /** The shapes that an optimization profile allows for one input. */
 export interface ProfileShapes {
+  /** The smallest size of each dimension. */
   readonly min: readonly number[]
+  /** The sizes that TensorRT optimizes for. */
   readonly opt: readonly number[]
+  /** The largest size of each dimension. */
   readonly max: readonly number[]
 }
 
 /** The same with the input's name. */
 export interface NamedShapes extends ProfileShapes {
+  /** The input's name. */
   readonly name: string
 }
 
 /** What a model says of one of its inputs or outputs. */
 export interface TensorInfo<D extends DType = DType> {
+  /** Its name in the model. */
   readonly name: string
+  /** Its data type. */
   readonly dtype: D
-  /** -1 where the size is known only at run time. */
+  /** Its dimensions, the outermost first; -1 where a size is known only at run time. */
   readonly shape: readonly number[]
   /** The names of dynamic dimensions, where the model names them: `['batch', undefined, 'height', 'width']`; an entry for each dimension. */
   readonly dimensionNames: readonly (string | undefined)[]
@@ -44,7 +50,9 @@ export type ModelTensor = Omit<TensorInfo, 'dimensionNames' | 'profileValues'> &
 
 /** An input or output of a model that no Tensor can hold. */
 export interface UnsupportedTensor {
+  /** Its name in the model. */
   readonly name: string
+  /** Whether it goes into the model or comes out of it. */
   readonly use: 'input' | 'output'
   /** What it is, by the runtime's name, such as `string` or `float64`; `no tensor` for sequences and maps. */
   readonly type: string
@@ -66,8 +74,11 @@ export type Results = readonly (AnyTensor | undefined)[]
 
 /** Milliseconds, over the last thousand or so. */
 export interface Percentiles {
+  /** The median, in milliseconds. */
   readonly p50: number
+  /** 95 % took at most so long, in milliseconds. */
   readonly p95: number
+  /** 99 % took at most so long, in milliseconds. */
   readonly p99: number
   /** How many were measured since the engine was loaded. */
   readonly count: number
@@ -75,40 +86,58 @@ export interface Percentiles {
 
 /** What an engine has done since it was loaded; with a shared queue what all have done that share it. */
 export interface EngineStats {
-  /** Requests in the queue, and on a lane. */
+  /** Requests in the queue. */
   readonly waiting: number
+  /** Requests on a lane. */
   readonly inFlight: number
+  /** Requests that gave a result. */
   readonly completed: number
+  /** Requests that failed. */
   readonly failed: number
-  /** Taken out of the queue by an abort or a timeout, or ended by one while it ran (on the CPU). */
+  /** Requests that an abort or a timeout took out of the queue or, on the CPU, ended while they ran. */
   readonly cancelled: number
-  /** Batches that were enqueued; with batching fewer than requests. */
+  /** Batches that were enqueued; with the option `batching` fewer than requests. */
   readonly batches: number
-  /** Bytes of inputs that the CPU copied: those of tensors made by allocate() are not among them. */
+  /** Bytes of inputs that the host copied. Tensors made by {@link Engine.allocate} are not copied, and not counted. */
   readonly bytesCopied: number
-  /** From the call until a lane took it, by the host's clock; the others by CUDA events, of a sample of the batches. On the CPU `computeMs` is of each, and nothing is copied. */
+  /** From the call until a lane took it, by the host's clock, in milliseconds. */
   readonly queueMs: Percentiles
+  /**
+   * Copying inputs to the GPU, in milliseconds, by CUDA events, of a sample of the batches. Nothing is copied on the
+   * CPU.
+   */
   readonly copyInMs: Percentiles
+  /** The computation, in milliseconds: on a GPU by CUDA events, of a sample of the batches; on the CPU of each. */
   readonly computeMs: Percentiles
+  /** Copying outputs from the GPU, in milliseconds, by CUDA events, of a sample of the batches. */
   readonly copyOutMs: Percentiles
 }
 
 /** Bytes. */
 export interface EngineMemory {
   /**
-   * All that is held on the device for this model: inputs, outputs and scratch of all its lanes, those of engines that are attached to it too, its weights, and what else
-   * TensorRT allocates for it. Captured CUDA graphs and loaded kernels, which the driver keeps, are not among it. 0 on the CPU.
+   * Bytes on the device for this model: inputs, outputs and scratch memory of all its lanes, those of engines that are
+   * attached to it too, its weights, and what else TensorRT allocates for it. Captured CUDA graphs and loaded kernels,
+   * which the driver keeps, are not counted. 0 on the CPU.
    */
   readonly device: number
-  /** Pinned memory in use, and kept for later, by all engines of the device in this process; on the CPU ordinary memory, by all engines there. */
+  /**
+   * Bytes of pinned memory in use, by all engines of the device in this process; on the CPU ordinary memory, by all
+   * engines there.
+   */
   readonly pinned: number
+  /** Bytes of such memory that are kept for later use. */
   readonly pinnedKept: number
-  /** Of the inputs of this engine's requests that wait, and of all that share its queue, in whatever memory; see the option `maxQueueBytes`. */
+  /**
+   * Bytes of the inputs of waiting requests, of this engine and of all that share its queue, in whatever memory; see
+   * the option `maxQueueBytes`.
+   */
   readonly queued: number
-  /** Of tensors that stay on the device, and kept for later ones, by all engines of the device in this process. */
+  /** Bytes of tensors that stay on the device ({@link DeviceTensor}), of all engines of the device in this process. */
   readonly tensors: number
+  /** Bytes of such memory that are kept for later use. */
   readonly tensorsKept: number
-  /** Ordinary memory through which small results come, once per thread. */
+  /** Bytes of ordinary memory through which small results come, once per thread. */
   readonly host: number
 }
 

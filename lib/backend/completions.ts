@@ -42,11 +42,17 @@ export interface Pending {
 
 /** What is published on the diagnostics channel for each inference. Times in milliseconds; negative where this one was not measured. */
 export interface InferMessage {
+  /** What runs the model, as {@link Engine.description} says it. */
   readonly engine: string
+  /** From the call until a lane took it. */
   readonly queueMs: number
+  /** Copying the inputs to the GPU. */
   readonly copyInMs: number
+  /** The computation. */
   readonly computeMs: number
+  /** Copying the outputs from the GPU. */
   readonly copyOutMs: number
+  /** Why it failed, where it did. */
   readonly error?: unknown
 }
 

@@ -13,11 +13,13 @@ export type FoundBy = 'option' | 'TENSORRT_PATH' | 'loader' | 'folder' | 'python
 export interface Gpu {
   /** Its number, which the option `device` takes. */
   readonly index: number
+  /** Its name, as the driver tells it, such as `NVIDIA L4`. */
   readonly name: string
-  /** Such as "8.6". */
+  /** Its compute capability, such as `8.6`. */
   readonly computeCapability: string
-  /** Bytes. */
+  /** Its memory, in bytes. */
   readonly memory: number
+  /** How many streaming multiprocessors it has. */
   readonly multiprocessors: number
   /** Whether it shares the memory of the CPU. */
   readonly integrated: boolean
@@ -25,26 +27,31 @@ export interface Gpu {
 
 /** An input or output of a network. */
 export interface NetworkTensor {
+  /** Its name in the model. */
   readonly name: string
-  /** `unknown`: one that this package does not know yet. */
+  /** Its data type; `unknown` where this package does not know it. */
   readonly dtype: TensorRTDType | 'unknown'
-  /** -1 where a dimension is dynamic. */
+  /** Its dimensions; -1 where one is dynamic. */
   readonly shape: readonly number[]
-  /** One for each dimension, empty where it has none; empty where the model names none. */
+  /** The names of the dimensions, one for each, empty where it has none; an empty array where the model names none. */
   readonly dimensionNames: readonly string[]
 }
 
 /** What is known of a network once a library has parsed it. */
 export interface ParsedFacts {
-  /** The library that did it, for people: "TensorRT-RTX 1.7.1". */
+  /** The library that parsed the model, for people: `TensorRT-RTX 1.7.1`. */
   readonly library: string
+  /** Which kind of TensorRT library that is. */
   readonly kind: LibraryKind
+  /** The version of the library. */
   readonly version: string
-  /** The network's inputs and outputs, in the model's order. */
+  /** The inputs of the network, in the model's order. */
   readonly inputs: readonly NetworkTensor[]
+  /** The outputs of the network, in the model's order. */
   readonly outputs: readonly NetworkTensor[]
   /** Layers of the parsed network, before TensorRT fused any. */
   readonly layers: number
+  /** How long parsing took, in milliseconds. */
   readonly parseMs: number
 }
 
@@ -71,8 +78,9 @@ export interface Observed {
 
 /** What INT8's ranges were taken from, where a calibrator gave them. */
 export interface CalibrationFacts {
+  /** The calibrator of TensorRT that was used. */
   readonly algorithm: 'entropy' | 'minmax'
-  /** That TensorRT took; 0 where the ranges are those of an earlier calibration. */
+  /** How many batches TensorRT took; 0 where the ranges are those of an earlier calibration. */
   readonly batches: number
   /** Whether TensorRT took the text that `readCache()` gave. */
   readonly fromCache: boolean

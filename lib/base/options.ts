@@ -59,7 +59,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0
 }
 
-/** What an asynchronous operation without other options takes. */
+/** Options of a call that can be aborted. */
 export interface Abortable {
   /** Rejects the call at once with the signal's reason; what TensorRT has begun it ends. */
   readonly signal?: AbortSignal | undefined

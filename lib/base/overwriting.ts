@@ -6,6 +6,7 @@ import { stat } from 'node:fs/promises'
 import { checkedBoolean } from './checks.js'
 import { TensorRTError } from '../errors.js'
 
+/** Options of what writes a file. */
 export interface OverwriteOptions {
   /**
    * Whether the file that this was read from, or made of, may be written over; false unless given. Other files are

@@ -3,7 +3,9 @@ import { checkedObject, checkedWhole } from './checks.js'
 
 /** In pixels. */
 export interface Size {
+  /** The width, in pixels. */
   readonly width: number
+  /** The height, in pixels. */
   readonly height: number
 }
 

@@ -1,4 +1,8 @@
-/** How fast a model is, as trtexec measures it, and what becomes of the numbers. */
+/**
+ * How fast a model is, measured as trtexec does it, and reports, files and charts of the figures. {@link Engine.benchmark}
+ * measures.
+ * @module node-tensorrt/benchmark
+ */
 export type {
   Benchmark,
   Benchmarkable,

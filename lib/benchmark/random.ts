@@ -68,6 +68,7 @@ function uniform(seed: number): () => number {
   }
 }
 
+/** Options of {@link randomInputs}. */
 export interface RandomInputsOptions {
   /** Of inputs that the model leaves open, by name; else the best of the first profile. */
   readonly shapes?: Readonly<Record<string, readonly number[]>> | undefined

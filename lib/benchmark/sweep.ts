@@ -6,13 +6,19 @@ type Shapes = Readonly<Record<string, readonly number[]>>
 
 /** One benchmark of a sweep. */
 export interface SweepPoint {
+  /** The number of the point, from 0. */
   readonly index: number
+  /** How many points the sweep has. */
   readonly count: number
+  /** Queries side by side, where the sweep varies them. */
   readonly streams?: number
+  /** The shapes to measure at, as {@link BenchmarkOptions.shapes}, each once. */
   readonly shapes?: Shapes
+  /** The size of dimension 0, where the sweep varies it. */
   readonly batch?: number
 }
 
+/** What a sweep varies, and how each point is measured: {@link BenchmarkOptions}. */
 export interface SweepOptions extends Omit<BenchmarkOptions, 'inputs' | 'shapes' | 'streams' | 'onProgress'> {
   /** Each once; as {@link BenchmarkOptions.shapes}. */
   readonly shapes?: readonly Shapes[] | undefined
@@ -20,12 +26,14 @@ export interface SweepOptions extends Omit<BenchmarkOptions, 'inputs' | 'shapes'
   readonly batches?: readonly number[] | undefined
   /** Numbers of streams, each with each of the shapes. */
   readonly streams?: readonly number[] | undefined
+  /** Called about ten times a second, with the point that is measured. What it throws ends the sweep. */
   readonly onProgress?: ((progress: BenchmarkProgress & { readonly point: SweepPoint }) => void) | undefined
 }
 
 /** An engine for all points; or what makes one for each (of another resolution, of another precision), which is closed when its point is measured. */
 export type SweepSource = Benchmarkable | ((point: SweepPoint) => ClosableBenchmarkable | Promise<ClosableBenchmarkable>)
 
+/** What can be measured and then closed: an {@link Engine}. */
 export type ClosableBenchmarkable = Benchmarkable & Partial<AsyncDisposable>
 
 /**

@@ -1,63 +1,91 @@
 import type { TensorInfo } from '../backend/backend.js'
 import type { Tensor } from '../tensor.js'
 
-/** What a benchmark is doing. */
+/** A phase of a benchmark, in this order; phases that were not asked for are left out. */
 export type BenchmarkPhase = 'warm-up' | 'measure' | 'end-to-end' | 'javascript' | 'layers'
 
+/** What {@link BenchmarkOptions.onProgress} is called with. */
 export interface BenchmarkProgress {
+  /** What the benchmark is doing. */
   readonly phase: BenchmarkPhase
-  /** Of this phase; both by the host's clock. `totalMs` is what it takes at least: a phase that is to run a number of queries may take longer. */
+  /** How long this phase has run, in milliseconds by the host's clock. */
   readonly elapsedMs: number
+  /** How long this phase takes at least, in milliseconds; one that has to run a number of queries may take longer. */
   readonly totalMs: number
 }
 
 /** How an engine is measured; the defaults are those of trtexec 10. */
 export interface BenchmarkOptions {
   /**
-   * Tensors on the host, by name. Inputs that are not given are random as trtexec's are: floating-point numbers from -1 to 1, signed integers from -128 to 127, unsigned
-   * ones from 0 to 255, booleans; the same in each run, and again and again after the first 2^20. What the CPU reads (a shape tensor) has the profile's best values.
+   * Tensors on the host, by the names of inputs. Inputs that are not given are random, as trtexec's are: floating-point
+   * numbers from -1 to 1, signed integers from -128 to 127, unsigned ones from 0 to 255, booleans. They are the same in
+   * each run, and repeat after the first 2^20 elements. An input that the CPU reads (a shape tensor) has the profile's
+   * best values.
    */
   readonly inputs?: Readonly<Record<string, Tensor>> | undefined
-  /** Of inputs without tensors, by name; unless given the profile's best. Dynamic without either: ERR_TRT_SHAPES_REQUIRED. */
+  /**
+   * The shapes of inputs without tensors, by name; default: the profile's best. A dynamic input with neither is
+   * ERR_TRT_SHAPES_REQUIRED.
+   */
   readonly shapes?: Readonly<Record<string, readonly number[]>> | undefined
-  /** The number of the optimization profile that it runs in; 0 unless given. */
+  /** The number of the optimization profile; default 0. */
   readonly profile?: number | undefined
-  /** So many queries run side by side, each in an execution context with three CUDA streams of its own (on the CPU: each on a lane); 1 unless given, at most 64. */
+  /**
+   * How many queries run side by side, 1 to 64; default 1. Each has an execution context and three CUDA streams of its
+   * own (on the CPU: a lane).
+   */
   readonly streams?: number | undefined
-  /** Whether each stream has a host thread of its own; else one thread serves all. On the CPU each always has one. */
+  /**
+   * Whether each stream has a host thread of its own; default false: one thread serves all. On the CPU each stream
+   * always has one.
+   */
   readonly threads?: boolean | undefined
-  /** How many queries of a stream are under way at once. 2 unless given: copies of one overlap the computation of another. 1 is trtexec's `--exposeDMA`. */
+  /**
+   * How many queries of a stream are under way at once; default 2: the copies of one overlap the computation of
+   * another. 1 is trtexec's `--exposeDMA`.
+   */
   readonly depth?: 1 | 2 | undefined
-  /** Queries whose computation begins within so many milliseconds are not counted; 200 unless given. */
+  /** Queries whose computation begins within so many milliseconds are not counted; default 200. */
   readonly warmUpMs?: number | undefined
   /**
-   * It measures at least so long, 3000 unless given, and at least so many queries of each stream, 10 unless given. Each query is kept, 330 bytes of it in Node's heap: more than
+   * It measures at least so many milliseconds; default 3000. Each query is kept, in 330 bytes of Node's heap: more than
    * fit there are ERR_TRT_OUT_OF_MEMORY.
    */
   readonly durationMs?: number | undefined
+  /** It measures at least so many queries of each stream; default 10. */
   readonly iterations?: number | undefined
-  /** The computation of the first queries waits so long for the host, so that it can enqueue ahead; 0 unless given. */
+  /**
+   * The computation of the first queries waits so many milliseconds for the host, so that it can enqueue ahead; default
+   * 0.
+   */
   readonly sleepMs?: number | undefined
-  /** Between two queries, after the warm-up, the host does nothing for so long; 0 unless given. */
+  /** Between two queries, after the warm-up, the host does nothing for so many milliseconds; default 0. */
   readonly idleMs?: number | undefined
-  /** Whether inputs are copied in and outputs copied out at each query; true unless given, and always false on the CPU. */
+  /** Whether inputs are copied in and outputs copied out at each query; default true, and always false on the CPU. */
   readonly transfers?: boolean | undefined
-  /** Whether the computation is captured into a CUDA graph and that is launched; false unless given. Where it cannot be captured it runs without, and a warning says so. */
+  /**
+   * Whether the computation is captured into a CUDA graph, which is then launched; default false. Where it cannot be
+   * captured it runs without, and a warning says so.
+   */
   readonly cudaGraph?: boolean | undefined
-  /** Whether the host asks all the time whether the GPU is done, rather than sleep; false unless given. */
+  /** Whether the host polls the GPU rather than sleep until it is done; default false. */
   readonly spinWait?: boolean | undefined
-  /** Which percentiles are told, each from 0 to 100; 90, 95 and 99 unless given. */
+  /** Which percentiles are computed, each from 0 to 100; default 90, 95 and 99. */
   readonly percentiles?: readonly number[] | undefined
   /**
-   * Whether it measures too how long one query takes that is alone, from its inputs in pinned memory to its outputs there; true unless given. After a warm-up of `warmUpMs` it
-   * takes a third of `durationMs`, and `iterations` queries at least; so does `javascript`, and `layers` about as long.
+   * Whether it also measures how long one query takes that runs alone, from its inputs in pinned memory to its outputs
+   * there; default true. After a warm-up of `warmUpMs` that takes a third of `durationMs`, and `iterations` queries at
+   * least; so does `javascript`, and `layers` about as long.
    */
   readonly endToEnd?: boolean | undefined
-  /** Whether it measures too what {@link Engine.infer} takes, one call at a time; true unless given. It needs `endToEnd`. */
+  /** Whether it also measures {@link Engine.infer}, one call at a time; default true. Needs `endToEnd`. */
   readonly javascript?: boolean | undefined
-  /** Whether it measures too how long each layer takes, in a run of its own, as `engine.audit()` does; false unless given. On TensorRT only. */
+  /**
+   * Whether it also measures how long each layer takes, in a run of its own, as {@link Engine.audit} does; default
+   * false. On TensorRT only.
+   */
   readonly layers?: boolean | undefined
-  /** Whether the result has the outputs of the last query of the first stream; false unless given. */
+  /** Whether the result has the outputs of the last query of the first stream; default false. */
   readonly outputs?: boolean | undefined
   /** Rejects the benchmark at once; the query under way ends first. */
   readonly signal?: AbortSignal | undefined
@@ -65,117 +93,181 @@ export interface BenchmarkOptions {
   readonly onProgress?: ((progress: BenchmarkProgress) => void) | undefined
 }
 
-/** Milliseconds, but for `cv`. */
+/** A summary of times, in milliseconds but for `cv`. */
 export interface Summary {
+  /** The shortest time. */
   readonly min: number
+  /** The longest time. */
   readonly max: number
+  /** The arithmetic mean. */
   readonly mean: number
-  /** Of an even number of values the mean of the two in the middle. */
+  /** The median: of an even number of values the mean of the two in the middle. */
   readonly median: number
-  /** The coefficient of variation in percent: the population's standard deviation by the mean; 0 where the mean is. */
+  /**
+   * The coefficient of variation, in percent: the population's standard deviation by the mean; 0 where the mean is 0.
+   */
   readonly cv: number
-  /** By nearest rank: the value that so many percent do not exceed, `{ '99': 1.25 }`. */
+  /** Percentiles by nearest rank: the value that so many percent do not exceed, such as `{ '99': 1.25 }`. */
   readonly percentiles: Readonly<Record<string, number>>
 }
 
-/** A summary that has a number of its own of values. */
+/** A summary with the number of its values. */
 export interface CountedSummary extends Summary {
+  /** How many queries were measured. */
   readonly queries: number
 }
 
-/** What was measured with: the options, each with its value. */
+/** The options that a benchmark ran with, each with its value; see {@link BenchmarkOptions}. */
 export interface BenchmarkSettings {
+  /** The optimization profile. */
   readonly profile: number
+  /** Queries side by side. */
   readonly streams: number
+  /** Whether each stream had a host thread of its own. */
   readonly threads: boolean
+  /** Queries of a stream under way at once. */
   readonly depth: 1 | 2
+  /** The warm-up, in milliseconds. */
   readonly warmUpMs: number
+  /** The least duration, in milliseconds. */
   readonly durationMs: number
+  /** The least number of queries of each stream. */
   readonly iterations: number
+  /** How long the first queries waited for the host, in milliseconds. */
   readonly sleepMs: number
+  /** The pause between two queries, in milliseconds. */
   readonly idleMs: number
+  /** Whether inputs and outputs were copied. */
   readonly transfers: boolean
+  /** Whether a CUDA graph was asked for. */
   readonly cudaGraph: boolean
+  /** Whether the host polled the GPU. */
   readonly spinWait: boolean
+  /** The percentiles that were computed. */
   readonly percentiles: readonly number[]
+  /** Whether single queries were measured. */
   readonly endToEnd: boolean
+  /** Whether {@link Engine.infer} was measured. */
   readonly javascript: boolean
+  /** Whether layers were measured. */
   readonly layers: boolean
-  /** Of all inputs. */
+  /** The shapes of all inputs, by name. */
   readonly shapes: Readonly<Record<string, readonly number[]>>
 }
 
-/** One query: milliseconds since the start, by names that trtexec gives them. */
+/**
+ * One query: milliseconds, by the names of trtexec's `--exportTimes`. Points in time count from the start of the
+ * benchmark; those of enqueueing are by the host's clock, all others by the GPU's (on the CPU by the host's).
+ */
 export interface TraceRow {
-  /** When the host began and ended to enqueue, by its clock. */
+  /** When the host began to enqueue. */
   readonly startEnqMs: number
+  /** When the host had enqueued. */
   readonly endEnqMs: number
-  /** The others by the GPU's clock (on the CPU by the host's). */
+  /** When the copy of inputs began. */
   readonly startH2dMs: number
+  /** When the copy of inputs ended. */
   readonly endH2dMs: number
+  /** When the computation began. */
   readonly startComputeMs: number
+  /** When the computation ended. */
   readonly endComputeMs: number
+  /** When the copy of outputs began. */
   readonly startD2hMs: number
+  /** When the copy of outputs ended. */
   readonly endD2hMs: number
+  /** How long the copy of inputs took. */
   readonly h2dMs: number
+  /** How long the computation took. */
   readonly computeMs: number
+  /** How long the copy of outputs took. */
   readonly d2hMs: number
-  /** The sum of these three. */
+  /** The sum of `h2dMs`, `computeMs` and `d2hMs`. */
   readonly latencyMs: number
 }
 
-/** Over all executions, by TensorRT's profiler. */
+/** How long a layer took, by TensorRT's profiler, over all executions. */
 export interface LayerTiming {
+  /** The layer's name. */
   readonly name: string
+  /** The sum over all executions, in milliseconds. */
   readonly timeMs: number
+  /** The mean of the executions, in milliseconds. */
   readonly averageMs: number
+  /** The median of the executions, in milliseconds. */
   readonly medianMs: number
-  /** Of the time of all layers, from 0 to 100. */
+  /** The share of the time of all layers, from 0 to 100. */
   readonly percentage: number
 }
 
+/** Something about a benchmark that a reader has to know. */
 export interface BenchmarkWarning {
+  /** What it is, for programs. */
   readonly code: 'enqueue-bound' | 'copy-in-bound' | 'copy-out-bound' | 'unstable' | 'several-streams' | 'no-graph'
+  /** The same for people. */
   readonly message: string
 }
 
 /** How fast a model is. Plain data, frozen; all but `outputs` keeps its meaning as JSON. */
 export interface Benchmark {
+  /** What this is. */
   readonly kind: 'benchmark'
-  /** The library and its version. */
+  /** The library that ran the model, and its version. */
   readonly runtime: string
+  /** What ran the model. */
   readonly backend: 'tensorrt' | 'cpu'
-  /** The GPU's number, -1 for the CPU. */
-  readonly device: { readonly index: number; readonly name?: string }
-  /** The model's file, where it has one. */
+  /** The device that ran the model. */
+  readonly device: {
+    /** The number of the GPU, -1 for the CPU. */
+    readonly index: number
+    /** The name of the GPU. */
+    readonly name?: string
+  }
+  /** The path of the model's file, where it has one. */
   readonly model?: string
+  /** What it was measured with. */
   readonly settings: BenchmarkSettings
-  /** Queries that are not counted: those before the first whose computation began after `ms`. */
-  readonly warmUp: { readonly queries: number; readonly ms: number }
+  /** The warm-up: queries before the first whose computation began after `ms`, which are not counted. */
+  readonly warmUp: {
+    /** How many queries it had. */
+    readonly queries: number
+    /** How long it took, in milliseconds. */
+    readonly ms: number
+  }
+  /** How many queries were counted. */
   readonly queries: number
-  /** From the first counted query's begin to the last one's end. */
+  /** From the begin of the first counted query to the end of the last one, in milliseconds. */
   readonly wallMs: number
   /** Queries per second of `wallMs`, whatever their batch. */
   readonly throughput: number
-  /** The sum of the three below, query by query: what a query takes on its way without waiting for others. */
+  /** The sum of `copyIn`, `compute` and `copyOut`, query by query: what a query takes without waiting for others. */
   readonly latency: Summary
-  /** What the host takes to enqueue the computation; 0 on the CPU, where there is no queue. */
+  /** How long the host takes to enqueue the computation; 0 on the CPU, where there is no queue. */
   readonly enqueue: Summary
-  /** What inputs take to the device, the computation, outputs from the device; copies are 0 without transfers. */
+  /** How long inputs take to the device; 0 without transfers. */
   readonly copyIn: Summary
+  /** How long the computation takes. */
   readonly compute: Summary
+  /** How long outputs take from the device; 0 without transfers. */
   readonly copyOut: Summary
   /** One query at a time, by the host's clock: copy in, enqueue, copy out, wait. */
   readonly endToEnd?: CountedSummary
-  /** The same by {@link Engine.infer}, and how much longer that takes, by the medians. */
-  readonly javascript?: { readonly infer: CountedSummary; readonly addsMs: number }
-  /** In the order in which they ran. */
+  /** One query at a time by {@link Engine.infer}. */
+  readonly javascript?: {
+    /** From the call to the result, by the host's clock. */
+    readonly infer: CountedSummary
+    /** How much longer that takes than `endToEnd`, by the medians, in milliseconds. */
+    readonly addsMs: number
+  }
+  /** The layers, in the order in which they ran; where `layers` was asked for. */
   readonly layers?: readonly LayerTiming[]
   /** How many executions the layers were timed in. */
   readonly layerRuns?: number
   /** With `layers`: what TensorRT's inspector says of the engine, as it says it. */
   readonly layerInfo?: string
+  /** The outputs of the last query of the first stream, where `outputs` was asked for. */
   readonly outputs?: Readonly<Record<string, Tensor>>
+  /** What makes the figures doubtful. */
   readonly warnings: readonly BenchmarkWarning[]
   /** Each counted query, in the order in which they began. */
   readonly trace: readonly TraceRow[]
@@ -183,6 +275,8 @@ export interface Benchmark {
 
 /** What can be measured: an {@link Engine}. */
 export interface Benchmarkable {
+  /** The inputs of the model, by name. */
   readonly inputs: Readonly<Record<string, Pick<TensorInfo, 'shape' | 'profiles'>>>
+  /** Measures the model; see {@link Engine.benchmark}. */
   benchmark(options?: BenchmarkOptions): Promise<Benchmark>
 }

@@ -4,22 +4,38 @@ import type { CalibrationAnswer, CalibrationQuestion, NativeBuildResult, NativeC
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 
-/** A batch of calibration data: every input of the model by name, or the one that it has; float32 whatever the model computes in, but int32, int64 and bool inputs in their own type. */
+/**
+ * A batch of calibration data: a tensor for each input of the model, by name, or a bare tensor for a model with one
+ * input. float32, whatever the model computes in; int32, int64 and bool inputs in their own type.
+ */
 export type CalibrationBatch = Readonly<Record<string, Tensor>> | Tensor
 
 /**
- * Where `builder.build(model, { calibrator })` has the data from that TensorRT 10 measures the ranges of INT8 on. All batches have the shapes of the first one, and
- * the network is calibrated at those shapes. One batch is asked for at a time, while TensorRT waits; it is copied before the next one is asked for.
+ * The data that TensorRT 10 measures the ranges of INT8 on: `builder.build(model, { calibrator })`. All batches have
+ * the shapes of the first one, and the network is calibrated at these. One batch is asked for at a time, while TensorRT
+ * waits; it is copied before the next one is asked for.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/10.16.1/_static/c-api/classnvinfer1_1_1_i_int8_calibrator.html
  */
 export interface CalibrationSource {
-  /** `entropy` (also where nothing is given): IInt8EntropyCalibrator2, for most convolutional networks; `minmax`: IInt8MinMaxCalibrator, for those of text. TensorRT has no others. */
+  /**
+   * The calibrator of TensorRT; default `entropy`: IInt8EntropyCalibrator2, for most convolutional networks. `minmax`:
+   * IInt8MinMaxCalibrator, for networks of text. TensorRT has no others.
+   */
   readonly algorithm?: 'entropy' | 'minmax' | undefined
-  /** All batches from the beginning. The signal is aborted when no more of them are wanted because the build failed or was cut short. */
+  /**
+   * All batches from the beginning. The signal is aborted when no more of them are wanted, because the build failed or
+   * was cut short.
+   */
   batches(options?: { signal?: AbortSignal }): AsyncIterable<CalibrationBatch> | Iterable<CalibrationBatch>
-  /** What {@link writeCache} was given earlier, for this model, data and algorithm: TensorRT's own text. Where TensorRT takes it, no batch is asked for; a text of another version or algorithm it passes over. */
+  /**
+   * The text that {@link writeCache} was given earlier, for this model, data and algorithm. Where TensorRT accepts it,
+   * no batch is asked for; it ignores a text of another version or algorithm.
+   */
   readCache?(): Promise<string | undefined> | string | undefined
-  /** Called when the build has succeeded, with the text that TensorRT gave of its calibration. What it throws rejects the build. */
+  /**
+   * Called when the build has succeeded, with the text that TensorRT gave of its calibration. What it throws rejects
+   * the build.
+   */
   writeCache?(text: string): Promise<void> | void
 }
 

@@ -6,14 +6,18 @@ import type { CalibrationQuestion, NativeBuildRequest, NativeBuildResult } from 
 import type { PrecisionReport } from '../onnx/precision/report.js'
 
 /**
- * Where a build is. TensorRT's phases nest; `parent` is empty for the outermost. With a calibrator there is a phase `Calibration` of our own: its step is the number of
- * batches that TensorRT has taken, its steps are 0, since nobody knows how many there will be.
+ * How far a build is. The phases of TensorRT nest. With a calibrator there is a phase `Calibration` of this package:
+ * its step is the number of batches that TensorRT has taken, its steps are 0, since nobody knows how many there will
+ * be.
  */
 export interface BuildProgress {
+  /** The name of TensorRT's phase. */
   readonly phase: string
+  /** The name of the phase that this one is part of; empty for the outermost. */
   readonly parent: string
   /** Steps done, from 0. */
   readonly step: number
+  /** How many steps the phase has; 0 where that is not known. */
   readonly steps: number
 }
 

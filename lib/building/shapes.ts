@@ -5,10 +5,15 @@ import { checkedArray, checkedObject } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
 import { checkedShape } from '../tensor.js'
 
-/** The shapes of one input: one shape for all three, or a range. Of a shape tensor (an input whose values decide other shapes), the range of its values. */
+/**
+ * The shapes of one input: one shape for all three, or a range. Of a shape tensor (an input whose values decide other
+ * shapes): the range of its values.
+ */
 export type InputShapes = readonly number[] | ProfileShapes
 
-/** The shapes of an optimization profile, by input. Needed for every input that the model leaves dynamic. */
+/**
+ * The shapes of an optimization profile, by the names of inputs. Needed for every input that has a dynamic dimension.
+ */
 export type Shapes = Readonly<Record<string, InputShapes>>
 
 /** Profiles as native code takes them. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPES_REQUIRED, ERR_TRT_SHAPE */

@@ -21,27 +21,31 @@ import { makeCacheFolder, refuseUntrusted } from './folder.js'
 import { type CachePlace, checkedCacheOptions, type EngineCacheOptions, openedPlace, otherFolder } from './options.js'
 import { SharedWork } from './shared-work.js'
 
+/** Options of {@link EngineCache.plan}. */
 export interface CachedBuildOptions extends BuildOptions {
   /** How to build where no plan is there yet; all of it that decides what the plan is belongs to the key. */
   readonly builder?: BuilderOptions | undefined
 }
 
+/** A plan that was found in a cache, or built for it. */
 export interface CachedPlan {
   /** The same object for all callers who waited for one build: its bytes are not to be changed. */
   readonly plan: Plan
-  /** False for the one call that the plan was built for. */
+  /** Whether the plan was there; false for the one call that it was built for. */
   readonly hit: boolean
-  /** The file; absent where the plan is too large to be kept. */
+  /** The plan's file; absent where the plan is too large to be kept. */
   readonly path?: string
 }
 
 /** What is published on the channel `node-tensorrt:cache` of node:diagnostics_channel when a plan was found or built. */
 export interface CacheMessage {
+  /** The key of the plan: 64 hexadecimal digits. */
   readonly key: string
+  /** Whether the plan was there. */
   readonly hit: boolean
-  /** The file; absent where the plan is too large to be kept. */
+  /** The plan's file; absent where the plan is too large to be kept. */
   readonly path?: string
-  /** Milliseconds from the call on. */
+  /** How long the call took, in milliseconds. */
   readonly ms: number
 }
 
@@ -74,19 +78,27 @@ interface Known extends Request {
 }
 
 /**
- * Plans on disk, each built once: by whoever asks first, in this process or another, while the others wait. `Engine.load('model.onnx')` uses one.
+ * Plans on disk, each built once: by the first who asks for it, in this process or another, while the others wait.
+ * `Engine.load('model.onnx')` uses one.
  *
+ * The key of a plan is made of the model's bytes (with those of the files that it keeps tensors in), the options and
+ * shapes, the TensorRT that builds, the GPU (not with TensorRT-RTX, whose plans belong to no GPU) and the system; not
+ * of the model's path. A plan that was damaged since is built again, with a process warning (code TRT_CACHE_DAMAGED). A
+ * plan that has more than `maxBytes` alone is given to the caller, and not kept (TRT_CACHE_TOO_SMALL).
+ * @example
  * ```ts
- * await using cache = new EngineCache({ folder: '/var/cache/engines', maxBytes: '20GiB' })
- * const { plan, hit } = await cache.plan('model.onnx', { builder: { workspace: '1GiB' } })
- * ```
+ * import { EngineCache } from 'node-tensorrt'
  *
- * A plan is known by the model's bytes (with those of the files that it keeps tensors in), the options and shapes, the TensorRT that builds, the GPU (not with
- * TensorRT-RTX, whose plans belong to none) and the system: not by the model's path. One that was damaged since is built again, with a warning of the process
- * (code TRT_CACHE_DAMAGED). A plan that has more than `maxBytes` alone is given to who asked, and not kept (TRT_CACHE_TOO_SMALL).
+ * const cache = new EngineCache({ folder: 'engines', maxBytes: '20GiB' })
+ * const { plan, hit } = await cache.plan('model.onnx', { shapes: { images: [1, 3, 224, 224] } })
+ * console.log(plan.info.library, hit)
+ * await cache.close()
+ * ```
  */
 export class EngineCache implements AsyncDisposable {
+  /** The folder that the plans are kept in. */
   readonly folder: string
+  /** The most bytes that the plans may have together. */
   readonly maxBytes: number
   readonly #running = new Set<Promise<void>>()
   #closed = false
@@ -102,8 +114,9 @@ export class EngineCache implements AsyncDisposable {
   }
 
   /**
-   * The plan of a model: from the cache, or built for it. Abort rejects at once; a build that others wait for goes on.
-   * @throws TensorRTError (as a rejection) as {@link Builder.build}, and ERR_TRT_FILE where the cache cannot be used
+   * The plan of a model: from the cache, or built for it. An abort rejects at once; a build that others wait for goes
+   * on.
+   * @throws TensorRTError (as a rejection) as {@link Builder.build}; ERR_TRT_FILE where the cache cannot be used
    */
   async plan(model: ModelSource, options?: CachedBuildOptions): Promise<CachedPlan> {
     const begun = performance.now()
@@ -122,13 +135,19 @@ export class EngineCache implements AsyncDisposable {
     return { plan: value.plan, hit, ...path }
   }
 
-  /** What is kept, the entry that was not used for longest first. @throws TensorRTError ERR_TRT_FILE */
+  /**
+   * The plans that are kept; the one that was not used for the longest time first.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE
+   */
   async entries(options?: Abortable): Promise<CacheEntry[]> {
     const signal = checkedAbort(options, 'EngineCache.entries')
     return within({ signal }, () => inFolder(this.folder, () => listEntries(this.folder)))
   }
 
-  /** Removes all entries but those that somebody is building or reading right now; an abort leaves the rest. @throws TensorRTError ERR_TRT_FILE */
+  /**
+   * Removes all plans but those that are being built or read right now; an abort leaves the rest.
+   * @throws TensorRTError (as a rejection) ERR_TRT_FILE
+   */
   async clear(options?: Abortable): Promise<void> {
     const signal = checkedAbort(options, 'EngineCache.clear')
     await inFolder(this.folder, async () => {
@@ -139,12 +158,16 @@ export class EngineCache implements AsyncDisposable {
     })
   }
 
-  /** Refuses new calls, and waits until nothing of the others is under way, those that were aborted too. What is on disk stays. Twice without harm. */
+  /**
+   * Refuses new calls, and waits for those under way, aborted ones too. What is on disk stays. A second call does no
+   * harm.
+   */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all(this.#running)
   }
 
+  /** Calls {@link close}, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }

@@ -8,9 +8,11 @@ import { sidecarPath } from '../plan/sidecar.js'
 
 /** A plan that is kept. */
 export interface CacheEntry {
+  /** The key of the plan: 64 hexadecimal digits. */
   readonly key: string
+  /** The plan's file. */
   readonly path: string
-  /** Of the plan, and of what TensorRT-RTX compiled for it. */
+  /** The bytes of the plan, and of what TensorRT-RTX compiled for it. */
   readonly bytes: number
   /** When it was built or last loaded. */
   readonly usedAt: Date

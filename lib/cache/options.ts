@@ -6,10 +6,17 @@ import { localPath } from '../base/source.js'
 import { userCacheFolder } from '../base/user-folders.js'
 import { TensorRTError } from '../errors.js'
 
+/** Options of {@link EngineCache}, and of the option `cache` of {@link Engine}. */
 export interface EngineCacheOptions {
-  /** Where the plans are kept; else $NODE_TENSORRT_CACHE, $XDG_CACHE_HOME/node-tensorrt/engines or ~/.cache/node-tensorrt/engines. It is made when it is needed. */
+  /**
+   * The folder that the plans are kept in; default $NODE_TENSORRT_CACHE, else $XDG_CACHE_HOME/node-tensorrt/engines,
+   * else ~/.cache/node-tensorrt/engines. It is made when it is needed.
+   */
   readonly folder?: string | undefined
-  /** The most that the plans may have together: bytes, or "512MiB", "20GiB"; 10 GiB unless given. Those that were not used for longest go first. */
+  /**
+   * The most bytes that the plans may have together: a number, or text such as `"512MiB"` or `"20GiB"`; default 10 GiB.
+   * Those that were not used for the longest time are removed first.
+   */
   readonly maxBytes?: number | string | undefined
 }
 

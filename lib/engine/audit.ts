@@ -4,53 +4,68 @@ import { expected } from '../errors.js'
 import { checkedNumber, checkedSignal, checkedWhole } from '../base/checks.js'
 import { deepFrozen, readOptions } from '../base/options.js'
 
+/** Options of {@link Engine.audit}. */
 export interface EngineAuditOptions {
-  /** How many executions are timed, after some that are not; 10 unless given, at most 1000. */
+  /** How many executions are timed, after some that are not; default 10, at most 1000. */
   readonly iterations?: number | undefined
-  /** The number of the optimization profile whose best shapes it runs at; 0 unless given. */
+  /** The number of the optimization profile whose best shapes it runs at; default 0. */
   readonly profile?: number | undefined
   /**
-   * A precision that is absent, or takes less than `minShare` of the time, is warned of; unless given those that the plan was built for, as far as it is known (of
-   * plans of {@link Builder}, and of files with a sidecar), but `fp32`.
+   * Precisions that the engine is to have: one that is absent, or takes less than `minShare` of the time, gives a
+   * warning. Default: those that the plan was built for but `fp32`, where that is known (plans of {@link Builder},
+   * files with a sidecar).
    */
   readonly expect?: ExpectedPrecision | readonly ExpectedPrecision[] | undefined
-  /** The least share of the time, from 0 to 1, that each expected precision is to have; 0 unless given. */
+  /** The least share of the time, from 0 to 1, that each expected precision is to have; default 0. */
   readonly minShare?: number | undefined
   /** Rejects the audit at once; the execution under way ends first. */
   readonly signal?: AbortSignal | undefined
 }
 
+/** How much of an engine computes in a precision. */
 export interface PrecisionShare {
   /** The type of a layer's first input, as NVIDIA's Engine Explorer has it; `unknown` where TensorRT does not tell. */
   readonly precision: AuditPrecision
+  /** How many layers there are. */
   readonly layers: number
-  /** Of the time of all layers, from 0 to 1. */
+  /** Their share of the time of all layers, from 0 to 1. */
   readonly timeShare: number
 }
 
+/** A layer with its time. */
 export interface AuditedLayer extends EngineLayer {
-  /** Milliseconds: the median of the timed executions. */
+  /** The median of the timed executions, in milliseconds. */
   readonly medianMs: number
+  /** The mean of the timed executions, in milliseconds. */
   readonly averageMs: number
+  /** The share of the time of all layers, from 0 to 1. */
   readonly timeShare: number
 }
 
 /** What a built engine is made of, and where its time goes. Plain data, frozen. */
 export interface EngineAudit {
+  /** What was audited: a built engine. */
   readonly kind: 'engine'
+  /** How many layers the engine has. */
   readonly layers: number
-  /** The one with most of the time first. */
+  /** How much computes in each precision; the one with most of the time first. */
   readonly precisions: readonly PrecisionShare[]
   /** The ten slowest layers. */
   readonly slowest: readonly AuditedLayer[]
-  /** Milliseconds of all layers in an average execution, one after the other and with the profiler's own cost. */
+  /**
+   * The time of all layers in an average execution, in milliseconds: one after the other, and with the profiler's own
+   * cost.
+   */
   readonly totalMs: number
+  /** How many executions were timed. */
   readonly iterations: number
+  /** The number of the optimization profile that it ran in. */
   readonly profile: number
-  /** The inputs' shapes that it ran at. */
+  /** The shapes of the inputs that it ran at, by name. */
   readonly shapes: Readonly<Record<string, readonly number[]>>
   /** Why TensorRT does not tell all; absent where the plan was built with `profilingVerbosity: 'detailed'`. */
   readonly limited?: string
+  /** What is not as expected: a precision that is absent, layers without a known precision. */
   readonly warnings: readonly string[]
 }
 

@@ -7,20 +7,23 @@ import { expected } from '../errors.js'
 /** How onnxruntime runs a model on the CPU. */
 export interface OnnxRuntimeOptions {
   /**
-   * The path of onnxruntime's library, or of the folder that has it; else $ONNXRUNTIME_PATH, else the first that is found, of which that of
-   * onnxruntime-node is one. It is needed with the addon only: without it onnxruntime-node runs the model.
+   * The path of onnxruntime's library, or of the folder that has it; default: $ONNXRUNTIME_PATH, else the first that is
+   * found, such as that of the package onnxruntime-node. It has no effect where the addon does not load: there
+   * onnxruntime-node runs the model.
    */
   readonly path?: string | undefined
   /**
-   * How far the graph is changed before it runs: `all` unless given; `layout` and what is above may give other last digits.
+   * How far the graph is optimized before it runs; default `all`. `layout` and `all` may change the last digits of
+   * results.
    * @see https://onnxruntime.ai/docs/performance/model-optimizations/graph-optimizations.html
    */
   readonly optimization?: Optimization | undefined
-  /** Whether the same inputs give the same bits each time, where a faster kernel does not; `false` unless given. */
+  /** Whether the same inputs give the same bits each time, where a faster kernel would not; default false. */
   readonly deterministic?: boolean | undefined
   /**
-   * Entries of onnxruntime's session configuration by its own names: `{ 'session.disable_prepacking': '1' }`. What onnxruntime does not know, it ignores.
-   * `session.intra_op.allow_spinning` is `0` unless given: threads without work sleep.
+   * Entries of onnxruntime's session configuration, by its own names: `{ 'session.disable_prepacking': '1' }`. What
+   * onnxruntime does not know, it ignores. `session.intra_op.allow_spinning` is `0` unless given: threads without work
+   * sleep.
    * @see https://github.com/microsoft/onnxruntime/blob/main/include/onnxruntime/core/session/onnxruntime_session_options_config_keys.h
    */
   readonly config?: Readonly<Record<string, string>> | undefined
@@ -28,7 +31,10 @@ export interface OnnxRuntimeOptions {
 
 /** The options that are about the CPU alone. */
 export interface CpuEngineOptions {
-  /** For ONNX on the CPU: the threads of one inference, 1 to 1024; unless given, the cores of this machine over `lanes`, and 1 at least. */
+  /**
+   * For ONNX on the CPU: the threads of one inference, 1 to 1024; default: the cores of this machine divided by
+   * `lanes`, at least 1.
+   */
   readonly threads?: number | undefined
   /** For ONNX on the CPU: how onnxruntime runs it. */
   readonly onnxruntime?: OnnxRuntimeOptions | undefined

@@ -48,7 +48,9 @@ export type BareInput<I extends TensorTypes = TensorTypes> = AnyTensor<I[OnlyNam
 /** What a bare tensor gives: of a model with one output, or of one of which nothing is declared. */
 export type BareOutput<O extends TensorTypes = TensorTypes, L = 'host'> = LocatedTensor<O[OnlyName<O>], L, OnlyName<O>>
 
-/** What a bare tensor may be given for, without the option outputs. */
+/**
+ * What a bare tensor may be given for, without the option outputs: `never` for a model with several outputs.
+ */
 export type BareInputForOne<I extends TensorTypes, O extends TensorTypes> = [OnlyName<O>] extends [never] ? never : BareInput<I>
 
 /** The outputs that were asked for by name: those alone; where the names are known at run time only, perhaps. */
@@ -71,6 +73,7 @@ export interface Declaration<I extends TensorTypes = TensorTypes, O extends Tens
 /** A part of a declaration, which has to be given where its type is: a type that nobody checks would be a lie. */
 type Declared<Name extends string, T extends TensorTypes> = string extends keyof T ? unknown : { readonly [K in Name]: T }
 
+/** The data types of inputs and outputs, by name; each has to be given where its type parameter is. */
 export type DeclaredTypes<I extends TensorTypes, O extends TensorTypes> = Declaration<I, O> & Declared<'inputs', I> & Declared<'outputs', O>
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */

@@ -9,29 +9,40 @@ import { expectedTensor } from '../tensor.js'
 import { isTensor, refuseUnsupported } from './arguments.js'
 import type { InputRecord, OutputLocation, TensorInfos, TensorName, TensorTypes } from './declaration.js'
 
+/** Options of {@link Engine.inferSync}. */
 export interface InferSyncOptions<O extends TensorTypes = TensorTypes, L extends OutputLocation<O> | undefined = 'host'> {
-  /** The outputs that are wanted, by name: the others are not copied back. Unless given those that the engine was declared with, else all. */
+  /**
+   * The names of the outputs that are wanted; the others are not copied back. Default: those that the engine was
+   * declared with, else all.
+   */
   readonly outputs?: readonly TensorName<O>[] | undefined
   /**
-   * Tensors that outputs are written to, by name, each of an output that is wanted; none may share memory with another,
-   * or with an input. One made by {@link Engine.allocate} is written by the GPU itself.
+   * Tensors that outputs are written to, by name, each of an output that is wanted. None may share memory with another,
+   * or with an input. The GPU writes directly to one made by {@link Engine.allocate}.
    */
   readonly into?: Partial<InputRecord<O>> | undefined
   /**
-   * `device`: outputs stay where they were computed, as {@link DeviceTensor}s, for another engine of the device to
-   * take; an object says it of each output that is wanted, by name. `host`, the default: they are brought to the host.
-   * What `into` names is to be there, too.
+   * Where outputs are left; default `host`: they are copied to the host. `device`: they stay where they were computed,
+   * as {@link DeviceTensor}s, which other engines of the device take as inputs. An object says it for each output by
+   * name. A tensor that `into` names has to be in the place that is asked for.
    */
   readonly location?: L | undefined
 }
 
+/** Options of {@link Engine.infer}. */
 export interface InferOptions<
   O extends TensorTypes = TensorTypes,
   L extends OutputLocation<O> | undefined = 'host',
 > extends InferSyncOptions<O, L> {
-  /** Rejects the call with the signal's reason, at once: waiting work leaves the queue, the result of running work is dropped. */
+  /**
+   * Rejects the call at once with the signal's reason: a request that waits leaves the queue, the result of one that
+   * runs is dropped.
+   */
   readonly signal?: AbortSignal | undefined
-  /** After so many milliseconds the call is rejected with ERR_TRT_TIMEOUT. It counts from the call, so waiting for {@link Engine.ready} is in it. */
+  /**
+   * The call is rejected with ERR_TRT_TIMEOUT after so many milliseconds; default: no limit. It counts from the call
+   * on, so waiting for {@link Engine.ready} is part of it.
+   */
   readonly timeoutMs?: number | undefined
 }
 

@@ -14,13 +14,19 @@ export const precisionTypes = {
   fp4: 'fp4',
 } as const satisfies Record<string, TensorRTDType>
 
+/**
+ * A precision that an audit looks for, by the names that {@link BuilderOptions.precision} has, and `fp4`.
+ * @useDeclaredType
+ */
 export type ExpectedPrecision = keyof typeof precisionTypes
 
 /** A layer of a built engine, as the inspector tells of it. */
 export interface EngineLayer {
+  /** The layer's name: of a fused layer those of its parts. */
   readonly name: string
-  /** TensorRT's word for the implementation, such as `CaskConvolution`; `unknown` where it does not tell. */
+  /** TensorRT's name for the implementation, such as `CaskConvolution`; `unknown` where it does not tell. */
   readonly type: string
+  /** The type of the layer's first input; `unknown` where TensorRT does not tell. */
   readonly precision: AuditPrecision
 }
 

@@ -7,7 +7,9 @@ import { checkedEngineSource, closeModel, type EngineSource, openModel } from '.
 
 /** A token that `Engine.attach` takes, in this thread or another of the same process; `postMessage` carries it. */
 export interface EngineToken {
+  /** The id of the process that the engine is in. */
   readonly pid: number
+  /** The engine's number in that process. */
   readonly id: string
 }
 

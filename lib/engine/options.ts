@@ -13,117 +13,159 @@ import { checkedBoolean, checkedChoice, checkedListener, checkedNumber, checkedS
 import { checkedPlace, plainCopy, readOptions } from '../base/options.js'
 import { type ModelSource, onnxSource } from '../base/source.js'
 
-/** Requests that come close together are run as one batch. Every input and output needs a dynamic dimension 0. */
+/**
+ * How requests that come close together are merged into one batch. Every input and output needs a dynamic dimension 0.
+ */
 export interface BatchingOptions {
   /** The most rows that a batch may have. */
   readonly maxBatch: number
-  /** How long a request may wait for others, in milliseconds; 0, the default: a batch leaves as soon as a lane is free. */
+  /** How long a request may wait for others, in milliseconds; default 0: a batch leaves as soon as a lane is free. */
   readonly maxDelayMs?: number | undefined
-  /** Sizes at which a batch leaves without waiting for more. */
+  /** Batch sizes, in rows, at which a batch leaves without waiting for more; default: none. */
   readonly preferred?: readonly number[] | undefined
-  /** Sizes that a batch is filled up to, so that it meets a CUDA graph that is there; `true`: the powers of two, and maxBatch. */
+  /**
+   * Batch sizes, in rows, that a batch is filled up to, so that it meets a CUDA graph that was captured; `true`: the
+   * powers of two, and `maxBatch`; default false.
+   */
   readonly pad?: boolean | readonly number[] | undefined
 }
 
-/** How an engine works, on a GPU and on the CPU. `profile`, `priority` and `cudaGraph` are TensorRT's, and but for their defaults wishes for it: see {@link EngineOptions.backend}. */
+/**
+ * How an engine runs inferences, on a GPU and on the CPU. `profile`, `priority` and `cudaGraph` are TensorRT's: any
+ * value but the default asks for TensorRT, see {@link EngineOptions.backend}.
+ */
 export interface LaneOptions {
-  /** How many inferences may compute at once; 1 unless given. Each is a thread: on a GPU with an execution context and streams, on the CPU with `threads`. They share the weights. */
+  /**
+   * How many inferences may compute at the same time, 1 to 64; default 1. Each lane is a thread: on a GPU with an
+   * execution context and CUDA streams of its own, on the CPU with `threads` threads. All lanes share the weights.
+   */
   readonly lanes?: number | undefined
-  /** The optimization profile; `auto`, the default: the one that fits the shapes best. */
+  /** The number of the optimization profile; default `auto`: the one that fits the shapes best. */
   readonly profile?: 'auto' | number | undefined
-  /** Of the CUDA streams; `normal` unless given. */
+  /** The priority of the CUDA streams; default `normal`. */
   readonly priority?: 'normal' | 'high' | undefined
-  /** Whether shapes that come again are captured as CUDA graphs; `auto`, the default, and `true`: where that is possible. TensorRT-RTX captures them itself, or not. */
+  /**
+   * Whether shapes that come again are captured as CUDA graphs; default `auto`, which like `true` captures them where
+   * that is possible. TensorRT-RTX captures graphs itself, or not.
+   */
   readonly cudaGraph?: 'auto' | boolean | undefined
+  /** Merges requests into batches; default: each request runs by itself. */
   readonly batching?: BatchingOptions | undefined
-  /** The most requests that may wait; 4096 unless given. One more is rejected with ERR_TRT_QUEUE_FULL. */
+  /** The most requests that may wait; default 4096. One more is rejected with ERR_TRT_QUEUE_FULL. */
   readonly maxQueue?: number | undefined
   /**
-   * The most bytes that the inputs of waiting requests may have; 256 MiB unless given. Tensors of {@link Engine.allocate} do not count. A request beyond it is rejected with
-   * ERR_TRT_QUEUE_FULL, and so is one that has more by itself.
+   * The most bytes that the inputs of waiting requests may have; default 256 MiB. Tensors of {@link Engine.allocate} do
+   * not count. A request beyond it is rejected with ERR_TRT_QUEUE_FULL, and so is one that has more by itself.
    */
   readonly maxQueueBytes?: number | undefined
   /**
-   * How a lane's thread waits for the GPU. `spin`: it asks again and again, which has a core at work as long as anything runs. `block`: it sleeps, and to be woken takes some ten
-   * microseconds. `adaptive`, the default: where the last inferences took less than half a millisecond it asks for twice as long as they did, on half of the cores at most and not
-   * at all where there are two or fewer, and then it sleeps. On the CPU there is nothing to wait for: the thread computes.
+   * How a lane's thread waits for the GPU; on the CPU it has no effect.
+   *
+   * - `spin`: it polls, and keeps a core busy as long as anything runs.
+   * - `block`: it sleeps; waking it takes some ten microseconds.
+   * - `adaptive` (default): where the last inferences took less than half a millisecond it polls for twice as long as
+   *   they took, on at most half of the cores and not at all where there are two or fewer; then it sleeps.
+   *
    * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__EVENT.html
    */
   readonly wait?: 'spin' | 'block' | 'adaptive' | undefined
 }
 
+/** Options of {@link Engine.load} and `new Engine`. */
 export interface EngineOptions extends LaneOptions, CpuEngineOptions {
   /**
-   * What runs the model. `tensorrt`: a GPU. `cpu`: onnxruntime, for ONNX only. `auto`, the default: for a plan TensorRT; for ONNX TensorRT where this
-   * machine can build and run with it, else the CPU; {@link Engine.backend} says which, {@link Engine.backendReason} why.
+   * What runs the model; default `auto`.
    *
-   * `tensorrt`, `device`, `memoryLimit`, `builder`, `weights`, `plugins`, `hostCode`, `allowPlaceholderRanges` and `anyGpu`, and `profile`, `priority` and `cudaGraph` with any value but the default, ask for TensorRT: where it cannot build
-   * and run here, `auto` is then an error that says why, and so is a $TENSORRT_PATH where nothing can be loaded. Beside `cpu` they are always an error; so are
-   * `threads` and `onnxruntime` beside `tensorrt` and for a plan. With `auto` those count where the CPU is taken.
+   * - `tensorrt`: TensorRT, on a GPU.
+   * - `cpu`: onnxruntime, on the CPU; for ONNX only.
+   * - `auto`: for a plan TensorRT. For ONNX TensorRT where this machine can build and run with it, else the CPU. {@link
+   *   Engine.backend} tells which, {@link Engine.backendReason} why.
+   *
+   * Some options ask for TensorRT: `tensorrt`, `device`, `memoryLimit`, `builder`, `weights`, `plugins`, `hostCode`,
+   * `allowPlaceholderRanges` and `anyGpu`, and `profile`, `priority` and `cudaGraph` with any value but the default.
+   * Where TensorRT cannot build and run here, `auto` with one of them is an error that says why; so is a $TENSORRT_PATH
+   * from which nothing can be loaded. Beside `cpu` they are always an error. `threads` and `onnxruntime` are an error
+   * beside `tensorrt` and for a plan; with `auto` they count where the CPU is taken.
    */
   readonly backend?: 'auto' | 'tensorrt' | 'cpu' | undefined
-  /** The number of the GPU; 0 unless given. */
+  /** The number of the GPU; default 0. */
   readonly device?: number | undefined
-  /** The path of a TensorRT library, or of the folder that has it; else $TENSORRT_PATH, else the first that is found. */
+  /**
+   * The path of a TensorRT library, or of the folder that has it; default: $TENSORRT_PATH, else the first that is
+   * found.
+   */
   readonly tensorrt?: string | undefined
   /**
-   * The most bytes of the GPU's memory that the engine may take, with its lanes and those of all that attach to it; as much as there is unless given. An inference that
-   * would need more is rejected with ERR_TRT_OUT_OF_MEMORY, whose message says how much, and the engine works on. {@link Engine.memory} tells what it takes.
+   * The most bytes of GPU memory that the engine may take, with its lanes and those of all engines that attach to it;
+   * default: no limit. An inference that would need more is rejected with ERR_TRT_OUT_OF_MEMORY, whose message says how
+   * much, and the engine goes on working. {@link Engine.memory} tells what it takes.
    */
   readonly memoryLimit?: number | undefined
   /**
-   * For ONNX with dynamic inputs: the shapes to build for, by input. A plan has its own. The CPU needs none; given, they are checked as TensorRT's are, and an inference
-   * beyond them is refused there, too.
+   * For ONNX with dynamic inputs: the shapes to build for, by input: one optimization profile, or several. A plan has
+   * its own. The CPU needs none; if they are given, an inference beyond them is refused there, too.
    */
   readonly shapes?: Shapes | readonly Shapes[] | undefined
-  /** For ONNX on TensorRT: how to build it; `device` and `tensorrt` are those of the engine. With `stripWeights` the weights come from the model when the plan is opened. */
+  /**
+   * For ONNX on TensorRT: how to build the plan. `device` and `tensorrt` are the engine's. With `stripWeights` the
+   * weights are taken from the model when the plan is opened.
+   */
   readonly builder?: EngineBuilderOptions | undefined
   /**
-   * For ONNX on TensorRT: where the plan is kept, so that it is built once. `true`, the default, or a folder, or a folder and the most bytes in it: see
-   * {@link EngineCache}. What TensorRT-RTX compiles for it on this GPU is kept there too. `false`: it is built each time.
+   * For ONNX on TensorRT: where the plan is kept, so that it is built once. Default `true`: the user's cache folder,
+   * see {@link EngineCacheOptions.folder}; a text: another folder; an object: a folder and the most bytes in it. What
+   * TensorRT-RTX compiles for this GPU is kept there, too. `false`: the plan is built each time.
    */
   readonly cache?: boolean | string | EngineCacheOptions | undefined
-  /** For ONNX on TensorRT: called on this thread as the build goes on, where there is one. What it throws ends the loading. */
+  /**
+   * For ONNX on TensorRT: called as the build goes on, on the thread of the caller. What it throws ends the loading.
+   */
   readonly onProgress?: ((progress: BuildProgress) => void) | undefined
   /**
-   * For a plan that was built with the option `stripWeights` (it has no weights) or `refit` (they are replaced): the ONNX model that they are taken from, before
-   * anything runs. Without it a plan that has no weights is ERR_TRT_WEIGHTS, where that is known: TensorRT 10.14 and newer tell it; before that a {@link Plan} of the builder's and a
-   * plan's sidecar do, and a bare plan runs on nothing. Weights of an engine that is loaded never change, since its lanes run on them: load a new one.
+   * For a plan that was built with the option `stripWeights` (it has no weights) or `refit` (they are replaced): the
+   * ONNX model that the weights are taken from, before anything runs.
+   *
+   * Without it a plan that has no weights is ERR_TRT_WEIGHTS, where that is known: TensorRT 10.14 and newer tell it;
+   * before that a {@link Plan} of a builder and a plan's sidecar do, and a bare plan runs with no weights at all. The
+   * weights of an engine that is loaded never change: load a new one.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvonnxparser_1_1_i_parser_refitter.html
    */
   readonly weights?: ModelSource | undefined
   /**
-   * For a plan whose sidecar says that it was built for a GPU that this one is not like: `true` leaves it to TensorRT whether it runs here, as it does where it was built
-   * with a hardware compatibility that reaches so far. Without it that is ERR_TRT_PLAN; another model of the same compute capability is only a warning of the process
-   * (code TRT_OTHER_GPU).
+   * For a plan whose sidecar says that it was built for another GPU: `true` lets TensorRT decide whether it runs here,
+   * as it does where it was built with a hardware compatibility that reaches so far. Default false: such a plan is
+   * ERR_TRT_PLAN; another GPU model of the same compute capability only gives a process warning (code TRT_OTHER_GPU).
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html HardwareCompatibilityLevel
    */
   readonly anyGpu?: boolean | undefined
   /**
-   * The libraries that have the plugins of a plan, by their paths; they export `getCreators()`. Loaded once each, into TensorRT's runtime for this GPU: their code runs
-   * in your process, and they stay while any engine of that runtime does. A model that is built here runs with `builder.plugins` as well.
+   * The paths of the libraries that have the plugins of a plan; they export `getCreators()`. Each is loaded once, into
+   * TensorRT's runtime for this GPU: its code runs in your process, and stays while any engine of that runtime does. A
+   * model that is built here runs with `builder.plugins`, too.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_plugin_registry.html loadLibrary
    */
   readonly plugins?: readonly (string | URL)[] | undefined
   /**
-   * Whether a plan may run code that it brings along: a version-compatible one its lean runtime, and plugins that were serialized into it. That is native code of the
-   * plan's maker, which runs in your process with all that your process may do: `true` only for plans whose maker you trust. `false` unless given; such a plan is then
-   * ERR_TRT_PLAN.
+   * Whether a plan may run code that it has in it: the lean runtime of a version-compatible plan, and serialized
+   * plugins. That is native code of the plan's maker, which runs in your process with all its rights: `true` only for
+   * plans whose maker you trust. Default false: such a plan is ERR_TRT_PLAN.
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_runtime.html setEngineHostCodeAllowed
    */
   readonly hostCode?: boolean | undefined
   /**
-   * `true` also opens a plan that was built with the option `placeholderRanges`, whose times are real and whose outputs mean nothing; `false` unless given: such a plan is then
-   * ERR_TRT_PLACEHOLDER_RANGES.
+   * `true` also opens a plan that was built with the option `placeholderRanges`: its times are real, its outputs mean
+   * nothing. Default false: such a plan is ERR_TRT_PLACEHOLDER_RANGES.
    */
   readonly allowPlaceholderRanges?: boolean | undefined
-  /** Aborts the loading. */
+  /** Aborts the loading, which is then rejected with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 /** The options of an engine of which nothing is declared. */
 export interface Undeclared {
+  /** Not given. */
   readonly inputs?: undefined
+  /** Not given. */
   readonly outputs?: undefined
 }
 
@@ -132,17 +174,23 @@ export type UndeclaredOptions<I extends TensorTypes, O extends TensorTypes> = st
   ? [options?: EngineOptions & Undeclared]
   : [options: never]
 
+/** The options of an engine with the data types of its inputs and outputs, by name. */
 export type DeclaredOptions<I extends TensorTypes, O extends TensorTypes> = EngineOptions & DeclaredTypes<I, O>
 
-/** How an engine that was shared is attached to. */
+/** Options of {@link Engine.attach}. */
 export interface AttachOptions extends LaneOptions {
   /**
-   * `own`, the default: a queue and lanes of one's own, as the other options say. `shared`: those of the owner, the engine that was loaded, so that what several threads ask
-   * for fills one batch. Lanes and queue are then as he made them, which an option beside it is refused for (ERR_TRT_INVALID_ARGUMENT); `maxQueue` and `maxQueueBytes` count what
-   * waits for all, and so do {@link Engine.stats} and {@link Engine.memory}. They live until the last engine that works with them is closed, the owner or another; after that
-   * there is nothing to join any more: ERR_TRT_TOKEN.
+   * Whose queue and lanes run the inferences; default `own`.
+   *
+   * - `own`: a queue and lanes of this engine's own, as the other options say.
+   * - `shared`: those of the owner, the engine that was loaded, so that requests of several threads fill one batch. An
+   *   option about lanes or the queue beside it is ERR_TRT_INVALID_ARGUMENT, since they are as the owner made them.
+   *   `maxQueue` and `maxQueueBytes` count what waits for all, and so do {@link Engine.stats} and {@link
+   *   Engine.memory}. Queue and lanes live until the last engine that works with them is closed, the owner or another;
+   *   after that attaching is ERR_TRT_TOKEN.
    */
   readonly queue?: 'own' | 'shared' | undefined
+  /** Aborts the attaching, which is then rejected with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 

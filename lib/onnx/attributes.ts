@@ -7,24 +7,39 @@ import { tensorToProto } from './tensors.js'
 
 /** `AttributeProto.type`: which field of an attribute holds its value. */
 export const attributeTypes = {
+  /** A number. */
   FLOAT: 1,
+  /** A whole number. */
   INT: 2,
+  /** A text. */
   STRING: 3,
+  /** A tensor. */
   TENSOR: 4,
+  /** A graph, such as a branch of If. */
   GRAPH: 5,
+  /** Numbers. */
   FLOATS: 6,
+  /** Whole numbers. */
   INTS: 7,
+  /** Texts. */
   STRINGS: 8,
+  /** Tensors. */
   TENSORS: 9,
+  /** Graphs. */
   GRAPHS: 10,
+  /** A sparse tensor. */
   SPARSE_TENSOR: 11,
+  /** Sparse tensors. */
   SPARSE_TENSORS: 12,
+  /** A type. */
   TYPE_PROTO: 13,
+  /** Types. */
   TYPE_PROTOS: 14,
 } as const
 
 /** Numbers that are to become a float attribute, whatever their values; made by {@link float}. */
 export class FloatAttribute {
+  /** The number, or the list of numbers. */
   readonly value: number | readonly number[]
 
   constructor(value: number | readonly number[]) {
@@ -37,6 +52,7 @@ export function float(value: number | readonly number[]): FloatAttribute {
   return new FloatAttribute(value)
 }
 
+/** @inline */
 type Element = number | bigint | string | Tensor
 
 /**
@@ -48,6 +64,7 @@ type Element = number | bigint | string | Tensor
  */
 export type AttributeValue = Element | FloatAttribute | readonly number[] | readonly bigint[] | readonly string[] | readonly Tensor[]
 
+/** The attributes of a node, by name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>
 
 /** The operator that an attribute is for. */

@@ -17,37 +17,50 @@ export type Value = string
 
 export type { Dim } from './value-info.js'
 
+/** Options of {@link GraphBuilder}. */
 export interface GraphBuilderOptions {
   /** The name of the graph. */
   name: string
-  /** The version of ONNX's operators that the nodes are of; 17 when not given. */
+  /** The version of ONNX's operators that the nodes are of; default 17. */
   opset?: number
   /** The version of each other domain that nodes use, such as `{ 'com.microsoft': 1 }`. */
   domains?: Readonly<Record<string, number>>
-  /** The version of the file format; when not given, the one that the ONNX release of `opset` wrote. */
+  /** The version of the file format; default: that of the ONNX release that brought `opset`. */
   irVersion?: number
-  /** What made the model; `node-tensorrt` when not given. */
-  producer?: { name: string; version?: string }
+  /** What made the model; default: `node-tensorrt`. */
+  producer?: {
+    /** The name of the program. */
+    name: string
+    /** Its version. */
+    version?: string
+  }
 }
 
+/** Options of a node of {@link GraphBuilder}. */
 export interface NodeOptions {
-  /** The node's own name; when not given, the operator's with a number. */
+  /** The node's own name; default: the operator's, with a number. */
   name?: string | undefined
-  /** The operator's domain; empty for ONNX's own. Others have to be named in the builder's `domains`. */
+  /** The operator's domain; default: ONNX's own. Others have to be named in the builder's `domains`. */
   domain?: string | undefined
 }
 
 /**
- * Writes a graph node by node, in an order in which it can run:
+ * Writes a graph node by node, in an order in which it can run.
+ *
+ * Each method throws a TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that is taken or unknown, and for values of
+ * the wrong type; the graph is then as it was before the call. What an operator demands of its inputs and attributes is
+ * not checked here: see {@link checkModel}.
+ * @example
  * ```ts
+ * import { Tensor } from 'node-tensorrt'
+ * import { GraphBuilder, saveModel } from 'node-tensorrt/onnx'
+ *
  * const g = new GraphBuilder({ name: 'scale' })
- * const x = g.input('x', 'float32', ['N', 3])
+ * const x = g.input('x', 'float32', ['batch', 3])
  * const y = g.node('Mul', [x, g.constant('two', new Tensor('float32', Float32Array.of(2), []))])
- * g.output(y, 'float32', ['N', 3])
- * const bytes = writeModel(g.toModel())
+ * g.output(y, 'float32', ['batch', 3])
+ * await saveModel(g.toModel(), 'scale.onnx')
  * ```
- * Each method throws a TensorRTError ERR_TRT_INVALID_ARGUMENT for a name that is taken or unknown and for values of the wrong type; the graph is
- * then as it was before the call. What an operator demands of its inputs and attributes is not checked here.
  */
 export class GraphBuilder {
   readonly #options: GraphBuilderOptions

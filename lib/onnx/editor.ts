@@ -21,6 +21,7 @@ import { type Dim, valueInfo } from './value-info.js'
 export { isOnnx } from './scope.js'
 export type { Use } from './uses.js'
 
+/** Options of a node that is added by {@link GraphEditor}. */
 export interface NewNodeOptions {
   /** The node's own name; when not given, the operator's with a number. */
   name?: string | undefined
@@ -31,22 +32,33 @@ export interface NewNodeOptions {
 }
 
 /**
- * Edits the main graph of a model in place:
- * ```ts
- * const editor = new GraphEditor(await readModel('model.onnx'))
- * const [node] = editor.nodes().filter(({ opType }) => opType === 'Relu')
- * const limit = editor.addConstant('limit', new Tensor('float32', Float32Array.of(6), []))
- * editor.renameOutput(node, 0, editor.unused('relu'))                  // its name goes to what now comes after it
- * editor.addNode('Min', [node.output[0], limit], {}, { output: 'y' })
- * const bytes = writeModel(editor.finish())
- * ```
- * While it is edited, the lists of the graph's nodes and initializers are those of before: {@link finish} writes them. Between two edits a value may
- * be read that no node gives, or be in a cycle; `finish()` (and for a cycle `nodes()`) refuses that. What an operator demands of its inputs is not checked.
+ * Edits the main graph of a model in place.
  *
- * Each method throws a TensorRTError ERR_TRT_INVALID_ARGUMENT for what the graph has not, and for names that are taken.
+ * While it is edited, the lists of the graph's nodes and initializers are those of before: {@link finish} writes them.
+ * Between two edits a value may be read that no node gives, or be in a cycle; `finish()` (and for a cycle `nodes()`)
+ * refuses that. What an operator demands of its inputs is not checked.
+ *
+ * Each method throws a TensorRTError ERR_TRT_INVALID_ARGUMENT for what the graph does not have, and for names that are
+ * taken.
+ * @example
+ * ```ts
+ * import { Tensor } from 'node-tensorrt'
+ * import { GraphEditor, readModel, saveModel } from 'node-tensorrt/onnx'
+ *
+ * const editor = new GraphEditor(await readModel('model.onnx'))
+ * const limit = editor.addConstant('limit', new Tensor('float32', Float32Array.of(6), []))
+ * for (const node of editor.nodes().filter(({ opType }) => opType === 'Relu')) {
+ *   const [name = ''] = node.output
+ *   editor.renameOutput(node, 0, editor.unused('relu')) // its name goes to the node that comes after it
+ *   editor.addNode('Min', [node.output[0] ?? '', limit], {}, { output: name })
+ * }
+ * await saveModel(editor.finish(), 'edited.onnx')
+ * ```
  */
 export class GraphEditor {
+  /** The model that is edited. */
   readonly model: ModelProto
+  /** Its main graph. The edits are in it after {@link finish}. */
   readonly graph: GraphProto
   readonly #structure: Structure
   readonly #names: Names
@@ -108,6 +120,7 @@ export class GraphEditor {
     return this.#outputs.has(value)
   }
 
+  /** The tensor that the model stores under a name; undefined where it stores none. */
   initializer(value: string): TensorProto | undefined {
     return this.#structure.initializers.get(value)
   }

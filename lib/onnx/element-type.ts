@@ -33,7 +33,10 @@ const elementTypes = [
   'float6e3m2',
 ] as const satisfies readonly (DType | string)[]
 
-/** An element type of ONNX: each data type of this package, and those that only ONNX has. */
+/**
+ * An element type of ONNX: each data type of this package, and those that only ONNX has.
+ * @useDeclaredType
+ */
 export type ElementType = (typeof elementTypes)[number]
 
 /** The name of an element type; `'undefined'` for a number that ONNX does not define. */

@@ -1,4 +1,7 @@
-/** ONNX models read, described, built and written, with nothing but JavaScript. */
+/**
+ * ONNX models read, described, built, edited, converted to half precision, drawn and written, with JavaScript alone.
+ * @module node-tensorrt/onnx
+ */
 export { attributeTypes, float, FloatAttribute } from './attributes.js'
 export type { Attributes, AttributeValue } from './attributes.js'
 export { GraphBuilder } from './builder.js'

@@ -11,6 +11,7 @@ import type { GraphProto, ModelProto, NodeProto } from './onnx_pb.js'
 
 export type { ValueType } from './inference/known.js'
 
+/** Options of {@link inferTypes}. */
 export interface InferenceOptions {
   /** The shapes of inputs, by name; those that are not here keep what the model says of them. */
   shapes?: Readonly<Record<string, readonly number[]>> | undefined

@@ -7,6 +7,7 @@ import { nodesOf } from './walk.js'
 
 /** An input or output of a model. */
 export interface ValueInfo {
+  /** Its name in the model. */
   readonly name: string
   /** What it is: nearly always a tensor. */
   readonly kind: 'tensor' | 'sparse tensor' | 'sequence' | 'map' | 'optional' | 'opaque' | 'unknown'
@@ -20,15 +21,23 @@ export interface ValueInfo {
 export interface ModelInfo {
   /** The name of the graph. */
   readonly name: string
-  /** What has to be given: inputs that have no value in the model. */
+  /** The inputs that have to be given; those that have a value in the model are not among them. */
   readonly inputs: readonly ValueInfo[]
+  /** The outputs of the model. */
   readonly outputs: readonly ValueInfo[]
   /** The version of ONNX's own operators; 1 where the model names none, as ONNX has it. */
   readonly opset: number
   /** The versions of all domains; ONNX's own is `ai.onnx`. */
   readonly domains: Readonly<Record<string, number>>
+  /** The version of the file format. */
   readonly irVersion: number
-  readonly producer: { readonly name: string; readonly version: string }
+  /** What made the model, as the model says it. */
+  readonly producer: {
+    /** The name of the program; empty where the model does not say. */
+    readonly name: string
+    /** Its version; empty where the model does not say. */
+    readonly version: string
+  }
   /** The number of all nodes, those inside of other nodes and of functions too. */
   readonly nodeCount: number
   /** How many nodes there are of each operator, the most frequent first; `domain.Operator` when it is not ONNX's own. */

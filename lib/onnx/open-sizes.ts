@@ -13,6 +13,7 @@ import { nodeText } from './scope.js'
 import { isHeld, isUnknown, type Trial, TriedNode } from './sizes/held.js'
 import { type Dim, valueInfo } from './value-info.js'
 
+/** Options of {@link openSizes}. */
 export interface OpenSizesOptions {
   /** The input that takes pictures; when not given, the only one of four dimensions. */
   readonly input?: string | undefined

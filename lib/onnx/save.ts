@@ -14,6 +14,7 @@ import { shortened } from './scope.js'
 import { isExternal } from './tensors.js'
 import { tensorsOf } from './walk.js'
 
+/** Options of {@link saveModel}. */
 export interface SaveOptions extends OverwriteOptions {
   /** Whether weights go into a file of their own, beside the model's; `'auto'`, the default: when one file would have 2 GiB or more, which protobuf cannot. */
   externalData?: boolean | 'auto' | undefined

@@ -8,9 +8,13 @@ import type { ModelProto, NodeProto, TensorProto } from './onnx_pb.js'
 import { outerReads } from './scope.js'
 import { tensorsOf } from './walk.js'
 
+/** How much a model stores. */
 export interface StoredSize {
+  /** How many tensors. */
   readonly tensors: number
+  /** How many elements they have together. */
   readonly elements: number
+  /** How many bytes they have together. */
   readonly bytes: number
 }
 

@@ -3,7 +3,9 @@ import { outerReads } from './scope.js'
 
 /** Where a value is used: `node` reads it at position `input`, or, where that is -1, a graph inside of `node` (If, Loop, Scan) reads it by name. */
 export interface Use {
+  /** The node that reads the value. */
   readonly node: NodeProto
+  /** Which input of the node it is; -1: a graph inside of the node reads the value. */
   readonly input: number
 }
 

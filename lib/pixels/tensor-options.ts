@@ -5,38 +5,52 @@ import { type Filter, filters } from './filters.js'
 import type { Coordinates } from './taps.js'
 import type { Color } from './types.js'
 
+/** The data types that pixels become. */
 export type PixelType = 'float32' | 'float16' | 'uint8'
 
 export const pixelTypes: readonly PixelType[] = ['float32', 'float16', 'uint8']
 
 /** How pixels become numbers. */
 export interface TensorOptions<D extends PixelType = PixelType> {
-  /** How the picture is resized; default `linear`. What a model was trained with matters by up to several percent of its answers. */
+  /**
+   * How the picture is resized; default `linear`. Take the filter that the model was trained with: another changes its
+   * answers by up to several percent.
+   */
   readonly filter?: Filter | undefined
   /** How output pixels map to picture pixels, by the names of ONNX's Resize; default `half_pixel`. Only of the filter `linear`. */
   readonly coordinates?: Coordinates | undefined
-  /** Whether what comes out of the resize is rounded to whole values of 0 to 255 before it is normalized, as where pictures are resized as uint8 (PIL, cv2, torchvision's presets); default false. With `triangle`, `cubic` and `lanczos` they are PIL's to the last one. */
+  /**
+   * Whether resized values are rounded to whole numbers of 0 to 255 before they are normalized, as where pictures are
+   * resized as uint8 (PIL, cv2, torchvision's presets); default false. With `triangle`, `cubic` and `lanczos` they are
+   * exactly PIL's.
+   */
   readonly round?: boolean | undefined
   /**
-   * What `mean`, `scale` and `std` are counted in: `0-255` (default), a pixel's own values; `0-1`: pixels are divided by 255 first, as torchvision's ToTensor does. ImageNet's are
-   * `{ range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] }`, or `{ mean: [123.675, 116.28, 103.53], std: [58.395, 57.12, 57.375] }`.
+   * The unit of `mean`, `scale` and `std`; default `0-255`: a pixel's own values. `0-1`: pixels are divided by 255
+   * first, as torchvision's ToTensor does.
+   *
+   * ImageNet's are `{ range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] }`, or `{ mean: [123.675,
+   * 116.28, 103.53], std: [58.395, 57.12, 57.375] }`.
    */
   readonly range?: '0-255' | '0-1' | undefined
-  /** Subtracted: one value, or one for red, green, blue; default 0. Not for uint8. */
+  /** What is subtracted: one value, or one for red, green, blue; default 0. Not for uint8. */
   readonly mean?: number | Color | undefined
-  /** Multiplied with after that; default 1. Not for uint8. */
+  /** What the difference is multiplied with; default 1. Not for uint8, nor beside `std`. */
   readonly scale?: number | Color | undefined
-  /** Divided by after that: another way to say `scale`, only one of them can be given. */
+  /** What the difference is divided by; default 1. Not for uint8, nor beside `scale`. */
   readonly std?: number | Color | undefined
-  /** Default NCHW: planes; NHWC: pixels. */
+  /** The layout of the tensor; default NCHW: planes. NHWC: pixels. */
   readonly layout?: 'NCHW' | 'NHWC' | undefined
   /**
-   * Default RGB. `mean`, `scale` and `std` are in the order red, green, blue in either case. GRAY: one channel, 0.299 R
-   * + 0.587 G + 0.114 B; where values are whole (`round`, uint8) that of
-   * the whole R, G and B, to the last one as PIL's convert('L') makes it.
+   * The order of the channels; default RGB. `mean`, `scale` and `std` are in the order red, green, blue in either case.
+   * GRAY: one channel, 0.299 R + 0.587 G + 0.114 B; where values are whole (`round`, uint8) that of the whole R, G and
+   * B, exactly as PIL's convert('L') makes it.
    */
   readonly order?: 'RGB' | 'BGR' | 'GRAY' | undefined
-  /** Default float32, or what `into` is. float32 and float16 are not rounded to whole values; uint8 is, as with `round`; halves go to even with `linear`. */
+  /**
+   * The data type of the tensor; default float32, or that of `into`. float32 and float16 are not rounded to whole
+   * numbers; uint8 is, as with `round`; halves go to even with `linear`.
+   */
   readonly dtype?: D | undefined
 }
 

@@ -15,17 +15,29 @@ export interface BuildInfo extends ParsedFacts {
   readonly profiles: readonly (readonly NamedShapes[])[]
   /** Where the types of `precision` had to be in the model (TensorRT 11, TensorRT-RTX, strongly typed networks), and were put there: what was converted, and what was not and why. */
   readonly conversion?: PrecisionReport
+  /** How long the build took, in milliseconds. */
   readonly buildMs: number
   /** Where a calibrator was given. */
   readonly calibration?: CalibrationFacts
-  /** Where a timing cache was asked for: bytes of its file before (0: there was none) and after the build. */
-  readonly timingCache?: { readonly bytesBefore: number; readonly bytesAfter: number }
+  /** The timing cache, where the build used one. */
+  readonly timingCache?: {
+    /** The size of its file before the build; 0: there was none. */
+    readonly bytesBefore: number
+    /** The size of its file after the build. */
+    readonly bytesAfter: number
+  }
   /** The GPU that it was built for; absent where TensorRT-RTX built without one. */
   readonly gpu?: Pick<Gpu, 'name' | 'computeCapability'>
-  /** Where it was built, by Node's names: `linux`, `x64`. */
-  readonly system: { readonly os: string; readonly arch: string }
-  /** When it was built, in UTC, and by which version of this package. */
+  /** The system of the build. */
+  readonly system: {
+    /** The operating system, by Node's name: `linux`. */
+    readonly os: string
+    /** The processor, by Node's name: `x64`. */
+    readonly arch: string
+  }
+  /** When it was built, in UTC (ISO 8601). */
   readonly builtAt: string
+  /** The version of this package that built it. */
   readonly builtBy: string
 }
 

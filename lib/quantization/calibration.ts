@@ -7,15 +7,17 @@ import { type Algorithm, algorithms } from './thresholds.js'
 
 /** What was measured of a value of a model. */
 export interface TensorRange {
-  /** The largest magnitude that INT8 is to hold: a step of INT8 is a 127th of it. */
+  /** The largest magnitude that INT8 holds; a step of INT8 is a 127th of it. */
   readonly amax: number
-  /** Of the finite elements that were seen; nothing where a cache of TensorRT's has only the range. */
+  /** The smallest finite element that was seen; absent where a cache of TensorRT has only the range. */
   readonly min?: number | undefined
+  /** The largest finite element that was seen; absent where a cache of TensorRT has only the range. */
   readonly max?: number | undefined
-  /** How many elements were finite, and how many were not. */
+  /** How many finite elements were seen. */
   readonly count?: number | undefined
+  /** How many elements were NaN or infinite. */
   readonly nonFinite?: number | undefined
-  /** How often each magnitude was seen; nothing where it comes from a cache. */
+  /** How often each magnitude was seen; absent where it comes from a cache. */
   readonly histogram?: Histogram | undefined
 }
 
@@ -25,8 +27,9 @@ export interface CalibrationKey {
   readonly model: string
   /** The hash of the data, or the name that the user gave it: `sha256:…`, `id:…`. */
   readonly data: string
+  /** The algorithm that the ranges were found by. */
   readonly algorithm: Algorithm
-  /** Of algorithm `percentile`. */
+  /** The percentile, of algorithm `percentile`. */
   readonly percentile?: number | undefined
   /** The most batches that were taken of data that the user has named: its hash would tell. Nothing: all. */
   readonly maxBatches?: number | undefined
@@ -36,12 +39,13 @@ export interface CalibrationKey {
 
 /** The ranges of a model's values, measured or read. */
 export class Calibration {
-  /** What it is bound to; nothing where it comes from TensorRT. */
+  /** The model, data and algorithm that the ranges belong to; undefined where they come from TensorRT. */
   readonly key: CalibrationKey | undefined
   /** How many batches were seen. */
   readonly batches: number
-  /** The shapes of the inputs in the first of them. */
+  /** The shapes of the inputs in the first batch, by name. */
   readonly shapes: Readonly<Record<string, readonly number[]>>
+  /** The range of each value, by its name. */
   readonly ranges: ReadonlyMap<string, TensorRange>
 
   constructor(key: CalibrationKey | undefined, batches: number, shapes: Calibration['shapes'], ranges: ReadonlyMap<string, TensorRange>) {

@@ -14,44 +14,63 @@ import { type CalibrationProgress, measure, rangesOf } from './measure.js'
 import { hashOfModel, loadModel, type OnnxModel } from './source.js'
 import { type Algorithm, algorithms, searchVersion } from './thresholds.js'
 
+/** Options of {@link Calibrator}. */
 export interface CalibratorOptions {
-  /** How ranges are found. Unless given, `mse`; where TensorRT 10 calibrates itself (`builder.build(model, { calibrator })`), which has `entropy` and `minmax`, `entropy`. */
+  /**
+   * How ranges are found; default `mse`, but `entropy` where TensorRT 10 calibrates itself (`builder.build(model, {
+   * calibrator })`), which has `entropy` and `minmax`.
+   */
   readonly algorithm?: Algorithm | undefined
-  /** Of `percentile`: what share of the magnitudes INT8 holds, from 0 to 100; 99.99 unless given. */
+  /** Of algorithm `percentile`: the share of the magnitudes that INT8 holds, from 0 to 100; default 99.99. */
   readonly percentile?: number | undefined
-  /** The most batches that are taken of the data; all unless given. */
+  /** The most batches that are taken of the data; default: all. */
   readonly maxBatches?: number | undefined
   /**
-   * A file that keeps what was measured. It is used again where model, data, algorithm and `maxBatches` are those of before, and else replaced. Whether the data is, its hash tells: for that it
-   * is read once more, unless `id` names it.
+   * The path of a file that keeps what was measured. It is used again where model, data, algorithm and `maxBatches` are
+   * the same, and replaced otherwise. Whether the data is the same is found by its hash, for which it is read once
+   * more, unless `id` names it.
    */
   readonly cache?: string | URL | undefined
-  /** What to call the data: as long as this is the same, so is the data. For a stream, which can be read only once, and for data that takes long to read. */
+  /**
+   * A name of the data, for the cache: as long as it is the same, so is the data. For a stream, which can be read only
+   * once, and for data that takes long to read.
+   */
   readonly id?: string | undefined
 }
 
+/** Options of `calibrator.calibrate(model)`. */
 export interface CalibrateOptions extends CpuEngineOptions {
-  /** Called on this thread after each batch. What it throws ends the calibration and rejects it. */
+  /** Called after each batch, on the thread of the caller. What it throws ends the calibration and rejects it. */
   readonly onProgress?: ((progress: CalibrationProgress) => void) | undefined
+  /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Data to calibrate models with, and how:
+ * Data to calibrate models with, and how. {@link DataCalibrator} has its methods.
+ *
+ * `A`: the algorithm that was asked for. One with those that TensorRT 10 has itself (`entropy` and `minmax`), or with
+ * none, can be given to `builder.build(model, { calibrator })`.
+ * @example
  * ```ts
- * const calibrator = new Calibrator(pictures, { algorithm: 'percentile', cache: 'photos.calibration' })
- * const { model, report } = await quantize('detector.onnx', calibrator)
+ * import { Calibrator, quantize } from 'node-tensorrt/quantization'
+ * import { batchesOf, letterbox, pictures, toTensor } from 'node-tensorrt/vision'
+ *
+ * const data = batchesOf(pictures('photos'), (picture) => toTensor(picture, letterbox(picture, 640), { std: 255 }))
+ * const calibrator = new Calibrator(data, { algorithm: 'percentile' })
+ * const { report } = await quantize('yolov8n.onnx', calibrator)
+ * console.log(report.multiplyAdds.share)
  * ```
- * `A`: the algorithm that was asked for; those that TensorRT 10 has itself (`entropy` and `minmax`) make one for
- * `builder.build(model, { calibrator })`, as none does.
  */
 export type Calibrator<A extends Algorithm | undefined = Algorithm | undefined> = DataCalibrator<A>
 
-/** What makes calibrators. */
+/** The constructor of {@link Calibrator}. */
 export interface CalibratorConstructor {
+  /** For `instanceof`. */
   readonly prototype: Calibrator
   /**
-   * @param data Batches as the model takes them, preprocessed: each a Tensor, or a record of Tensors by input.
+   * A calibrator with the default algorithm.
+   * @param data batches as the model takes them, preprocessed: each a Tensor, or a record of Tensors by input
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
   new (data: CalibrationData, options?: CalibratorOptions & { readonly algorithm?: undefined }): Calibrator<undefined>
@@ -59,9 +78,11 @@ export interface CalibratorConstructor {
   new (data: CalibrationData, options?: CalibratorOptions): Calibrator
 }
 
+/** Data to calibrate models with, and how: what {@link CalibratorConstructor | new Calibrator(…)} makes. */
 class DataCalibrator<A extends Algorithm | undefined> {
-  /** What was asked for; nothing where none was. */
+  /** The algorithm that was asked for; undefined where none was. */
   readonly algorithm: A
+  /** The percentile, of algorithm `percentile`. */
   readonly percentile: number | undefined
   readonly #source: BatchSource
   readonly #maxBatches: number | undefined
@@ -91,9 +112,12 @@ class DataCalibrator<A extends Algorithm | undefined> {
   }
 
   /**
-   * Runs a model on the data, on the CPU, and finds the range of each of its float32 values. The same data gives the same ranges, however many threads there are.
-   * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION without any data; ERR_TRT_INVALID_ARGUMENT, ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE for a
-   * batch that does not fit the model; ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NO_ONNXRUNTIME, ERR_TRT_NO_ADDON
+   * Runs a model on the data, on the CPU, and finds the range of each of its float32 values. The same data gives the
+   * same ranges, however many threads there are.
+   * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION without any data; ERR_TRT_INVALID_ARGUMENT,
+   * ERR_TRT_UNKNOWN_INPUT, ERR_TRT_MISSING_INPUT, ERR_TRT_DTYPE, ERR_TRT_SHAPE for a batch that does not fit the model;
+   * ERR_TRT_ONNX_PARSE, ERR_TRT_FILE, ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NO_ONNXRUNTIME,
+   * ERR_TRT_NO_ADDON
    */
   async calibrate(model: OnnxModel, options?: CalibrateOptions): Promise<Calibration> {
     const checked = checkedCalibrate(options)
@@ -101,15 +125,16 @@ class DataCalibrator<A extends Algorithm | undefined> {
     return this.rangesFor(loaded, await hashOfModel(loaded, checked.signal), checked)
   }
 
-  /** The ranges of a model that was made of another: the key has the hash of that one. Options are checked. */
+  /** @internal The ranges of a model that was made of another: the key has the hash of that one. Options are checked. */
   async rangesFor(model: ModelProto, hash: string, how: CheckedCalibrate): Promise<Calibration> {
     if (this.#cache === undefined) return this.#measured(model, hash, how)
     return (await this.#cached(this.#cache, hash, how.signal)) ?? this.#kept(this.#cache, await this.#measured(model, hash, how))
   }
 
   /**
-   * All batches from the beginning, as the user's data has them: `builder.build(model, { calibrator })` has TensorRT 10 calibrate itself with them, where the algorithm is
-   * `entropy` or `minmax`. A cache is then TensorRT's own: see {@link Calibration.toTensorRT}.
+   * All batches from the beginning, as they were given. With it `builder.build(model, { calibrator })` has TensorRT 10
+   * calibrate, where the algorithm is `entropy` or `minmax`. A cache is then TensorRT's own: see {@link
+   * Calibration.toTensorRT}.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
    */
   async *batches(): AsyncGenerator<InputBatch, void, undefined> {
@@ -117,7 +142,7 @@ class DataCalibrator<A extends Algorithm | undefined> {
       yield isTensor(given) ? (given as Tensor) : (Object.fromEntries(given) as Record<string, Tensor>)
   }
 
-  /** The same data for other ends, so many batches of it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where it can be iterated only once */
+  /** @internal The same data for other ends, so many batches of it. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where it can be iterated only once */
   source(maxBatches: number): BatchSource {
     if (this.#source.isRepeatable) return this.#source.first(maxBatches)
     throw new TensorRTError(
@@ -173,7 +198,10 @@ class DataCalibrator<A extends Algorithm | undefined> {
 
 Object.defineProperty(DataCalibrator, 'name', { value: 'Calibrator' })
 
+/** Makes calibrators; see {@link CalibratorConstructor}. */
 export const Calibrator: CalibratorConstructor = DataCalibrator
+
+export type { DataCalibrator }
 
 function ifMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error

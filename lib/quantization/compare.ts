@@ -16,15 +16,19 @@ import { loadModel, type OnnxModel } from './source.js'
 /** What is compared: an engine, which stays open, or an ONNX model, which is run on the CPU for this. */
 export type Comparable = Engine | OnnxModel
 
+/** Options of {@link compare} and {@link compareLayers}. */
 export interface CompareOptions extends CpuEngineOptions {
-  /** The most batches that are taken of the data; all unless given. */
+  /** The most batches that are taken of the data; default: all. */
   readonly maxBatches?: number | undefined
+  /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
+/** How far a model is from a reference. */
 export interface Comparison {
+  /** How many batches were compared. */
   readonly batches: number
-  /** By output. */
+  /** The difference of each output (or value, of {@link compareLayers}), by name. */
   readonly outputs: Readonly<Record<string, Difference>>
 }
 

@@ -8,6 +8,7 @@ import type { Tensor } from '../tensor.js'
 /** What a model is run on at once: its one input, or each by its name. */
 export type InputBatch = Tensor | Readonly<Record<string, Tensor>>
 
+/** @inline */
 type Batches = Iterable<InputBatch> | AsyncIterable<InputBatch>
 
 /**

@@ -17,7 +17,9 @@ export interface Difference {
    * is not 0.
    */
   readonly psnr: number
+  /** The largest difference of two elements. */
   readonly maxAbsolute: number
+  /** The mean of the differences, without their signs. */
   readonly meanAbsolute: number
   /** The largest difference by the reference's magnitude there, which counts as 2^-52 where it is less. */
   readonly maxRelative: number

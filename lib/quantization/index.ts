@@ -1,6 +1,10 @@
-/** INT8 without Python: ranges measured on the CPU, Q/DQ put into ONNX, and models compared. */
+/**
+ * INT8 without Python: ranges measured on the CPU, QuantizeLinear and DequantizeLinear put into ONNX models, and models
+ * compared.
+ * @module node-tensorrt/quantization
+ */
 export { Calibration, type CalibrationKey, type TensorRange } from './calibration.js'
-export { type CalibrateOptions, Calibrator, type CalibratorConstructor, type CalibratorOptions } from './calibrator.js'
+export { type CalibrateOptions, Calibrator, type CalibratorConstructor, type CalibratorOptions, type DataCalibrator } from './calibrator.js'
 export { type Comparable, compare, compareLayers, type CompareOptions, type Comparison } from './compare.js'
 export type { InputBatch, CalibrationData } from './data.js'
 export type { Difference } from './difference.js'

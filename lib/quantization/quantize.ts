@@ -35,23 +35,37 @@ export interface QuantizationProgress extends CalibrationProgress {
   readonly batches: number
 }
 
+/** Options of {@link quantize}. */
 export interface QuantizeOptions extends Omit<CalibrateOptions, 'onProgress'> {
-  /** Called on this thread after each batch. What it throws ends the work and rejects it. */
+  /** Called after each batch, on the thread of the caller. What it throws ends the work and rejects it. */
   readonly onProgress?: ((progress: QuantizationProgress) => void) | undefined
 
-  /** What stays in floating point: nodes by their names (text, or expressions that match), and operators such as `MatMul`. */
-  readonly exclude?: { readonly names?: readonly (string | RegExp)[]; readonly operators?: readonly string[] } | undefined
-  /** How weights are stored: `int8` unless given, a quarter of the bytes; `float32`, with a Q/DQ pair, so that they can be refitted or trained on. */
+  /** What stays in floating point. */
+  readonly exclude?:
+    | {
+        /** Nodes by their names: a text is the whole name, a regular expression may match anywhere in it. */
+        readonly names?: readonly (string | RegExp)[]
+        /** Operators, such as `MatMul`. */
+        readonly operators?: readonly string[]
+      }
+    | undefined
+  /**
+   * How weights are stored; default `int8`, a quarter of the bytes. `float32` with a Q/DQ pair: they can be refitted or
+   * trained.
+   */
   readonly weights?: WeightForm | undefined
   /**
-   * Leaves as few layers in floating point as it takes for this; the report says which. It is judged by the calibrator's data, which has to be iterable more than once.
+   * Leaves as few layers in floating point as it takes for this accuracy; the report names them. It is judged by the
+   * calibrator's data, which has to be iterable more than once.
    */
   readonly keep?: KeepOptions | undefined
 }
 
-/** A model with Q/DQ in it. */
+/** An INT8 model, as {@link quantize} makes it. */
 export class QuantizedModel {
+  /** The ONNX model with QuantizeLinear and DequantizeLinear nodes. */
   readonly model: ModelProto
+  /** What was quantized, what was not and why. */
   readonly report: QuantizationReport
   /** The ranges that it was made with. */
   readonly calibration: Calibration
@@ -63,7 +77,10 @@ export class QuantizedModel {
     Object.freeze(this)
   }
 
-  /** The bytes of an ONNX file. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where they were 2 GiB or more: {@link save} takes any size */
+  /**
+   * The bytes of an ONNX file.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where they were 2 GiB or more: {@link save} takes any size
+   */
   toBytes(): Uint8Array<ArrayBuffer> {
     checkFits(bytesOfModel(this.model), mostBytes)
     return writeModel(this.model)
@@ -80,12 +97,28 @@ export class QuantizedModel {
 }
 
 /**
- * Makes an INT8 model for every TensorRT: measures the ranges of its values on the CPU and puts Q/DQ in, by NVIDIA's rules for where. Weights are quantized for each channel, values
- * as a whole, both symmetric. What runs on no GPU here runs on onnxruntime all the same.
- * @param calibration A {@link Calibrator}, or the ranges that one has measured of this model (or TensorRT, {@link Calibration.fromTensorRT}).
- * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION for ranges of another model; ERR_TRT_PRECISION for a model that has Q/DQ already, or nothing that could be quantized; ERR_TRT_UNSUPPORTED for operators before version 7;
- * those of {@link Calibrator.calibrate}; ERR_TRT_INVALID_ARGUMENT
+ * Makes an INT8 model for every version of TensorRT: measures the ranges of its values on the CPU, and puts
+ * QuantizeLinear and DequantizeLinear where NVIDIA's rules say. Weights are quantized for each channel, values as a
+ * whole, both symmetric. The model also runs on onnxruntime.
+ * @param model the path of an ONNX model, its bytes, or a model that was read
+ * @param calibration a {@link Calibrator}, or the ranges that one has measured of this model (or TensorRT: {@link
+ * Calibration.fromTensorRT})
+ * @returns the new model, what was quantized and what was not, and the ranges
+ * @throws TensorRTError (as a rejection) ERR_TRT_CALIBRATION for ranges of another model; ERR_TRT_PRECISION for a model
+ * that has Q/DQ already, or nothing that could be quantized; ERR_TRT_UNSUPPORTED for operators before version 7; those
+ * of {@link DataCalibrator.calibrate | Calibrator.calibrate}; ERR_TRT_INVALID_ARGUMENT
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/inference-library/work-quantized-types.html
+ * @example
+ * ```ts
+ * import { Tensor } from 'node-tensorrt'
+ * import { Calibrator, quantize } from 'node-tensorrt/quantization'
+ *
+ * // in place of zeros: inputs like those that the model will see, some hundred
+ * const data = Array.from({ length: 8 }, () => Tensor.zeros('float32', [1, 3, 224, 224]))
+ * const quantized = await quantize('model.onnx', new Calibrator(data))
+ * console.log(quantized.report.layers.filter((layer) => !layer.quantized))
+ * await quantized.save('model-int8.onnx')
+ * ```
  */
 export async function quantize(
   model: OnnxModel,

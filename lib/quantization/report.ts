@@ -5,19 +5,23 @@ import type { Calibration, TensorRange } from './calibration.js'
 
 /** A node with weights, or a product of two computed matrices, and what became of it. */
 export interface QuantizedLayer {
+  /** The node's name. */
   readonly name: string
+  /** The node's operator. */
   readonly operator: string
+  /** Whether it computes in INT8. */
   readonly quantized: boolean
-  /** Why it stays in floating point. */
+  /** Why it stays in floating point, where it does. */
   readonly reason?: string | undefined
-  /** Multiply-adds of one inference at the shapes of the first batch; nothing where they are not known. */
+  /** Multiply-adds of one inference at the shapes of the first batch; absent where those are not known. */
   readonly multiplyAdds?: number | undefined
 }
 
 /** The range of a value that was quantized. */
 export interface QuantizedTensor extends TensorRange {
+  /** The name of the value. */
   readonly name: string
-  /** What one step of INT8 stands for. */
+  /** What one step of INT8 stands for: a 127th of `amax`. */
   readonly scale: number
   /** The share of the values that lie beyond the range, where that was measured: they saturate. */
   readonly saturated?: number | undefined
@@ -25,22 +29,52 @@ export interface QuantizedTensor extends TensorRange {
 
 /** What was done to a model, and what was not. */
 export interface QuantizationReport {
+  /** All nodes with weights, and products of two computed matrices. */
   readonly layers: readonly QuantizedLayer[]
   /** Skip connections and pools that are quantized beside them. */
-  readonly others: readonly { readonly name: string; readonly operator: string; readonly role: 'skip' | 'pool' }[]
+  readonly others: readonly {
+    /** The node's name. */
+    readonly name: string
+    /** The node's operator. */
+    readonly operator: string
+    /** Whether it is a skip connection or a pool. */
+    readonly role: 'skip' | 'pool'
+  }[]
+  /** All values that were quantized. */
   readonly tensors: readonly QuantizedTensor[]
-  /** Values that share one scale, since they are concatenated. */
+  /** Values that have one scale, since they are concatenated. */
   readonly shared: readonly (readonly string[])[]
-  /** Of one inference: all, those between Q/DQ, and the share. Layers whose shapes are not known are in none of these: `uncounted` says how many they are. */
-  readonly multiplyAdds: { readonly all: number; readonly quantized: number; readonly share: number; readonly uncounted: number }
+  /** Multiply-adds of one inference; layers whose shapes are not known are in `uncounted` alone. */
+  readonly multiplyAdds: {
+    /** All of them. */
+    readonly all: number
+    /** Those of layers that compute in INT8. */
+    readonly quantized: number
+    /** The share of `quantized` in `all`, from 0 to 1. */
+    readonly share: number
+    /** How many layers have shapes that are not known. */
+    readonly uncounted: number
+  }
   /** Bytes of the weights that were quantized. */
-  readonly weightBytes: { readonly before: number; readonly after: number }
+  readonly weightBytes: {
+    /** Before. */
+    readonly before: number
+    /** After. */
+    readonly after: number
+  }
   /**
    * Values that float16 does not hold (beyond 65504) on the data that was measured: what computes with them must stay
    * in float32 beside INT8. `convertPrecision(model, 'fp16', { ranges })` with the ranges of the calibration sees to
    * it; a build with `precision: ['int8', 'fp16']` knows no ranges.
    */
-  readonly beyondFloat16: readonly { readonly name: string; readonly min: number; readonly max: number }[]
+  readonly beyondFloat16: readonly {
+    /** The name of the value. */
+    readonly name: string
+    /** Its smallest number. */
+    readonly min: number
+    /** Its largest number. */
+    readonly max: number
+  }[]
   /** Layers that were left in floating point to reach the cosine that was asked for. */
   readonly kept: readonly string[]
 }

@@ -16,6 +16,7 @@ export const searchVersion = 1
 /**
  * How the range of a tensor is found, beyond which INT8 saturates. `entropy`: what changes the distribution least (Kullback-Leibler); `percentile`: what that share of the values
  * is below; `minmax`: the largest magnitude; `mse`: the least squared error.
+ * @useDeclaredType
  */
 export type Algorithm = (typeof algorithms)[number]
 

@@ -7,22 +7,33 @@ import { PictureInput } from './input.js'
 import { misnamed, type Preset, type PresetName, presets } from './presets.js'
 import { checkedSteps, type InputSteps, mergedSteps } from './steps.js'
 
+/** Options of {@link presetBatches}. */
 export interface PresetBatchOptions extends BatchOptions {
   /** The family of models whose steps make the input, or a preset of one's own. */
   readonly preset?: PresetName | Preset | undefined
   /** Steps that go before the preset's. */
   readonly input?: InputSteps | undefined
+  /** Rejects the iteration with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Pictures as a task with this preset gives them to its model, to calibrate, compare or measure that with:
+ * Pictures as a task with this preset gives them to its model: for calibrating, comparing or measuring it.
+ * @param info the input, as {@link Engine.inputs} has it; of a model that is not loaded, its name, data type and shape
+ * (-1 where a size is open)
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_SHAPES_REQUIRED where the input
+ * takes no such pictures; while it is iterated as {@link batchesOf}
+ * @example
  * ```ts
- * const data = presetBatches(pictures('photographs'), engine.inputs.images, { preset: 'yolov8', size: 8 })
- * const { model } = await quantize('yolov8n.onnx', new Calibrator(data))
+ * import { Calibrator, quantize } from 'node-tensorrt/quantization'
+ * import { presetBatches } from 'node-tensorrt/tasks'
+ * import { pictures } from 'node-tensorrt/vision'
+ *
+ * const info = { name: 'images', dtype: 'float32', shape: [-1, 3, 640, 640] } as const
+ * const data = presetBatches(pictures('photos'), info, { preset: 'yolov8' })
+ * const { report } = await quantize('yolov8n.onnx', new Calibrator(data))
+ * console.log(report.multiplyAdds.share)
  * ```
- * @param info The input, as {@link Engine.inputs} has it; of a model that is not loaded, its name, type and shape (-1 where that is open).
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_SHAPES_REQUIRED where the input takes no such pictures; while it is iterated as `batchesOf`
  */
 export function presetBatches(
   items: Iterable<Image | RawImage> | AsyncIterable<Image | RawImage>,

@@ -11,23 +11,34 @@ import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import { soleOutput } from './outputs.js'
 import { type ClassifyOutput, type ClassifyPreset, type Preset, presets } from './presets.js'
 
+/** Options of {@link Classifier.load}. */
 export interface ClassifierOptions extends LoadOptions<ClassifyPreset> {
   /**
-   * What the model's numbers are; what is given here goes before the preset's. With `activation: 'none'` that is given
-   * here scores are the model's numbers, whatever they are.
+   * What the model's output is; it goes before the preset's. With `activation: 'none'` given here scores are the
+   * model's numbers, whatever they are.
    */
   readonly output?: ClassifyOutput | undefined
-  /** The classes' names: a list, the path of a file of lines, or `coco80`, `coco90`, `coco91`, `voc`. As many as the model has classes, but for those before `labelOffset`. */
+  /**
+   * The names of the classes: a list, the path of a file with a name on each line, or `coco80`, `coco90`, `coco91`,
+   * `voc`. As many as the model has classes, but for those before `labelOffset`.
+   */
   readonly labels?: Labels | undefined
   /** How many classes an answer has, the best ones; default 5. */
   readonly top?: number | undefined
 }
 
 /**
- * Says what a picture shows: the best classes, each with its score.
+ * Tells what a picture shows: the best classes, each with its score.
+ * @example
  * ```ts
- * await using classifier = await Classifier.load('resnet50.onnx', { preset: 'imagenet', labels: 'imagenet.txt' })
- * const [best] = await classifier.classify('cat.jpg')
+ * import { Classifier } from 'node-tensorrt/tasks'
+ *
+ * const classifier = await Classifier.load('resnet50.onnx', { preset: 'imagenet', top: 3 })
+ * try {
+ *   for (const { classIndex, score } of await classifier.classify('photo.jpg')) console.log(classIndex, score)
+ * } finally {
+ *   await classifier.close()
+ * }
  * ```
  */
 export class Classifier implements AsyncDisposable {
@@ -38,11 +49,13 @@ export class Classifier implements AsyncDisposable {
   }
 
   /**
-   * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_INVALID_ARGUMENT without a preset, unless `input`
-   * and `output.activation` say what it would; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model does not give [N, C] (where
-   * shapes are open it runs once, to see them); ERR_TRT_FILE for labels; ERR_TRT_SHAPES_REQUIRED where nothing says how
-   * large its input is; ERR_TRT_CLOSED of an engine that is
+   * Loads a model for pictures, and compares it with the preset.
+   * @param model the path of an ONNX model or a plan, or what else {@link Engine.load} takes; or an {@link Engine} that
+   * is open already, which `close` does not close
+   * @throws TensorRTError (as a rejection) as {@link Engine.load}; ERR_TRT_INVALID_ARGUMENT without a preset, unless
+   * `input` and `output.activation` are given; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model does not give [N, C] (where
+   * shapes are not known it runs once, to see them); ERR_TRT_FILE for labels; ERR_TRT_SHAPES_REQUIRED where nothing
+   * says how large its input is; ERR_TRT_CLOSED for an engine that is closed
    */
   static async load(model: TaskSource, options?: ClassifierOptions): Promise<Classifier> {
     const split = splitOptions<ClassifyPreset, 'output' | 'labels' | 'top'>(options, 'classify', ['output', 'labels', 'top'], 'Classifier')
@@ -53,11 +66,12 @@ export class Classifier implements AsyncDisposable {
   }
 
   /**
-   * The best classes, the best first; of equal ones the one with the lower number.
-   * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
-   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model
-   * gives something else, such as probabilities where a softmax is to follow; or it is the reason of the
-   * signal
+   * The best classes of a picture, the best first; of equal ones the one with the lower number first.
+   * @param picture the path, `file:` URL or bytes of a picture, or its pixels. An array of them gives an array; an
+   * iterable, synchronous or not, gives the answers in its order, with several under way at once.
+   * @throws TensorRTError (as a rejection) as {@link toTensor} and {@link Engine.infer}; ERR_TRT_SHAPE, ERR_TRT_DTYPE
+   * where the model gives something else, such as probabilities where a softmax is to follow; or it is the reason of
+   * the signal
    */
   classify(picture: Picture, options?: TaskOptions): Promise<ClassScore[]>
   classify(pictures: readonly Picture[], options?: TaskOptions): Promise<ClassScore[][]>
@@ -69,11 +83,15 @@ export class Classifier implements AsyncDisposable {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'classify')
   }
 
-  /** Refuses new calls, lets those that run end, and closes the engine unless it was given. Twice without harm. */
+  /**
+   * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
+   * harm.
+   */
   async close(): Promise<void> {
     await this.#opened.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

@@ -29,36 +29,51 @@ import type { DetectOutput, DetectPreset } from './presets.js'
 /** Options of a decoder, without its name. */
 type PartOf<T> = T extends unknown ? Partial<Omit<T, 'decoder'>> : never
 
+/** Options of {@link Detector.load}. */
 export interface DetectorOptions extends LoadOptions<DetectPreset> {
-  /** How the model's outputs become boxes: a decoder and its options; without a decoder, options of the preset's. */
+  /**
+   * How the model's outputs become boxes: a decoder with its options; without a decoder, options of the preset's
+   * decoder.
+   */
   readonly output?: DetectOutput | PartOf<DetectOutput> | undefined
   /**
-   * How boxes that overlap are sorted out; what is given here goes before the preset's. `false`: not at all. Of a model that leaves nothing to be suppressed (RT-DETR, YOLO end to end) only where it is given here; not of `dbnet`.
+   * How boxes that overlap are suppressed; it goes before the preset's. `false`: not at all. For a model that leaves
+   * nothing to suppress (RT-DETR, YOLO end to end) default: not at all. Not for `dbnet`.
    */
   readonly suppress?: NonMaxSuppressionOptions | false | undefined
-  /** Only what has a greater score counts; 0 to 1; default: the preset's. */
+  /** Only what has a greater score counts, 0 to 1; default: the preset's. */
   readonly scoreThreshold?: number | undefined
-  /** The classes' names: a list, the path of a file of lines, or `coco80`, `coco90`, `coco91`, `voc`. Where the model says how many classes it has, as many. */
+  /**
+   * The names of the classes: a list, the path of a file with a name on each line, or `coco80`, `coco90`, `coco91`,
+   * `voc`. As many as the model has classes, where it tells that.
+   */
   readonly labels?: Labels | undefined
 }
 
-/** Something found in a picture, in pixels of the picture, upright. */
+/** Something that was found in a picture. Coordinates are pixels of the picture, upright. */
 export interface Found extends Detection {
-  /** Where `labels` has one for it. */
+  /** The name of the class, where `labels` has one. */
   readonly label?: string
-  /** The points of a face: eyes, nose, corners of the mouth. */
+  /** The points of a face: eyes, nose, corners of the mouth. Of models of faces. */
   readonly landmarks?: readonly Point[]
-  /** Which pixels it has, of a model that gives masks. */
+  /** The pixels that belong to it. Of models that give masks. */
   readonly mask?: InstanceMask
-  /** Of turned rectangles (DBNet): upper left, upper right, lower right, lower left. */
+  /** The corners of a turned rectangle (DBNet): upper left, upper right, lower right, lower left. */
   readonly corners?: readonly Point[]
 }
 
 /**
- * Finds things in pictures: boxes, each with its score and class.
+ * Finds objects in pictures: boxes, each with its score and class.
+ * @example
  * ```ts
- * await using detector = await Detector.load('yolov8n.onnx', { preset: 'yolov8', labels: 'coco80' })
- * for (const { box, score, label } of await detector.detect('street.jpg')) console.log(label, score, box)
+ * import { Detector } from 'node-tensorrt/tasks'
+ *
+ * const detector = await Detector.load('yolov8n.onnx', { preset: 'yolov8', labels: 'coco80' })
+ * try {
+ *   for (const { box, score, label } of await detector.detect('photo.jpg')) console.log(label, score, box)
+ * } finally {
+ *   await detector.close()
+ * }
  * ```
  */
 export class Detector implements AsyncDisposable {
@@ -69,19 +84,25 @@ export class Detector implements AsyncDisposable {
   }
 
   /**
-   * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or
-   * outputs are not those of the family (where their shapes are open it runs once, to see them); ERR_TRT_FILE for
-   * labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is; ERR_TRT_CLOSED of an engine that is
+   * Loads a model for pictures, and compares it with the preset.
+   * @param model the path of an ONNX model or a plan, or what else {@link Engine.load} takes; or an {@link Engine} that
+   * is open already, which `close` does not close
+   * @throws TensorRTError (as a rejection) as {@link Engine.load}; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input
+   * or outputs are not those of the family (where their shapes are not known it runs once, to see them); ERR_TRT_FILE
+   * for labels; ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is; ERR_TRT_CLOSED for an engine that is
+   * closed
    */
   static async load(model: TaskSource, options?: DetectorOptions): Promise<Detector> {
     return new Detector(await openDetector(model, options, 'Detector'))
   }
 
   /**
-   * What is in a picture, the best first, but for DBNet's text, which is in the order of its first pixels; nothing found is an empty list.
-   * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
-   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model gives something else; or it is the reason of the signal
+   * Finds objects in a picture, the best first; DBNet's text in the order of its first pixels. Where nothing is found
+   * the list is empty.
+   * @param picture the path, `file:` URL or bytes of a picture, or its pixels. An array of them gives an array; an
+   * iterable, synchronous or not, gives the answers in its order, with several under way at once.
+   * @throws TensorRTError (as a rejection) as {@link toTensor} and {@link Engine.infer}; ERR_TRT_SHAPE, ERR_TRT_DTYPE
+   * where the model gives something else; or it is the reason of the signal
    */
   detect(picture: Picture, options?: TaskOptions): Promise<Found[]>
   detect(pictures: readonly Picture[], options?: TaskOptions): Promise<Found[][]>
@@ -90,11 +111,15 @@ export class Detector implements AsyncDisposable {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'detect')
   }
 
-  /** Refuses new calls, lets those that run end, and closes the engine unless it was given. Twice without harm. */
+  /**
+   * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
+   * harm.
+   */
   async close(): Promise<void> {
     await this.#opened.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

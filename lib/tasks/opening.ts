@@ -13,16 +13,19 @@ import { type Answers, Pipeline } from './pipeline.js'
 import { misnamed, type Preset, type PresetName, presets } from './presets.js'
 import { checkedSteps, type InputSteps, mergedSteps, type Steps } from './steps.js'
 
-/** What a task takes when it is loaded, and an engine's options, such as `backend`, `device`, `lanes`, `builder`: these not beside an engine that is open already. */
+/**
+ * Options of a task: its preset, and those of the engine, such as `backend`, `device`, `lanes`, `builder`. The latter
+ * cannot be given beside an engine that is open already.
+ */
 export interface LoadOptions<P> extends EngineOptions {
-  /** By the name of a family of models, or one's own. */
+  /** The family of the model: a name in {@link presets}, or a preset of your own. */
   readonly preset?: PresetName | P | undefined
   /**
-   * How a picture becomes the model's input; what is given here goes before the preset's. Without a preset it is to be
-   * given: `{}` for pixels of 0 to 255, stretched.
+   * How a picture becomes the model's input; it goes before the preset's. Needed without a preset: `{}` for pixels of 0
+   * to 255, stretched to the input's size.
    */
   readonly input?: InputSteps | undefined
-  /** How many batches are under way at once: one is prepared, one runs, one is decoded; default 3. */
+  /** How many batches are under way at once; default 3: one is prepared, one runs, one is decoded. */
   readonly inFlight?: number | undefined
 }
 

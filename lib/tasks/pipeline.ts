@@ -20,9 +20,9 @@ import { checkedPixels } from '../vision/raw.js'
 import type { PictureInput } from './input.js'
 import { TensorPool } from './pool.js'
 
-/** Of a call of a task. */
+/** Options of a call of a task. */
 export interface TaskOptions extends ManyOptions {
-  /** Rejects the call at once with the signal's reason; of a stream, ends it. */
+  /** Rejects the call at once with the signal's reason; ends a stream. */
   readonly signal?: AbortSignal | undefined
 }
 

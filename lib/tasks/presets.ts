@@ -12,6 +12,10 @@ export const presets: Readonly<
   As<typeof classifyPresets, ClassifyPreset> & As<typeof detectPresets, DetectPreset> & As<typeof segmentPresets, SegmentPreset>
 > = frozen({ ...classifyPresets, ...detectPresets, ...segmentPresets })
 
+/**
+ * The name of a family of models: a key of {@link presets}.
+ * @useDeclaredType
+ */
 export type PresetName = keyof typeof presets
 
 /**

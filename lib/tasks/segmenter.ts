@@ -11,16 +11,25 @@ import { soleOutput } from './outputs.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import type { SegmentOutput, SegmentPreset } from './presets.js'
 
+/** Options of {@link Segmenter.load}. */
 export interface SegmenterOptions extends LoadOptions<SegmentPreset> {
-  /** How the model's output becomes a mask; what is given here goes before the preset's. */
+  /** How the model's output becomes a mask; it goes before the preset's. */
   readonly output?: Partial<SegmentOutput> | undefined
 }
 
 /**
- * Says what each pixel of a picture is.
+ * Tells what each pixel of a picture is.
+ * @example
  * ```ts
- * await using segmenter = await Segmenter.load('u2net.onnx', { preset: 'u2net' })
- * await writeImage(await cutOut('cat.jpg', await segmenter.matte('cat.jpg')), 'cat.png')
+ * import { Segmenter } from 'node-tensorrt/tasks'
+ * import { cutOut, writeImage } from 'node-tensorrt/vision'
+ *
+ * const segmenter = await Segmenter.load('u2net.onnx', { preset: 'u2net' })
+ * try {
+ *   await writeImage(await cutOut('photo.jpg', await segmenter.matte('photo.jpg')), 'cut-out.png')
+ * } finally {
+ *   await segmenter.close()
+ * }
  * ```
  */
 export class Segmenter implements AsyncDisposable {
@@ -36,10 +45,12 @@ export class Segmenter implements AsyncDisposable {
   }
 
   /**
-   * @param model what `Engine.load` takes, or an Engine that is open already, which this does not close
-   * @throws TensorRTError (as a rejection) as Engine.load; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input or
-   * output is not what the preset wants (where their shapes are open it runs once, to see them); ERR_TRT_SHAPES_REQUIRED
-   * where nothing says how large its input is; ERR_TRT_CLOSED of an engine that is
+   * Loads a model for pictures, and compares it with the preset.
+   * @param model the path of an ONNX model or a plan, or what else {@link Engine.load} takes; or an {@link Engine} that
+   * is open already, which `close` does not close
+   * @throws TensorRTError (as a rejection) as {@link Engine.load}; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model's input
+   * or output is not what the preset wants (where their shapes are not known it runs once, to see them);
+   * ERR_TRT_SHAPES_REQUIRED where nothing says how large its input is; ERR_TRT_CLOSED for an engine that is closed
    */
   static async load(model: TaskSource, options?: SegmenterOptions): Promise<Segmenter> {
     const { masks, output, presetName } = await openSegmenter(model, options, 'Segmenter')
@@ -50,8 +61,10 @@ export class Segmenter implements AsyncDisposable {
 
   /**
    * A mask of the picture's size: 0 and 1, or the number of each pixel's class.
-   * @param picture pixels, or what `readImage` takes; an array of them gives an array, an (async) iterable gives the answers in its order, several under way at once
-   * @throws TensorRTError (as a rejection) as toTensor and Engine.infer; ERR_TRT_SHAPE, ERR_TRT_DTYPE where the model gives something else; or it is the reason of the signal
+   * @param picture the path, `file:` URL or bytes of a picture, or its pixels. An array of them gives an array; an
+   * iterable, synchronous or not, gives the answers in its order, with several under way at once.
+   * @throws TensorRTError (as a rejection) as {@link toTensor} and {@link Engine.infer}; ERR_TRT_SHAPE, ERR_TRT_DTYPE
+   * where the model gives something else; or it is the reason of the signal
    */
   segment(picture: Picture, options?: TaskOptions): Promise<Mask>
   segment(pictures: readonly Picture[], options?: TaskOptions): Promise<Mask[]>
@@ -61,8 +74,8 @@ export class Segmenter implements AsyncDisposable {
   }
 
   /**
-   * How opaque each pixel is, 0 to 1, as `cutOut` takes it: of a model whose `output.decide` is `matte`.
-   * @throws TensorRTError as {@link segment}; ERR_TRT_INVALID_ARGUMENT of another model
+   * How opaque each pixel is, 0 to 1, as {@link cutOut} takes it. Of a model whose `output.decide` is `matte`.
+   * @throws TensorRTError (as a rejection) as {@link segment}; ERR_TRT_INVALID_ARGUMENT for another model
    */
   matte(picture: Picture, options?: TaskOptions): Promise<Alpha>
   matte(pictures: readonly Picture[], options?: TaskOptions): Promise<Alpha[]>
@@ -72,11 +85,15 @@ export class Segmenter implements AsyncDisposable {
     return this.#opened.pipeline.call(this.#mattes, pictures, options, 'matte')
   }
 
-  /** Refuses new calls, lets those that run end, and closes the engine unless it was given. Twice without harm. */
+  /**
+   * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
+   * harm.
+   */
   async close(): Promise<void> {
     await this.#opened.close()
   }
 
+  /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }

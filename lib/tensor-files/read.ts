@@ -24,6 +24,7 @@ interface ReadOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of {@link readTensor}. */
 export interface ReadTensorOptions extends ReadOptions {
   /** What the tensor must be; of raw bytes it has to be said. A JSON file's numbers become it, and float32 without it, unless the file says its own. */
   readonly dtype?: DType | undefined
@@ -31,21 +32,30 @@ export interface ReadTensorOptions extends ReadOptions {
   readonly shape?: readonly number[] | undefined
 }
 
+/** Options of {@link readTensors}. */
 export interface ReadTensorsOptions extends ReadOptions {
   /** What tensors of these names must be, such as `engine.inputs`; others are taken as they are. */
   readonly expect?: Readonly<Record<string, TensorSpec>> | undefined
 }
 
 /**
- * The tensor of a file that has one: `.npy` (versions 1 to 3, either order of dimensions and bytes), `.npz` and JSON with a single one, raw bytes.
- * ```ts
- * const input = await readTensor('input.npy')
- * const frame = await readTensor('frame.bin', engine.inputs.images)
- * ```
- * Nothing in a file is evaluated; sizes are held against those of the file before memory is taken.
- * @throws TensorRTError (as a rejection) ERR_TRT_FILE where a file cannot be read, is damaged, or has several; ERR_TRT_DTYPE, ERR_TRT_SHAPE where it has another data type or shape than `options` say, or one that
- * tensors have not; ERR_TRT_OUT_OF_MEMORY; ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+ * Reads the tensor of a file that has one: `.npy` (versions 1 to 3, either order of dimensions and bytes), `.npz` and
+ * JSON with a single one, raw bytes. Nothing in a file is evaluated; sizes are compared with those of the file before
+ * memory is taken.
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE where a file cannot be read, is damaged, or has several tensors;
+ * ERR_TRT_DTYPE, ERR_TRT_SHAPE where it has another data type or shape than `options` say, or one that tensors do not
+ * have; ERR_TRT_OUT_OF_MEMORY; ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  * @see https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+ * @example
+ * ```ts
+ * import { readTensor, Tensor, writeTensor } from 'node-tensorrt'
+ *
+ * await writeTensor('input.npy', Tensor.zeros('float32', [1, 3, 224, 224]))
+ * await writeTensor('frame.bin', Tensor.zeros('uint8', [1, 480, 640, 3]))
+ * const input = await readTensor('input.npy')
+ * const frame = await readTensor('frame.bin', { dtype: 'uint8', shape: [1, 480, 640, 3] }) // raw bytes say neither
+ * console.log(input.shape, frame.byteLength)
+ * ```
  */
 export async function readTensor(source: TensorSource, options?: ReadTensorOptions): Promise<Tensor> {
   const given = readOptions(specOnly(options), ['format', 'dtype', 'shape', 'signal'], 'readTensor')
@@ -58,12 +68,20 @@ export async function readTensor(source: TensorSource, options?: ReadTensorOptio
 }
 
 /**
- * The tensors of a file by their names: `.npz` as `numpy.savez` writes it, stored or deflated, and JSON, of trtexec (`[{ "name", "dimensions": "1x1000", "values": [...] }]`) or plain (`{ "name": [[1, 2], [3, 4]] }`). Of
- * `.npy`, of raw bytes and of a bare nested array it is one, called as the file is without its ending.
- * ```ts
- * const outputs = await engine.infer(await readTensors('inputs.npz', { expect: engine.inputs }))
- * ```
+ * Reads the tensors of a file by their names: `.npz` as `numpy.savez` writes it, stored or deflated, and JSON, of
+ * trtexec (`[{ "name", "dimensions": "1x1000", "values": [...] }]`) or plain (`{ "name": [[1, 2], [3, 4]] }`). Of
+ * `.npy`, of raw bytes and of a bare nested array it is one tensor, with the name of the file without its ending.
  * @throws TensorRTError (as a rejection) as {@link readTensor}
+ * @example
+ * ```ts
+ * import { Engine, readTensors, Tensor, writeTensors } from 'node-tensorrt'
+ *
+ * await writeTensors('inputs.npz', { images: Tensor.zeros('float32', [1, 3, 224, 224]) })
+ * const engine = await Engine.load('model.onnx')
+ * const outputs = await engine.infer(await readTensors('inputs.npz', { expect: engine.inputs }))
+ * console.log(Object.keys(outputs))
+ * await engine.close()
+ * ```
  */
 export async function readTensors(source: TensorSource, options?: ReadTensorsOptions): Promise<Record<string, Tensor>> {
   const given = readOptions(options, ['format', 'expect', 'signal'], 'readTensors')

@@ -11,7 +11,9 @@ export type TensorFormat = 'npy' | 'npz' | 'raw' | 'json'
 
 /** What a tensor is to be: -1 for a dimension that may be of any length. {@link Engine.inputs} has one for each input. */
 export interface TensorSpec {
+  /** The data type. */
   readonly dtype: DType
+  /** The dimensions, the outermost first. */
   readonly shape: readonly number[]
 }
 

@@ -9,6 +9,7 @@ import { jsonChunks } from './json.js'
 import { bytesOf, npyChunks } from './npy.js'
 import { checkedFormat, formatOfName, type TensorFormat, tensorFormats } from './types.js'
 
+/** Options of {@link writeTensor} and {@link writeTensors}. */
 export interface WriteTensorOptions extends OverwriteOptions {
   /** Default: what the path ends in, `.npy`, `.npz`, `.json`; `.raw`, `.bin` and `.dat` are raw. */
   readonly format?: TensorFormat | undefined

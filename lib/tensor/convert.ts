@@ -3,6 +3,10 @@ import { type DType, type DTypeArrays, elementCount } from './dtypes.js'
 /** The data types that stand for real numbers, and that float32 numbers can be rounded to. */
 export const floatDTypes = ['float32', 'float16', 'bfloat16', 'fp8', 'float64'] as const
 
+/**
+ * The floating-point data types that {@link TensorConstructor.fromFloat32} makes.
+ * @useDeclaredType
+ */
 export type FloatDType = (typeof floatDTypes)[number]
 
 /** A floating-point format of up to 16 bits with a sign, laid out as IEEE 754 has it. */

@@ -21,28 +21,37 @@ type TypedArrayConstructor =
 
 /** The array type of a tensor's data, by data type. */
 export interface DTypeArrays {
+  /** IEEE 754, 32 bits. */
   float32: Float32Array
-  /** Raw bits; `toFloat32()` gives the numbers. */
+  /** IEEE 754, 16 bits, as raw bits; {@link HostTensor.toFloat32} gives the numbers. */
   float16: Uint16Array
-  /** Raw bits: the upper half of a float32. */
+  /** The upper half of a float32, as raw bits; {@link HostTensor.toFloat32} gives the numbers. */
   bfloat16: Uint16Array
+  /** Signed, 32 bits. */
   int32: Int32Array
+  /** Signed, 64 bits. */
   int64: BigInt64Array
+  /** Signed, 8 bits. */
   int8: Int8Array
+  /** Unsigned, 8 bits. */
   uint8: Uint8Array
-  /** One byte each, 0 or 1. */
+  /** One byte for each element, 0 or 1. */
   bool: Uint8Array
-  /** E4M3, raw bytes. */
+  /** E4M3, as raw bytes. */
   fp8: Uint8Array
-  /** Two elements a byte, the first in the low bits. */
+  /** Signed, two elements in a byte, the first in the low bits. */
   int4: Uint8Array
-  /** E2M1, two elements a byte, the first in the low bits. */
+  /** E2M1, two elements in a byte, the first in the low bits. */
   fp4: Uint8Array
-  /** On the CPU only, as all below: TensorRT has none of them. */
+  /** IEEE 754, 64 bits. On the CPU only: TensorRT has no such type. */
   float64: Float64Array
+  /** Signed, 16 bits. On the CPU only. */
   int16: Int16Array
+  /** Unsigned, 16 bits. On the CPU only. */
   uint16: Uint16Array
+  /** Unsigned, 32 bits. On the CPU only. */
   uint32: Uint32Array
+  /** Unsigned, 64 bits. On the CPU only. */
   uint64: BigUint64Array
 }
 
@@ -57,6 +66,7 @@ const cpuDTypes = ['float64', 'int16', 'uint16', 'uint32', 'uint64'] as const
 /**
  * The data types that TensorRT has; the others are the CPU's alone.
  * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/namespacenvinfer1.html DataType
+ * @useDeclaredType
  */
 export type TensorRTDType = Exclude<DType, (typeof cpuDTypes)[number]>
 

@@ -3,8 +3,22 @@ import { dtypes, isDType, isTypedArray, type DType } from './dtypes.js'
 
 /** What looks like a tensor and is none of ours: onnxruntime's (`type`, `dims`), or a Tensor that lost its class on its way through `postMessage`. */
 export type TensorLike =
-  | { readonly type: string; readonly dims: readonly number[]; readonly data: unknown }
-  | { readonly dtype: string; readonly shape: readonly number[]; readonly data: unknown }
+  | {
+      /** The data type, by onnxruntime's name. */
+      readonly type: string
+      /** The dimensions, the outermost first. */
+      readonly dims: readonly number[]
+      /** A typed array. */
+      readonly data: unknown
+    }
+  | {
+      /** The data type, by this package's name. */
+      readonly dtype: string
+      /** The dimensions, the outermost first. */
+      readonly shape: readonly number[]
+      /** A typed array. */
+      readonly data: unknown
+    }
 
 /** A foreign tensor's parts, of which only the data type was checked. */
 interface ForeignTensor {

@@ -5,22 +5,29 @@ import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { type DType, expectedTensor, Tensor } from '../tensor.js'
 
+/** Options of {@link batchesOf}. */
 export interface BatchOptions {
-  /** How many of what is iterated make a batch; 1 unless given. The last batch has those that are left. */
+  /** How many items make a batch; default 1. The last batch has those that are left. */
   readonly size?: number | undefined
 }
 
+/** @inline */
 type Prepare<T, D extends DType> = (item: T) => Tensor<D> | Promise<Tensor<D>>
 
 /**
- * Pictures (or whatever else is iterated) as batches of a model's input, to calibrate, compare or run it with:
- * ```ts
- * const data = batchesOf(pictures('photographs'), (picture) => toTensor(picture, letterbox(picture, 640), { std: 255 }), { size: 8 })
- * const calibrator = new Calibrator(data)
- * ```
+ * Pictures, or whatever else is iterated, as batches of a model's input: for calibrating, comparing or running it.
  * Where the items can be iterated again, so can the batches.
- * @param prepare Makes the input for one item, such as [1, 3, 640, 640]. Those of a batch are laid one behind the other along the first dimension: [8, 3, 640, 640].
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; while it is iterated also ERR_TRT_DTYPE, ERR_TRT_SHAPE where the tensors of a batch do not go together; what the items and `prepare` throw
+ * @param prepare makes the input for one item, such as [1, 3, 640, 640]; those of a batch are joined along the first
+ * dimension: [8, 3, 640, 640]
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; while it is iterated also ERR_TRT_DTYPE, ERR_TRT_SHAPE where the
+ * tensors of a batch do not go together; what the items and `prepare` throw
+ * @example
+ * ```ts
+ * import { batchesOf, letterbox, pictures, toTensor } from 'node-tensorrt/vision'
+ *
+ * const data = batchesOf(pictures('photos'), (picture) => toTensor(picture, letterbox(picture, 640)), { size: 2 })
+ * for await (const batch of data) console.log(batch.shape)
+ * ```
  */
 export function batchesOf<T, D extends DType>(
   items: Iterable<T> | AsyncIterable<T>,

@@ -8,6 +8,7 @@ import type { Bounds } from './portable/cover.js'
 import { hideMask, hideRegion, type HideStyle } from './portable/hide.js'
 import type { Box, Color, Image } from './types.js'
 
+/** Options of {@link blurMask}. */
 export interface BlurMaskOptions {
   /**
    * Default `blur`, a gaussian, as OpenCV's GaussianBlur. `pixelate`: squares of one colour, the mean of what they cover. `fill`: one colour, the only one of
@@ -22,6 +23,7 @@ export interface BlurMaskOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of {@link blurRegions}. */
 export interface BlurOptions extends BlurMaskOptions {
   /** Default `ellipse`, the one that the box encloses. */
   readonly shape?: 'ellipse' | 'rectangle' | undefined
@@ -32,10 +34,13 @@ export interface BlurOptions extends BlurMaskOptions {
 }
 
 /**
- * A copy of the picture in which regions cannot be recognized: gaussian blur that fades out at the edges, or what the options say. What lies outside the picture
- * is ignored; where regions overlap, each is made of what the ones before it left. Works on a thread; `image.data` is read until the promise is settled.
- * @param regions of many pictures, a list for each
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY; as {@link readImage} where a picture is to be read
+ * A copy of the picture in which regions cannot be recognized: by a gaussian blur that fades out at the edges, squares
+ * of one colour, or one colour. What lies outside of the picture is ignored; where regions overlap, each is made of
+ * what the ones before it left. It runs on a thread; `image.data` is read until the promise settles.
+ * @param picture the path, `file:` URL or bytes of a picture, or its pixels
+ * @param regions the boxes: left, top, width, height, in pixels of the picture
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY; as {@link
+ * readImage} where a picture is to be read
  */
 export function blurRegions(picture: Picture, regions: readonly Box[], options?: BlurOptions & ManyOptions): Promise<Image>
 export function blurRegions(
@@ -51,15 +56,20 @@ export async function blurRegions(pictures: unknown, regions: unknown, options?:
   return onEach({ pictures, others: regions, what: 'regions', signal, onProgress, work })
 }
 
-/** {@link blurRegions}, at once: for scripts, since nothing else runs meanwhile. */
+/**
+ * The same as {@link blurRegions} on the calling thread, which it blocks: for scripts.
+ * @throws TensorRTError as {@link blurRegions}
+ */
 export function blurRegionsSync(image: Image, regions: readonly Box[], options?: Omit<BlurOptions, 'signal'>): Image {
   return paintedSync(image, regionsHidden(image, regions, regionStyle(readOptions(options, regionNames, 'blurRegionsSync'))))
 }
 
 /**
- * The same of the pixels that a mask names, of the picture's size or placed in it: those that are not zero. Only the smallest rectangle around them is touched, and `strength`
- * is a part of its longer side: where there are several things, a mask for each is better. Its edge is sharp.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
+ * A copy of the picture in which the pixels of a mask cannot be recognized: those that are not zero in it. Only the
+ * smallest rectangle around them is changed, and `strength` is a part of its longer side: where there are several
+ * objects, use a mask for each. The edge is sharp.
+ * @param mask as large as the picture, or a part of it that begins at its `x` and `y`
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
  */
 export function blurMask(picture: Picture, mask: PlacedMask, options?: BlurMaskOptions & ManyOptions): Promise<Image>
 export function blurMask(

@@ -5,6 +5,7 @@ import { checkedBox } from './checks.js'
 import { emptyRivals, groupsOf, type Rivals, type Rules, stayingOf } from './suppression.js'
 import type { Box } from './types.js'
 
+/** Options of {@link nonMaxSuppression}. */
 export interface NonMaxSuppressionOptions {
   /** A detection falls when its IoU with a better one that stays is greater than this; 0 to 1, default 0.45. `soft-gaussian` does not look at it. */
   readonly iouThreshold?: number | undefined
@@ -30,8 +31,11 @@ export interface NonMaxSuppressionOptions {
 
 /** What suppression looks at; without `classIndex` all are of one class. */
 export interface ScoredBox {
+  /** The box: left, top, width, height. */
   readonly box: Box
+  /** The score; the greater, the better. */
   readonly score: number
+  /** The number of the class; boxes without one are of one class. */
   readonly classIndex?: number | undefined
 }
 
@@ -49,10 +53,11 @@ function overlap(a: Box, b: Box): number {
 }
 
 /**
- * Non-maximum suppression: the best detection stays, those that overlap it too much fall, and so on with the next best.
- * Of equal scores the one that stands first in `detections` is the better, so the result does not depend on chance.
- * For thousands of boxes in typed arrays {@link suppress} is the faster way to the same answer.
- * @returns those of `detections` that stay, the best first; a copy with the lower `score` where a soft method lowered it
+ * Non-maximum suppression: the best detection stays, those that overlap it too much are removed, and so on with the
+ * next best. Of equal scores the one that stands first in `detections` is the better. For thousands of boxes in typed
+ * arrays {@link suppress} is the faster way to the same answer.
+ * @returns those of `detections` that stay, the best first; a copy with the lower `score` where a soft method lowered
+ * it
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function nonMaxSuppression<T extends ScoredBox>(detections: readonly T[], options?: NonMaxSuppressionOptions): T[] {

@@ -4,11 +4,13 @@ import { readOptions } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 
+/** Options of {@link softmax}. */
 export interface SoftmaxOptions {
-  /** Along which dimension the results sum to 1; negative ones count from the last; default -1. */
+  /** The dimension along which the results sum to 1; a negative one counts from the last; default -1. */
   readonly axis?: number | undefined
 }
 
+/** Options of {@link topK}. */
 export interface TopKOptions {
   /** The classes' names. */
   readonly labels?: readonly string[] | undefined
@@ -18,11 +20,13 @@ export interface TopKOptions {
   readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
 }
 
+/** A class with its score. */
 export interface ClassScore {
   /** The number of the class, from 0. */
   readonly classIndex: number
+  /** The score, as `activation` makes it. */
   readonly score: number
-  /** Where `labels` has one for it. */
+  /** The name of the class, where `labels` has one. */
   readonly label?: string
 }
 

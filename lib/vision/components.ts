@@ -4,6 +4,7 @@ import { jobOf, labelled, labelledSync } from './mask-labels.js'
 import type { Mask } from './mask-data.js'
 import type { Box, Size } from './types.js'
 
+/** Which pixels of a mask make a connected part. */
 export interface PartOptions {
   /** 8 (default): pixels that touch at a corner are connected, too; 4: only those that share a side. */
   readonly connectivity?: 8 | 4 | undefined
@@ -11,25 +12,29 @@ export interface PartOptions {
   readonly classIndex?: number | undefined
 }
 
+/** Options of {@link connectedComponents}. */
 export interface ConnectedComponentsOptions extends PartOptions, Abortable {}
 
+/** A connected part of a mask. */
 export interface Component {
-  /** Pixels. */
+  /** How many pixels it has. */
   readonly area: number
+  /** The smallest box around it: left, top, width, height. */
   readonly box: Box
-  /** Of its pixels, whose centres lie at halves: a single pixel at (0, 0) has [0.5, 0.5]. */
+  /** The mean of its pixels' centres, which lie at halves: a single pixel at (0, 0) has [0.5, 0.5]. */
   readonly centroid: readonly [x: number, y: number]
 }
 
 export interface Components extends Size {
-  /** Of each pixel its part: i + 1 for `parts[i]`, 0 for the background. */
+  /** The part of each pixel, row by row: i + 1 for `parts[i]`, 0 for the background. */
   readonly labels: Int32Array
-  /** By their first pixels, row by row. */
+  /** The parts, in the order of their first pixels, row by row. */
   readonly parts: readonly Component[]
 }
 
 /**
- * The connected parts of a mask. Off the event loop; where there is no addon, in JavaScript. The mask is to be left alone until the promise settles.
+ * The connected parts of a mask. It runs on a thread; where the addon does not load, in JavaScript. Leave the mask
+ * alone until the promise settles.
  * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  */
 export async function connectedComponents(mask: Mask, options?: ConnectedComponentsOptions): Promise<Components> {
@@ -39,7 +44,10 @@ export async function connectedComponents(mask: Mask, options?: ConnectedCompone
   return within({ signal }, async (cut) => told(job, await labelled(job, cut)))
 }
 
-/** {@link connectedComponents} at once, on the calling thread, for scripts. */
+/**
+ * The same as {@link connectedComponents} on the calling thread, which it blocks: for scripts.
+ * @throws TensorRTError as {@link connectedComponents}
+ */
 export function connectedComponentsSync(mask: Mask, options?: PartOptions): Components {
   const job = jobOf(mask, readOptions(options, ['connectivity', 'classIndex'], 'connectedComponentsSync'))
   return told(job, labelledSync(job))

@@ -10,7 +10,9 @@ import type { Color, Image, Size } from './types.js'
 
 /** A picture with transparency: RGBA, 8 bit, row-major, `data[(y * width + x) * 4 + channel]`; colours are not multiplied by alpha. */
 export interface AlphaImage extends Size {
+  /** Red, green, blue and alpha. */
   readonly channels: 4
+  /** 8 bits a sample, row-major: `data[(y * width + x) * 4 + channel]`. */
   readonly data: Uint8Array
 }
 
@@ -22,9 +24,10 @@ export interface CutOutOptions extends ManyOptions {
 }
 
 /**
- * What a mask names, without what is around it: transparent there, as `encodeImage` writes it as PNG or WebP, or before another background. Of a mask of bytes all that is not
- * zero is kept; of an {@link Alpha} as much as it says. Works on a thread; what is given is read until the promise is settled.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
+ * The pixels of a picture that a mask names, without what is around them: transparent there, which {@link encodeImage}
+ * writes as PNG or WebP, or before another background. With a mask of bytes all that is not zero is kept; with an
+ * {@link Alpha} as much as it says. It runs on a thread; what is given is read until the promise settles.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
  */
 export function cutOut(
   picture: Picture,

@@ -10,13 +10,15 @@ import type { Bounds } from './portable/cover.js'
 import { dot, lines, type Stroke, strokesDrawn } from './strokes.js'
 import type { Box, Color, Image, Point, Size } from './types.js'
 
+/** A box to be drawn. */
 export interface LabelledBox {
+  /** The box: left, top, width, height, in pixels of the picture. */
   readonly box: Box
-  /** Shown above the box, any text. */
+  /** Text above the box. */
   readonly label?: string | undefined
-  /** Of this one alone. */
+  /** The colour of this box; default: that of the options. */
   readonly color?: Color | undefined
-  /** Points that belong to it: eyes, corners of a mouth. Each is a disc of twice the line's width. */
+  /** Points that belong to it, such as eyes and corners of a mouth. Each is a disc of twice the line's width. */
   readonly landmarks?: readonly Point[] | undefined
 }
 
@@ -29,20 +31,32 @@ interface LineOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Options of {@link drawBoxes}. */
 export interface DrawOptions extends LineOptions {
-  /** Of lines, landmarks and the ground of labels, which are white or black, whichever is seen better; default [255, 64, 64]. */
+  /**
+   * The colour of lines, landmarks and the ground of labels, 0 to 255; default [255, 64, 64]. The text is white or
+   * black, whichever is seen better.
+   */
   readonly color?: Color | undefined
-  /** Pixels; default 1/50 of the picture's longer side, at least 12. */
+  /** The size of the text in pixels; default 1/50 of the picture's longer side, at least 12. */
   readonly fontSize?: number | undefined
 }
 
+/** Options of {@link drawPolygons}. */
 export interface PolygonOptions extends LineOptions {
   /** Whether the last point is joined to the first; default true. */
   readonly closed?: boolean | undefined
 }
 
 /** Points, one after the other; or as the outlines of masks are, with holes. */
-export type Outline = readonly Point[] | { readonly outer: readonly Point[]; readonly holes?: readonly (readonly Point[])[] | undefined }
+export type Outline =
+  | readonly Point[]
+  | {
+      /** The outline. */
+      readonly outer: readonly Point[]
+      /** The outlines of holes. */
+      readonly holes?: readonly (readonly Point[])[] | undefined
+    }
 
 interface Style {
   readonly color: Color
@@ -51,9 +65,11 @@ interface Style {
 }
 
 /**
- * A copy of the picture with boxes, their landmarks and their labels drawn on it, each on the pixels that it touches, with smooth edges: a line lies with half of its width on
- * each side of the box's edge. Works on a thread; `image.data` is read until the promise is settled.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED; for labels, ERR_TRT_IMAGE when sharp fails or is not installed
+ * A copy of the picture with boxes, their landmarks and their labels drawn on it, with smooth edges. A line lies with
+ * half of its width on each side of the box's edge. It runs on a thread; `image.data` is read until the promise
+ * settles.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED; for labels, ERR_TRT_IMAGE when
+ * sharp fails or is not installed
  */
 export function drawBoxes(picture: Picture, boxes: readonly LabelledBox[], options?: DrawOptions & ManyOptions): Promise<Image>
 export function drawBoxes(
@@ -80,8 +96,9 @@ async function boxesDrawn(image: Image, boxes: unknown, given: Given, signal: Ab
 }
 
 /**
- * A copy of the picture with lines drawn on it, as contours of masks are: from each point of a polygon to the next, with round ends.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED
+ * A copy of the picture with lines drawn on it, such as outlines of masks: from each point of a polygon to the next,
+ * with round ends.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED
  */
 export function drawPolygons(picture: Picture, polygons: readonly Outline[], options?: PolygonOptions & ManyOptions): Promise<Image>
 export function drawPolygons(

@@ -13,6 +13,7 @@ import { imageOf, inAll, type ManyOptions } from './picture.js'
 import { imageFailure, openImage, turns } from './sharp.js'
 import type { Image, RawImage } from './types.js'
 
+/** A format that pictures can be written in. */
 export type ImageFormat = 'jpeg' | 'png' | 'webp' | 'avif' | 'tiff'
 
 /** Pixels that can be encoded, those with transparency also. */
@@ -66,10 +67,13 @@ function checkedEncoding(given: Partial<Record<(typeof encodingNames)[number], u
 }
 
 /**
- * The bytes of a picture file, with transparency where the picture has it and the format is not JPEG; of many, of each. The data is read until the promise settles: leave it as it is until then.
- * @throws TensorRTError (as a rejection) ERR_TRT_IMAGE when sharp fails or is not installed; ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED
+ * The bytes of a picture file, with transparency where the picture has it and the format is not JPEG. The data is read
+ * until the promise settles: leave it alone until then. Needs the package sharp.
+ * @throws TensorRTError (as a rejection) ERR_TRT_IMAGE when sharp fails or is not installed; ERR_TRT_INVALID_ARGUMENT,
+ * ERR_TRT_DETACHED; or it is the reason of the signal
  */
 export async function encodeImage(image: EncodableImage, format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array>
+/** The bytes of many picture files. */
 export async function encodeImage(images: readonly EncodableImage[], format: ImageFormat, options?: EncodeOptions): Promise<Uint8Array[]>
 export async function encodeImage(
   images: EncodableImage | readonly EncodableImage[],
@@ -134,15 +138,17 @@ function arranged(pipeline: Sharp, format: ImageFormat, { quality, chromaSubsamp
 }
 
 /**
- * Writes a picture file, or many, each whole or not at all; each path's extension says the format: .jpg, .png, .webp,
- * .avif, .tiff.
- * @param path where it goes; as many as pictures, and no two the same
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT for another extension, ERR_TRT_FILE when a file
+ * Writes a picture file, whole or not at all. The extension of the path says the format: .jpg, .png, .webp, .avif,
+ * .tiff. Needs the package sharp.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT for another extension; ERR_TRT_FILE when a file
  * cannot be written, or is the one that the picture was read from, unless `overwrite` allows it; what {@link
- * encodeImage} throws. Where one of many fails, the others
- * are written all the same
+ * encodeImage} throws
  */
 export async function writeImage(image: EncodableImage, path: string, options?: WriteImageOptions): Promise<void>
+/**
+ * Writes many picture files, each whole or not at all. Where one of them fails, the others are written all the same.
+ * @param paths as many as pictures, no two the same
+ */
 export async function writeImage(images: readonly EncodableImage[], paths: readonly string[], options?: WriteImageOptions): Promise<void>
 export async function writeImage(
   images: EncodableImage | readonly EncodableImage[],

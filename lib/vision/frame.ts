@@ -4,6 +4,7 @@ import { type Affine, applied, boundsOf, inverse } from './affine.js'
 import { checkedBox, checkedPoint, checkedSize } from './checks.js'
 import type { Box, Color, Point, Size } from './types.js'
 
+/** Options of {@link Frame.toImage}. */
 export interface MapOptions {
   /** Cuts off what lies outside the picture; default false. */
   readonly clip?: boolean | undefined
@@ -11,15 +12,17 @@ export interface MapOptions {
 
 /** How a picture is laid into a model's input, made by {@link letterbox}, {@link padToSquare}, {@link stretch}, {@link crop}, {@link centerCrop}, {@link rotatedCrop} and {@link alignedCrop}. */
 export class Frame implements Size {
-  /** The size of the model's input. */
+  /** The width of the model's input, in pixels. */
   readonly width: number
+  /** The height of the model's input, in pixels. */
   readonly height: number
-  /** The size of the picture. */
+  /** The size of the picture, in pixels. */
   readonly image: Size
   /** The part of the picture that is shown, in whole pixels of the picture; outside the picture it is filled. Of a turned part the upright box around it. */
   readonly source: Box
   /** Where `source` is shown, in whole pixels of the model's input, beyond which it may reach; around it, the input is filled. */
   readonly target: Box
+  /** The colour around the picture: red, green, blue, 0 to 255. */
   readonly fill: Color
   /** Where a turned part is shown: from the model's input to the picture, x' = a x + b y + c, y' = d x + e y + f. Else `source` and `target` say it all. */
   readonly transform: Affine | undefined

@@ -21,31 +21,42 @@ import type { Box, Color, Size } from './types.js'
 
 export type { Position, Rounding } from '../pixels/layout.js'
 
+/** What all framing functions take. */
 export interface FrameOptions {
-  /** What is seen outside the picture, one value for all channels or [red, green, blue]; default 0, black. */
+  /** The colour around the picture, 0 to 255: one value for all channels, or [red, green, blue]; default 0, black. */
   readonly fill?: number | Color | undefined
 }
 
+/** Options of {@link letterbox}. */
 export interface LetterboxOptions extends FrameOptions {
-  /** Default `center` (YOLO); `start`: the picture at the top left, as YOLOX and EfficientDet have it. */
+  /** Where the picture lies; default `center` (YOLO); `start`: at the top left, as YOLOX and EfficientDet have it. */
   readonly position?: Position | undefined
-  /** Of the resized picture's sides; default `nearest`. */
+  /** How the sides of the resized picture are rounded; default `nearest`. */
   readonly rounding?: Rounding | undefined
   /** The input has only as much fill as makes its sides multiples of this (ultralytics' `auto`, 32), instead of the whole size; default: the whole size. */
   readonly multipleOf?: number | undefined
 }
 
+/** Options of {@link padToSquare}. */
 export interface PadOptions extends FrameOptions {
-  /** Default `start`: filled on the right or below; `center`: half of it on the left or above, the smaller half where it is odd. */
+  /**
+   * Where the picture lies; default `start`: it is filled on the right or below. `center`: half of that on the left or
+   * above, the smaller half where it is odd.
+   */
   readonly position?: Position | undefined
 }
 
+/** Options of {@link centerCrop}. */
 export interface CenterCropOptions extends FrameOptions {
   /** The picture's shorter side is resized to so many pixels first, the longer one in proportion, rounded down (torchvision's Resize(256)); a size: both sides; default: not at all. */
   readonly resize?: number | Size | undefined
 }
 
-/** The picture is resized to the input, its proportions are not kept. @param size the input's size, a number for a square */
+/**
+ * The whole picture, resized to the input's size: its proportions are not kept.
+ * @param size the input's size, a number for a square
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
 export function stretch(image: Size, size: number | Size): Frame {
   const from = checkedSize(image, 'image')
   const to = sizeOf(size)
@@ -57,8 +68,11 @@ function framed({ image, source, target, ...size }: Layout, fill: Color): Frame 
 }
 
 /**
- * The picture is resized until it fits, keeping its proportions, and filled up to the input's size. In the middle, an odd pixel goes right or below.
+ * The whole picture, resized until it fits, in its proportions, and filled up to the input's size. With position
+ * `center` an odd pixel of fill goes right or below.
+ * @param image the picture, or its size
  * @param size the input's size, a number for a square
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function letterbox(image: Size, size: number | Size, options?: LetterboxOptions): Frame {
   const from = checkedSize(image, 'image')
@@ -73,7 +87,12 @@ export function letterbox(image: Size, size: number | Size, options?: LetterboxO
   return framed(layout, checkedColor(given.fill ?? 0, 'fill'))
 }
 
-/** The picture is made square by filling, and that is resized: unlike with {@link letterbox}, the picture's edge blends with the fill. */
+/**
+ * The whole picture, made square by filling, and then resized: unlike with {@link letterbox}, the picture's edge blends
+ * with the fill.
+ * @param size the side of the input
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
 export function padToSquare(image: Size, size: number, options?: PadOptions): Frame {
   const from = checkedSize(image, 'image')
   const to = sizeOf(size)
@@ -83,8 +102,11 @@ export function padToSquare(image: Size, size: number, options?: PadOptions): Fr
 }
 
 /**
- * The middle of the picture, which may be resized before: torchvision's `Resize(256), CenterCrop(224)` is `centerCrop(image, 224, { resize: 256 })`, to the pixel with the filter `triangle`.
- * Where the picture is smaller than the input, it is filled around.
+ * The middle of the picture, which may be resized before: torchvision's `Resize(256), CenterCrop(224)` is
+ * `centerCrop(image, 224, { resize: 256 })`, the same pixels with the filter `triangle`. Where the picture is smaller
+ * than the input, it is filled around.
+ * @param size the input's size, a number for a square
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  * @see https://pytorch.org/vision/stable/generated/torchvision.transforms.CenterCrop.html
  */
 export function centerCrop(image: Size, size: number | Size, options?: CenterCropOptions): Frame {
@@ -99,7 +121,13 @@ function checkedResize(resize: unknown): number | Size | undefined {
   return typeof resize === 'object' ? checkedSize(resize, 'resize') : checkedWhole(resize, 'resize', 1, longest)
 }
 
-/** A part of the picture is cut out and resized to the input; `box` is widened to whole pixels and may reach outside the picture, which is filled. */
+/**
+ * A part of the picture, resized to the input's size. It is widened to whole pixels. What lies outside of the picture
+ * is filled.
+ * @param box the part: left, top, width, height, in pixels of the picture
+ * @param size the input's size, a number for a square
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
 export function crop(image: Size, box: Box, size: number | Size, options?: FrameOptions): Frame {
   const from = checkedSize(image, 'image')
   const { fill = 0 } = readOptions(options, ['fill'], 'crop')

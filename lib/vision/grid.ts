@@ -5,6 +5,7 @@ import { shapeText } from '../base/dims.js'
 import { readOptions } from '../base/options.js'
 import type { Box, Detection } from './types.js'
 
+/** Options of {@link decodeGrid}. */
 export interface GridOptions {
   /** [width, height] of each anchor, in cells (anchors in pixels: divide by `stride`). */
   readonly anchors: readonly (readonly [width: number, height: number])[]

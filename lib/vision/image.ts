@@ -13,28 +13,41 @@ import { toImage } from './sharp.js'
 import { TensorRTError } from '../errors.js'
 import type { Color, Image, Size } from './types.js'
 
+/** Options of {@link readImage}. */
 export interface ReadImageOptions {
-  /** Gives up reading; the promise rejects with the signal's reason. */
+  /** Rejects the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Default `convert`: colours of a picture with a profile (Display P3 of a telephone) become those of sRGB, as they are meant to look; a profile that says sRGB is not worked through. `ignore` takes the numbers as they stand,
-   * as PIL, torchvision and OpenCV do, and with them most models' training. CMYK is converted in either case, by its
-   * own profile or that of a printing press; PIL,
-   * which multiplies instead, gives other colours, by up to 99 of 255 (21 on average).
+   * What is done with a colour profile; default `convert`.
+   *
+   * - `convert`: the colours of a picture with a profile (Display P3 of a telephone) become those of sRGB. A profile
+   *   that is sRGB itself is not computed.
+   * - `ignore`: the numbers as they are stored, as PIL, torchvision and OpenCV take them, and with them the training of
+   *   most models.
+   *
+   * CMYK is converted in either case, by its own profile or that of a printing press; PIL multiplies instead, and gives
+   * other colours, by up to 99 of 255 (21 on average).
    */
   readonly icc?: 'convert' | 'ignore' | undefined
-  /** How many pixels a picture may have, by what its head says, before anything of it is decoded; default 268,402,689 (16,383 x 16,383). */
+  /**
+   * The most pixels that a picture may have, by what its head says, before anything is decoded; default 268,402,689
+   * (16,383 x 16,383).
+   */
   readonly limitPixels?: number | undefined
-  /** What shows through where a picture is transparent. Without it alpha is dropped, and the colour is seen that lies under it, often black. */
+  /**
+   * The colour that shows through where a picture is transparent, 0 to 255. Default: alpha is dropped, and the colour
+   * is seen that lies under it, often black.
+   */
   readonly background?: number | Color | undefined
   /** The frame of an animation or the page of a TIFF, from 0; default 0 (of AVIF the primary picture). */
   readonly page?: number | undefined
-  /** Default true: the picture is turned upright by its EXIF orientation. */
+  /** Whether the picture is turned upright by its EXIF orientation; default true. */
   readonly orient?: boolean | undefined
   /**
-   * The picture may come smaller, but at least so large (a number for both sides): JPEG and WebP without alpha are then decoded at a 3rd, 5th or 9th of their width and height,
-   * which takes a third of the time and up to a hundredth of the memory. Pixels differ by a few of 255 from those of decoding and resizing with antialias; for four-tap
-   * resizing, leave it out. Other formats come whole.
+   * The least size that is needed, a number for both sides; default: the picture's own. JPEG and WebP without alpha are
+   * then decoded at a 3rd, 5th or 9th of their sides, where that is at least so large, in a third of the time and with
+   * down to a hundredth of the memory. Pixels differ by a few of 255 from those of decoding and resizing with
+   * antialias; for four-tap resizing, leave it out. Other formats are decoded whole.
    */
   readonly shrink?: number | Size | undefined
 }
@@ -46,11 +59,20 @@ export interface ReadImage extends Image {
 }
 
 /**
- * Decodes a picture in any format that sharp reads: upright (its EXIF orientation is applied), in sRGB, 8 bit, three channels; alpha is dropped,
- * of an animation the first picture is taken.
- * @throws TensorRTError ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it is no picture, damaged or truncated, has more pixels than
- * `limitPixels`, has no such page, or floating-point samples, or when sharp is not installed; ERR_TRT_INVALID_ARGUMENT
+ * Decodes a picture in any format that sharp reads: upright, in sRGB, three channels of 8 bits. Alpha is dropped; of an
+ * animation the first picture is taken. Needs the package sharp.
+ * @param source the path or `file:` URL of a file, or its bytes
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it
+ * is no picture, damaged or truncated, has more pixels than `limitPixels`, has no such page, or floating-point samples,
+ * or when sharp is not installed; ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
  * @see https://sharp.pixelplumbing.com for the formats
+ * @example
+ * ```ts
+ * import { readImage } from 'node-tensorrt/vision'
+ *
+ * const { width, height, data } = await readImage('photo.jpg')
+ * console.log(width, height, data.length === width * height * 3)
+ * ```
  */
 export async function readImage(source: PictureSource, options?: ReadImageOptions): Promise<ReadImage> {
   return readChecked(source, checkedReading(readOptions(options, readingNames, 'readImage')))

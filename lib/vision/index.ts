@@ -1,3 +1,8 @@
+/**
+ * Pictures for models: reading and writing, resizing into tensors, decoding of detectors' and segmentation models'
+ * outputs, suppression, masks, drawing and blurring.
+ * @module node-tensorrt/vision
+ */
 export { batchesOf, type BatchOptions } from './batches.js'
 export { blurMask, blurRegions, blurRegionsSync, type BlurMaskOptions, type BlurOptions } from './blur.js'
 export { intersectionOverUnion, nonMaxSuppression, type NonMaxSuppressionOptions, type ScoredBox } from './boxes.js'
@@ -42,6 +47,7 @@ export {
   type RetinaFacePriorOptions,
   type SsdAnchorOptions,
 } from '../anchors/index.js'
+export type { Abortable } from '../base/options.js'
 export type { Sides } from '../base/size.js'
 export { encodeImage, writeImage, type EncodableImage, type EncodeOptions, type ImageFormat, type WriteImageOptions } from './encode.js'
 export { decodeGrid, type GridOptions } from './grid.js'

@@ -8,21 +8,23 @@ export type PictureSource = string | URL | Uint8Array
 
 /** What a picture's file says of it; width and height are those of the upright picture, with its EXIF orientation applied. */
 export interface ImageInfo extends Size {
-  /** As sharp calls it: 'jpeg', 'png', 'webp', 'gif', 'svg', 'tiff', 'heif'; but 'avif'. */
+  /** The format, by sharp's names: `jpeg`, `png`, `webp`, `gif`, `svg`, `tiff`, `heif`; `avif` for AVIF. */
   readonly format: string
-  /** Of the file, alpha among them: 1 for grey, 4 for CMYK or RGB with alpha. */
+  /** The channels of the file, alpha among them: 1 for grey, 4 for CMYK or RGB with alpha. */
   readonly channels: number
+  /** Whether the picture has an alpha channel. */
   readonly hasAlpha: boolean
   /** Frames of an animation, pages of a TIFF; 1 where there is one picture. */
   readonly pages: number
-  /** EXIF's, 1 to 8; 1 is upright as it is stored, and from 5 on width and height are swapped. */
+  /** EXIF's orientation, 1 to 8: 1 is upright as it is stored; from 5 on width and height are swapped. */
   readonly orientation: number
 }
 
 /**
- * What the head of a picture's file says, without decoding it: a fraction of a millisecond, and no promise that the rest of the file is whole.
- * @throws TensorRTError ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it is no picture, or when sharp is not installed;
- * ERR_TRT_INVALID_ARGUMENT
+ * What the head of a picture file tells, without decoding it: a fraction of a millisecond. The rest of the file may be
+ * damaged all the same. Needs the package sharp.
+ * @throws TensorRTError (as a rejection) ERR_TRT_FILE when the file is missing or cannot be read; ERR_TRT_IMAGE when it
+ * is no picture, or when sharp is not installed; ERR_TRT_INVALID_ARGUMENT
  */
 export async function readImageInfo(source: PictureSource, options?: Abortable): Promise<ImageInfo> {
   const signal = checkedAbort(options, 'readImageInfo')

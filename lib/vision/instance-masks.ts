@@ -23,6 +23,7 @@ export interface InstanceCandidates {
   readonly coefficients: Float32Array
 }
 
+/** Options of {@link instanceMasksSync}. */
 export interface InstanceMaskOptions {
   /** Which of the candidates, such as {@link suppress} gives them; default: all. */
   readonly indices?: Int32Array | undefined
@@ -30,11 +31,14 @@ export interface InstanceMaskOptions {
   readonly threshold?: number | undefined
 }
 
+/** Options of {@link instanceMasks}. */
 export interface InstanceMasksOptions extends InstanceMaskOptions, Abortable {}
 
 /** A mask of a part of the picture, whose first pixel lies at x and y of the picture. Nothing is left of one outside of it: width and height are 0. */
 export interface InstanceMask extends Mask {
+  /** The column of its first pixel in the picture. */
   readonly x: number
+  /** The row of its first pixel in the picture. */
   readonly y: number
 }
 

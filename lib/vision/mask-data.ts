@@ -5,6 +5,7 @@ import type { Size } from './types.js'
 
 /** What each pixel of a picture is: `data[y * width + x]`, 0 for nothing (the background), else 1 or the number of a class. */
 export interface Mask extends Size {
+  /** One byte for each pixel, row-major. */
   readonly data: Uint8Array
 }
 

@@ -3,6 +3,7 @@ import { readOptions } from '../base/options.js'
 import { expected } from '../errors.js'
 import { checkedMask, type Mask } from './mask-data.js'
 
+/** Options of {@link maskIoU}. */
 export interface MaskIoUOptions {
   /** Only pixels of this value count; default: all but 0. */
   readonly classIndex?: number | undefined

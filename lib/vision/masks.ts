@@ -9,8 +9,9 @@ import type { Mask } from './mask-data.js'
 import { type MaskValues, uprightFrame, writeMask, writeMaskSync } from './mask-pass.js'
 import type { Size } from './types.js'
 
+/** Options of {@link toMaskSync}. */
 export interface MaskOptions {
-  /** Default NCHW. */
+  /** The layout of the tensor; default NCHW. */
   readonly layout?: 'NCHW' | 'NHWC' | undefined
   /**
    * Of a tensor with one channel: a pixel whose value is greater belongs to the mask; default 0.5, for probabilities. Of logits it is 0: a sigmoid of them would change
@@ -19,18 +20,25 @@ export interface MaskOptions {
   readonly threshold?: number | undefined
 }
 
+/** Options of {@link toMask}. */
 export interface ToMaskOptions extends MaskOptions, Abortable {}
 
 /**
- * What a segmentation model gives as a mask of the picture. The values (probabilities, or better logits) are taken without the padding, resized to the picture (bilinear, half-pixel
- * centres, no antialias: torch's `F.interpolate`), and only then decided: one channel by `threshold`, several by the greatest, of equal ones the lowest. Off the event
- * loop; where there is no addon, in JavaScript. The tensor is to be left alone until the promise settles.
- * @param output float32, [N, C, height, width] or [N, height, width, C], of the input's size or of any other that covers the same: a quarter of it, say; C is at most 256
+ * The output of a segmentation model as a mask of the picture. The values (probabilities, or better logits) are cut to
+ * the picture's part of the input and resized to the picture (bilinear, half-pixel centres, no antialias, as torch's
+ * `F.interpolate`). Then they are decided: one channel by `threshold`; of several the greatest, of equal ones the
+ * lowest. It runs on a thread; where the addon does not load, in JavaScript. Leave the tensor alone until the promise
+ * settles.
+ * @param output float32, [N, C, height, width] or [N, height, width, C], of the input's size or in its proportions,
+ * such as a quarter of it; at most 256 channels
  * @param frames how each picture lay in the input, not turned; one for a tensor of one picture
- * @returns a mask for each frame, as large as its picture: 0 and 1, or the number of the channel; 0 where the model has not seen the picture
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE; or it is the reason of the signal
+ * @returns a mask for each frame, as large as its picture: 0 and 1, or the number of the channel; 0 where the input did
+ * not show the picture
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE; or it is the reason of
+ * the signal
  */
 export async function toMask(output: Tensor, frames: Frame, options?: ToMaskOptions): Promise<Mask>
+/** The masks of a batch. */
 export async function toMask(output: Tensor, frames: readonly Frame[], options?: ToMaskOptions): Promise<Mask[]>
 export async function toMask(output: Tensor, frames: Frame | readonly Frame[], options?: ToMaskOptions): Promise<Mask | Mask[]> {
   const given = readOptions(options, ['layout', 'threshold', 'signal'], 'toMask')
@@ -42,8 +50,12 @@ export async function toMask(output: Tensor, frames: Frame | readonly Frame[], o
   })
 }
 
-/** {@link toMask} at once, on the calling thread, for scripts. */
+/**
+ * The same as {@link toMask} on the calling thread, which it blocks: for scripts.
+ * @throws TensorRTError as {@link toMask}
+ */
 export function toMaskSync(output: Tensor, frames: Frame, options?: MaskOptions): Mask
+/** The masks of a batch. */
 export function toMaskSync(output: Tensor, frames: readonly Frame[], options?: MaskOptions): Mask[]
 export function toMaskSync(output: Tensor, frames: Frame | readonly Frame[], options?: MaskOptions): Mask | Mask[] {
   const jobs = jobsOf(output, frames, readOptions(options, ['layout', 'threshold'], 'toMaskSync'))

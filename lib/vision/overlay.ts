@@ -8,21 +8,22 @@ import { type ManyOptions, onEach, type Picture } from './picture.js'
 import { overlayClasses } from './portable/overlay.js'
 import type { Color, Image } from './types.js'
 
+/** Options of {@link overlay}. */
 export interface OverlayOptions {
-  /** Of all classes alike. */
+  /** One colour for all classes, 0 to 255. */
   readonly color?: Color | undefined
   /** The colours of classes 1, 2, 3 …; of more classes than there are colours they begin anew. Default: colours far from each other, the first of them [255, 64, 64]. */
   readonly palette?: readonly Color[] | undefined
-  /** 0 to 1; default 0.5. */
+  /** How opaque the colours are, 0 to 1; default 0.5. */
   readonly opacity?: number | undefined
   /** Rejects the call at once with the signal's reason; what a thread has begun it ends. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * A copy of the picture with a mask's pixels coloured: by class where the mask has classes. What is 0 in it stays as it is. Works on a thread; what is given is read until
- * the promise is settled.
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
+ * A copy of the picture with the pixels of a mask coloured: by class where the mask has classes. Pixels that are 0 in
+ * the mask stay as they are. It runs on a thread; what is given is read until the promise settles.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
  */
 export function overlay(picture: Picture, mask: PlacedMask, options?: OverlayOptions & ManyOptions): Promise<Image>
 export function overlay(

@@ -13,9 +13,11 @@ import type { Image, RawImage } from './types.js'
 /** A picture: pixels, or what {@link readImage} takes, which is read as that does by default. */
 export type Picture = Image | RawImage | PictureSource
 
+/** How far a call with several pictures is. */
 export interface ManyProgress {
   /** Pictures that are done. */
   readonly done: number
+  /** How many pictures there are; of a stream as many as are done. */
   readonly total: number
 }
 

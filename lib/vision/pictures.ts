@@ -8,6 +8,7 @@ import { expected, TensorRTError } from '../errors.js'
 import { checkedReading, readChecked, type ReadImage, type ReadImageOptions, type Reading, readingNames } from './image.js'
 import type { PictureSource } from './info.js'
 
+/** How far an iteration of {@link pictures} is. */
 export interface PicturesProgress {
   /** Pictures that are done with: given, and the next one was asked for. */
   readonly done: number
@@ -25,14 +26,20 @@ export interface PicturesOptions extends ReadImageOptions {
 export const pictureExtensions: readonly string[] = ['.avif', '.gif', '.jpeg', '.jpg', '.png', '.svg', '.tif', '.tiff', '.webp']
 
 /**
- * Pictures, one after the other, each decoded when it is asked for:
+ * Pictures, one after the other, each decoded when it is asked for.
+ *
+ * Of a folder: those files that end in .jpg, .jpeg, .png, .webp, .avif, .gif, .tif, .tiff or .svg and do not begin with
+ * a dot, in the order of their names by code point; folders inside of it are left out. Each iteration of a folder (and
+ * of an array, a Set) begins anew, with the files that are there by then; a generator or a stream can be iterated once.
+ * @param source the path or `file:` URL of a folder, or an iterable of what {@link readImage} takes
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; while it is iterated ERR_TRT_FILE where the folder cannot be read or
+ * has no pictures, and as {@link readImage} for a picture that cannot be read
+ * @example
  * ```ts
- * for await (const picture of pictures('photographs')) console.log(picture.width, picture.height)
+ * import { pictures } from 'node-tensorrt/vision'
+ *
+ * for await (const picture of pictures('photos')) console.log(picture.width, picture.height)
  * ```
- * Of a folder those files that end in .jpg, .jpeg, .png, .webp, .avif, .gif, .tif, .tiff or .svg and begin with no dot, in the order of their names by code point; not those in folders inside of it. Each iteration of a folder
- * (and of an array, a Set) begins anew, with the files that are there by then; of a generator or a stream there is only one.
- * @param source The path or `file:` URL of a folder, or an iterable of what {@link readImage} takes
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; while it is iterated ERR_TRT_FILE where the folder cannot be read or has no pictures, and as {@link readImage} for the picture that cannot be read
  */
 export function pictures(
   source: string | URL | Iterable<PictureSource> | AsyncIterable<PictureSource>,

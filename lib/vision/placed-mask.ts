@@ -8,14 +8,19 @@ import type { Size } from './types.js'
 
 /** A mask of the picture's size, or of a part of it that begins at pixel (x, y). */
 export interface PlacedMask extends Mask {
+  /** The column of the picture at which it begins; default 0. */
   readonly x?: number | undefined
+  /** The row of the picture at which it begins; default 0. */
   readonly y?: number | undefined
 }
 
 /** The same with an opacity from 0 to 1 for each pixel: what a model that mattes gives. */
 export interface Alpha extends Size {
+  /** The column of the picture at which it begins; default 0. */
   readonly x?: number | undefined
+  /** The row of the picture at which it begins; default 0. */
   readonly y?: number | undefined
+  /** How opaque each pixel is, 0 to 1, row-major. */
   readonly data: Float32Array
 }
 

@@ -15,17 +15,19 @@ export type Ring = readonly (readonly [x: number, y: number])[]
 
 /** The outline of one connected part of a mask. */
 export interface Polygon {
-  /** Clockwise, as one sees it. */
+  /** The outline, clockwise as one sees it. */
   readonly outer: Ring
-  /** The other way round. */
+  /** The outlines of holes, counterclockwise. */
   readonly holes: readonly Ring[]
 }
 
+/** Options of {@link polygonsSync}. */
 export interface OutlineOptions extends PartOptions {
   /** How far, in pixels, a point that is left out may be from the line that takes its place (Douglas and Peucker); default 0: the exact outline. */
   readonly tolerance?: number | undefined
 }
 
+/** Options of {@link polygons}. */
 export interface PolygonsOptions extends OutlineOptions, Abortable {}
 
 const optionNames = ['connectivity', 'classIndex', 'tolerance'] as const

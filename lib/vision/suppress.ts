@@ -17,6 +17,7 @@ export interface Candidates {
   readonly classes?: Int32Array | undefined
 }
 
+/** Options of {@link suppress}. */
 export interface SuppressOptions extends NonMaxSuppressionOptions {
   /** Where the score of each candidate is written as a soft method left it (`hard` leaves it as it is); one element for each box. */
   readonly loweredScores?: Float32Array | undefined

@@ -20,26 +20,46 @@ import {
 import { pixelAddon } from './threads.js'
 import type { Image, RawImage, Size } from './types.js'
 
-/** How a picture lies in the input: a frame, or what makes one for a picture of this size, such as `(size) => letterbox(size, 640)`. */
+/**
+ * How a picture lies in the model's input: a {@link Frame}, or a function that makes one for a picture of this size,
+ * such as `(size) => letterbox(size, 640)`.
+ */
 export type Framing = Frame | ((size: Size) => Frame)
 
+/** Options of {@link toTensorSync}. */
 export interface IntoOptions<D extends PixelType = PixelType> extends TensorOptions<D> {
-  /** A tensor to write to, such as one of {@link Engine.allocate}: [N, 3, height, width], or as `layout` and `order` have it. Nothing is copied then. */
+  /**
+   * A tensor to write to, such as one of {@link Engine.allocate}: [N, 3, height, width], or as `layout` and `order`
+   * have it; default: a new one.
+   */
   readonly into?: Tensor<D> | undefined
   /** The first row of `into` that is written; default 0. */
   readonly at?: number | undefined
 }
 
+/** Options of {@link toTensor}. */
 export interface ToTensorOptions<D extends PixelType = PixelType> extends IntoOptions<D>, Abortable, ManyOptions {}
 
 /**
- * Pictures as a model's input, in one pass over the pixels: resize, fill, (x - mean) / std, layout. Off the event loop, several pictures at once; where there is no addon, in
- * JavaScript, picture by picture. What is read and written is to be left alone, and not to be transferred to another thread, until the promise settles.
- * @param pictures one picture, or those of a batch
- * @param frames how each lies in the input, one for all or as many as pictures, and all of one size
- * @returns a tensor of shape [N, 3, height, width], [N, height, width, 3] with layout NHWC, 1 channel with order GRAY; or `into`
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY; ERR_TRT_IMAGE, ERR_TRT_FILE where a picture is to be read; or it is the reason of the signal,
+ * Pictures as a model's input, in one pass over the pixels: resize, fill, (x - mean) / std, layout. It runs on threads,
+ * several pictures at once; where the addon does not load, in JavaScript, picture by picture. What is read and written
+ * has to be left alone, and not transferred to another thread, until the promise settles.
+ * @param pictures one picture, or those of a batch: pixels, or what {@link readImage} takes
+ * @param frames how each lies in the input: one for all, or as many as pictures, and all of one size
+ * @returns a tensor of shape [N, 3, height, width]; with layout NHWC [N, height, width, 3]; with order GRAY one
+ * channel; or `into`
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE, ERR_TRT_DTYPE, ERR_TRT_DETACHED,
+ * ERR_TRT_OUT_OF_MEMORY; ERR_TRT_IMAGE, ERR_TRT_FILE where a picture is to be read; or it is the reason of the signal,
  * after which `into` may still be written to. Where a picture fails, the call rejects when all have ended
+ * @example
+ * ```ts
+ * import { letterbox, readImage, toTensor } from 'node-tensorrt/vision'
+ *
+ * const image = await readImage('photo.jpg')
+ * const frame = letterbox(image, 640)
+ * const tensor = await toTensor(image, frame, { range: '0-1' })
+ * console.log(tensor.shape, frame.toImage([0, 0, 640, 640])) // the way back to pixels of the picture
+ * ```
  */
 export async function toTensor<D extends PixelType = 'float32'>(
   pictures: Picture | readonly Picture[],
@@ -68,7 +88,11 @@ export async function toTensor<D extends PixelType = 'float32'>(
   })
 }
 
-/** {@link toTensor} at once, on the calling thread, for scripts: pixels only, and no signal. */
+/**
+ * The same as {@link toTensor} on the calling thread, which it blocks: for scripts. It takes pixels only, and no
+ * signal.
+ * @throws TensorRTError as {@link toTensor}
+ */
 export function toTensorSync<D extends PixelType = 'float32'>(
   images: Image | RawImage | readonly (Image | RawImage)[],
   frames: Framing | readonly Framing[],

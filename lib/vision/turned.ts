@@ -10,9 +10,12 @@ import type { FrameOptions } from './framing.js'
 import type { Box, Point, Size } from './types.js'
 
 /**
- * A turned part of the picture is cut out and resized to the input, upright there: `box` turned about its centre. Sampled between the nearest pixels (the filter `linear`).
- * @param degrees clockwise
+ * A turned part of the picture, cut out, turned upright and resized to the input's size. Values are interpolated
+ * between the nearest pixels (the filter `linear`).
+ * @param box the part before it is turned about its centre: left, top, width, height
+ * @param degrees how far it is turned, clockwise
  * @param size the input's size, a number for a square
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
  */
 export function rotatedCrop(image: Size, box: Box, degrees: number, size: number | Size, options?: FrameOptions): Frame {
   const [x, y, width, height] = checkedBox(box, 'box')
@@ -37,11 +40,12 @@ export const arcfacePoints: readonly Point[] = [
 ]
 
 /**
- * The part of the picture that, turned, scaled and moved, has some points where a model wants them, as near as can be (least squares), such as a face by its landmarks:
- * `alignedCrop(image, landmarks, arcfacePoints, 112)`. Sampled between the nearest pixels (the filter `linear`).
- * @param points in the picture, two or more
+ * The part of the picture that, turned, scaled and moved, has some points where a model wants them, by least squares: a
+ * face by its landmarks, `alignedCrop(image, landmarks, arcfacePoints, 112)`. Values are interpolated between the
+ * nearest pixels (the filter `linear`).
+ * @param points two or more points, in pixels of the picture
  * @param template the same points in the model's input
- * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where points are all in one place
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where all points are in one place
  */
 export function alignedCrop(
   image: Size,

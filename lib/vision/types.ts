@@ -4,7 +4,9 @@ export type { Box, Color, Point, Size } from '../pixels/types.js'
 
 /** A decoded picture: RGB, 8 bit, row-major, `data[(y * width + x) * 3 + channel]`. */
 export interface Image extends Size {
+  /** Red, green, blue. */
   readonly channels: 3
+  /** 8 bits a sample, row-major: `data[(y * width + x) * 3 + channel]`. */
   readonly data: Uint8Array
 }
 
@@ -16,7 +18,9 @@ export type PixelFormat = 'rgb' | 'bgr' | 'rgba' | 'bgra' | 'gray' | 'i420' | 'n
 
 /** Pixels as a camera, a video decoder or another library gives them. Alpha is left out: the colours count as they are. */
 export interface RawImage extends Size {
+  /** How the bytes lie. */
   readonly format: PixelFormat
+  /** The bytes of the picture. */
   readonly data: Uint8Array
   /**
    * Bytes from one row to the next, of i420 and nv12 those of Y; default: no gap between rows. A row of i420's U, and
@@ -24,16 +28,19 @@ export interface RawImage extends Size {
    * twice that: where the width is odd, one byte more than a row of Y, as ffmpeg packs it (3 x 3 in 17 bytes).
    */
   readonly stride?: number | undefined
-  /** What Y, U and V mean: the matrix of standard definition (default) or of high definition. Only of i420 and nv12. */
+  /**
+   * What Y, U and V mean: the matrix of standard definition (default) or of high definition. Only of `i420` and `nv12`.
+   */
   readonly matrix?: 'bt601' | 'bt709' | undefined
-  /** `limited` (default): Y of 16 to 235, as video has it; `full`: 0 to 255, as JPEG. Only of i420 and nv12. */
+  /** `limited` (default): Y of 16 to 235, as video has it; `full`: 0 to 255, as JPEG. Only of `i420` and `nv12`. */
   readonly range?: 'limited' | 'full' | undefined
 }
 
 /** Something found in a picture. */
 export interface Detection {
+  /** The box: left, top, width, height, in pixels. */
   readonly box: Box
-  /** 0 to 1. */
+  /** The score, 0 to 1. */
   readonly score: number
   /** The number of its class, from 0. */
   readonly classIndex: number

@@ -12,6 +12,7 @@ import { sweepCharts } from './sweep-chart.js'
 import { othersTable, sweepTable } from './tables.js'
 import { milliseconds, rate } from './numbers.js'
 
+/** What {@link benchmarkReport} writes beside the figures. */
 export interface ReportOptions {
   /** At the head of the page; `Benchmark of` and the name of the model's file unless given. */
   readonly title?: string

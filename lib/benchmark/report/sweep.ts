@@ -6,20 +6,26 @@ import { plural } from './numbers.js'
 export interface ReportSweep {
   /** What is varied: `batch size`, `streams`, `side`. */
   readonly name: string
-  /** `pixels` … */
+  /** The unit of the values, such as `pixels`. */
   readonly unit?: string
+  /** The value of each benchmark, in their order. */
   readonly values: readonly number[]
-  /** Those of the same name are one line of the charts, such as `FP16`; told from what else they differ in unless given. */
+  /**
+   * The line of the charts that each benchmark belongs to, such as `FP16`; default: found from what else they differ
+   * in.
+   */
   readonly series?: readonly string[]
 }
 
 /** The same work done by something else, for the charts and a table beside ours: PyTorch, onnxruntime. */
 export interface OtherMeasurement {
+  /** The name of its line in the charts. */
   readonly series: string
-  /** Where it is on the axis of the sweep. */
+  /** Where it lies on the axis of the sweep. */
   readonly value: number
-  /** From call to answer, one at a time. */
+  /** The median from call to answer, one call at a time, in milliseconds. */
   readonly medianMs: number
+  /** Percentiles of the same, in milliseconds: `{ '99': 1.25 }`. */
   readonly percentiles?: Readonly<Record<string, number>>
 }
 

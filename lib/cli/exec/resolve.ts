@@ -1,7 +1,7 @@
 import type { BuilderOptions } from '../../building/builder-options.js'
 import type { Shapes } from '../../building/shapes.js'
 import { TensorRTError } from '../../errors.js'
-import type { TacticSource, TensorFormat } from '../../plan/settings.js'
+import type { IOFormat, TacticSource } from '../../plan/settings.js'
 import type { ModelFacts } from './model.js'
 import { resolvePrecision } from './precision.js'
 import type { ExecSettings, FormatWish, ProfileWish } from './settings.js'
@@ -62,7 +62,7 @@ function formatsOf<K extends string>(
   option: K,
   wishes: readonly FormatWish[],
   names: readonly string[],
-): Partial<Record<K, Record<string, TensorFormat>>> {
+): Partial<Record<K, Record<string, IOFormat>>> {
   if (wishes.length === 0) return {}
   if (wishes.length !== 1 && wishes.length !== names.length) {
     const what = option === 'inputFormats' ? 'inputs' : 'outputs'
@@ -73,7 +73,7 @@ function formatsOf<K extends string>(
     )
   }
   const formats = names.map((name, i) => [name, (wishes.length === 1 ? wishes[0] : wishes[i]) as FormatWish] as const)
-  return { [option]: Object.fromEntries(formats) } as Partial<Record<K, Record<string, TensorFormat>>>
+  return { [option]: Object.fromEntries(formats) } as Partial<Record<K, Record<string, IOFormat>>>
 }
 
 /** By NvInferRuntime.h of both majors. */

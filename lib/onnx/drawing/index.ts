@@ -7,6 +7,7 @@ import { modelGraph } from './model.js'
 
 export type { DrawingFormat } from './formats.js'
 
+/** Options of {@link drawModel} and `drawLayers`. */
 export interface DrawingOptions {
   /** `'svg'` unless given. */
   readonly format?: DrawingFormat

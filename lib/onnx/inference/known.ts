@@ -1,12 +1,19 @@
 import type { ElementType } from '../element-type.js'
 
-/** A dimension: its size, the name of one that is known only when the model runs, or nothing. */
+/**
+ * A dimension: its size, the name of one that is known only when the model runs, or nothing.
+ * @inline
+ */
 export type Dim = number | string | undefined
 
 /** What is known of a value without running the model. */
 export interface ValueType {
+  /** The element type; undefined: it is not known. */
   readonly dtype: ElementType | undefined
-  /** Undefined: not even the rank is known. */
+  /**
+   * The sizes of the dimensions; a string names one that is known only when the model runs. Undefined: not even the
+   * rank is known.
+   */
   readonly shape: readonly Dim[] | undefined
 }
 

@@ -29,7 +29,12 @@ export function convertPrecision(
   model: ModelProto,
   precision: HalfPrecision,
   options?: PrecisionOptions,
-): { readonly model: ModelProto; readonly report: PrecisionReport } {
+): {
+  /** The model that was given, converted. */
+  readonly model: ModelProto
+  /** What was converted, what was not and why. */
+  readonly report: PrecisionReport
+} {
   const settings = checkedPrecisionOptions(precision, options)
   const editor = new GraphEditor(model)
   const opset = raised(editor, settings)

@@ -11,7 +11,9 @@ export const halfTypes = { fp16: 'float16', bf16: 'bfloat16' } as const satisfie
 
 /** The smallest and the largest number that a value was seen to have. */
 export interface ValueRange {
+  /** The smallest number. */
   readonly min: number
+  /** The largest number. */
   readonly max: number
 }
 
@@ -20,15 +22,28 @@ export interface ValueRange {
  * TensorRT's cache, it goes from -`amax` to `amax`.
  */
 export interface MeasuredRange {
+  /** The smallest number, where it was measured. */
   readonly min?: number | undefined
+  /** The largest number, where it was measured. */
   readonly max?: number | undefined
+  /** The largest magnitude. */
   readonly amax: number
 }
 
+/** Options of {@link convertPrecision}. */
 export interface PrecisionOptions {
-  /** Nodes that stay in float32: by their names (a text is the whole name, an expression may match anywhere in it; of a node without a name that of its first output), and by operators. */
+  /** Nodes that stay in float32. */
   readonly keep?:
-    { readonly names?: readonly (string | RegExp)[] | undefined; readonly operators?: readonly string[] | undefined } | undefined
+    | {
+        /**
+         * Their names: a text is the whole name, a regular expression may match anywhere in it. A node without a name
+         * has that of its first output.
+         */
+        readonly names?: readonly (string | RegExp)[] | undefined
+        /** Operators, such as `Softmax`. */
+        readonly operators?: readonly string[] | undefined
+      }
+    | undefined
   /**
    * Whether the model's inputs and outputs keep their types, so that what feeds it stays as it is; true unless given (AutoCast's default is false). With false,
    * float32 ones that converted nodes read or give take the new type.

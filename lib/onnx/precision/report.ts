@@ -36,20 +36,23 @@ export type KeptReason =
 
 /** Why a node stays. */
 export interface Kept {
+  /** Why it stays, for programs. */
   readonly reason: KeptReason
-  /** In words. */
+  /** The same for people. */
   readonly detail: string
 }
 
 /** A node that stays in float32. */
 export interface KeptNode extends Kept {
-  /** Its name, or that of its first output. */
+  /** The node's name, or that of its first output. */
   readonly node: string
+  /** The node's operator. */
   readonly operator: string
 }
 
 /** What became of a model. Plain data. */
 export interface PrecisionReport {
+  /** The precision that the model was converted to. */
   readonly precision: HalfPrecision
   /** How many nodes that computed in float32 do it in 16 bits now. */
   readonly converted: number
@@ -74,5 +77,10 @@ export interface PrecisionReport {
     readonly flushed: number
   }
   /** The version of ONNX's operators, where it had to be raised. */
-  readonly opset?: { readonly from: number; readonly to: number }
+  readonly opset?: {
+    /** The version before. */
+    readonly from: number
+    /** The version after. */
+    readonly to: number
+  }
 }

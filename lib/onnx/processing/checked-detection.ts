@@ -4,7 +4,10 @@ import type { SuppressionRules } from './suppression.js'
 
 export const decoders = ['yolo', 'yolo-anchors', 'yolox', 'retinaface', 'efficientdet', 'ssd', 'centerface', 'rtdetr'] as const
 
-/** Whose outputs are decoded, by the names that presets of `node-tensorrt/tasks` have for decoders. */
+/**
+ * Whose outputs are decoded, by the names that presets of `node-tensorrt/tasks` have for decoders.
+ * @useDeclaredType
+ */
 export type Decoder = (typeof decoders)[number]
 
 /** Those of presets that are not written into models, and why. */

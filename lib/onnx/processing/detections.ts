@@ -14,14 +14,18 @@ import { suppressed, type SuppressionRules } from './suppression.js'
 /** TensorRT's TopK takes no more. */
 export const mostPicked = 3840
 
+/** How boxes suppress each other inside of a model: {@link DetectionSteps.suppress}. */
 export interface SuppressionSteps {
-  /** A box falls that overlaps a better one by more; default 0.45, as `suppress` has it. */
+  /**
+   * A box is removed that overlaps a better one by more than this; default 0.45, as `suppress` of
+   * `node-tensorrt/vision`.
+   */
   readonly iouThreshold?: number | undefined
-  /** Whether it falls at `iouThreshold`, too; default false. */
+  /** Whether a box is removed at `iouThreshold`, too; default false. */
   readonly inclusive?: boolean | undefined
-  /** Only boxes of one class compete; default true. */
+  /** Whether only boxes of one class compete; default true. */
   readonly perClass?: boolean | undefined
-  /** Sides are counted with one pixel more; default false. */
+  /** Whether sides are counted with one pixel more; default false. */
   readonly pixelAreas?: boolean | undefined
   /** How many steps are written, each as much work as all boxes against all; default 16. Whether they were enough is an output. */
   readonly rounds?: number | undefined
@@ -29,7 +33,9 @@ export interface SuppressionSteps {
 
 /** Boxes of a detector, decoded as `lib/vision`'s decoder of that name does it, and suppressed as `suppress` does. */
 export interface DetectionSteps extends Omit<EfficientDetAnchorOptions, 'size'>, RetinaFacePriorOptions {
+  /** Boxes are decoded and suppressed. */
   readonly kind: 'detections'
+  /** The family of models whose outputs are decoded. */
   readonly decoder: Decoder
   /** The outputs that are decoded; when not given, all: which is which their shapes say. */
   readonly outputs?: readonly string[] | undefined

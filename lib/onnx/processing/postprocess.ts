@@ -25,36 +25,41 @@ interface MaskSteps extends OneOutput {
 
 /** The number of the greatest channel of [N, C, height, width], of equal ones the lowest, as uint8 [N, height, width]. */
 export interface ArgMaxSteps extends MaskSteps {
+  /** The greatest channel is taken. */
   readonly kind: 'argmax'
 }
 
 /** 1 where a value of [N, C, height, width] is greater, else 0, as uint8 of the same form. */
 export interface ThresholdSteps extends MaskSteps {
+  /** Values are compared with a threshold. */
   readonly kind: 'threshold'
-  /** Default 0.5, for probabilities; of logits it is 0. */
+  /** The threshold; default 0.5, for probabilities. Of logits it is 0. */
   readonly threshold?: number | undefined
-  /** What stands for yes; default 1. 255 makes a picture of it. */
+  /** The number that is written where a value is greater; default 1. 255 makes a picture of it. */
   readonly value?: number | undefined
 }
 
 /** Logits as probabilities. */
 export interface SoftmaxSteps extends OneOutput {
+  /** A softmax is computed. */
   readonly kind: 'softmax'
-  /** Along which they sum to 1; default -1. */
+  /** The dimension along which the results sum to 1; default -1, the last. */
   readonly axis?: number | undefined
 }
 
 /** The best classes of [N, C], the best first, of equal ones the lower number: `scores` float32 [N, k] and `classes` int32 [N, k]. */
 export interface TopKSteps extends OneOutput {
+  /** How many classes, at most 3840; fewer where the model has fewer. */
   readonly kind: 'topK'
   /** At most 3840; fewer where there are fewer classes. */
   readonly k: number
-  /** As of `topK` of lib/vision; default `none`. */
+  /** What makes scores of the values, as `topK` of `node-tensorrt/vision` has it; default `none`. */
   readonly activation?: 'softmax' | 'sigmoid' | 'none' | undefined
   /** What the names of the outputs begin with; default nothing. */
   readonly prefix?: string | undefined
 }
 
+/** What {@link withPostprocessing} writes into a model; `kind` tells the steps apart. */
 export type PostprocessingSteps = ArgMaxSteps | ThresholdSteps | SoftmaxSteps | TopKSteps | DetectionSteps
 
 /**

@@ -17,13 +17,21 @@ import { normalized } from './normalize.js'
 import { nv12Opset, rgbOfNv12, type Yuv } from './nv12.js'
 import { laid } from './resize.js'
 
+/** Options of {@link withPreprocessing}. */
 export interface PreprocessingOptions {
   /** The input that takes the picture; when not given, the only one. */
   readonly input?: string | undefined
   /** From the picture to what the model takes. */
   readonly steps: PreprocessingSteps
   /** The pictures' size; a side that is not given, or `dynamic`, is known only when the model runs, the same for all pictures of a batch. */
-  readonly picture: 'dynamic' | { readonly width?: number | undefined; readonly height?: number | undefined }
+  readonly picture:
+    | 'dynamic'
+    | {
+        /** The width, in pixels. */
+        readonly width?: number | undefined
+        /** The height, in pixels. */
+        readonly height?: number | undefined
+      }
   /** The size that the model sees, a number for a square; needed where the model leaves its own open. */
   readonly size?: number | Size | undefined
   /** Default `rgb`; `nv12`: as cameras and video decoders give it, [N, height * 3 / 2, width], half the bytes. Sides are even then; TensorRT-RTX 1.7 builds it for pictures of known size only. */

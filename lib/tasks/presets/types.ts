@@ -77,25 +77,35 @@ export interface SegmentOutput {
 }
 
 interface Common {
+  /** How a picture becomes the model's input. */
   readonly input: InputSteps
-  /** Whose code it follows. */
+  /** The code that the preset follows. */
   readonly source: string
 }
 
+/** A family of classifiers. */
 export interface ClassifyPreset extends Common {
+  /** The task that the preset is for: {@link Classifier}. */
   readonly task: 'classify'
+  /** What the model's output is. */
   readonly output: ClassifyOutput
 }
 
+/** A family of detectors. */
 export interface DetectPreset extends Common {
+  /** The task that the preset is for: {@link Detector}. */
   readonly task: 'detect'
+  /** How the model's outputs become boxes. */
   readonly output: DetectOutput
   /** How boxes that overlap are sorted out; `false`: not at all, since the model has done it. */
   readonly suppress: NonMaxSuppressionOptions | false
 }
 
+/** A family of segmentation models. */
 export interface SegmentPreset extends Common {
+  /** The task that the preset is for: {@link Segmenter}. */
   readonly task: 'segment'
+  /** How the model's output becomes a mask. */
   readonly output: SegmentOutput
 }
 

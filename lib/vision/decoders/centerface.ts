@@ -5,6 +5,7 @@ import { type CandidateOptions, decoderOptions, inputSize, ruleOf, type Sides, s
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 
+/** Options of {@link decodeCenterFace}. */
 export interface CenterFaceOptions extends CandidateOptions {
   /** Of the model's input, in multiples of 32: 640 or { width, height }. */
   readonly size: Sides

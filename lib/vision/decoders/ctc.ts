@@ -3,23 +3,25 @@ import { readOptions } from '../../base/options.js'
 import { expected } from '../../errors.js'
 import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 
+/** Options of {@link decodeCtc}. */
 export interface CtcOptions {
   /** What the classes are, in their order, without the blank: the lines of the model's dictionary, and a space behind them where it was trained with one (PP-OCR's are). */
   readonly characters: readonly string[]
   /** The class that says nothing; default 0. */
   readonly blank?: number | undefined
-  /** Default `none`: probabilities; `softmax` of logits. */
+  /** What makes probabilities of the output; default `none`: it has them. `softmax` of logits. */
   readonly activation?: 'none' | 'softmax' | undefined
 }
 
 /** A line of text that was read. */
 export interface DecodedText {
+  /** The text. */
   readonly text: string
   /** The mean probability of its characters, 0 to 1; 0 where there is no text. */
   readonly score: number
-  /** The probability of each. */
+  /** The probability of each character, 0 to 1. */
   readonly scores: Float32Array
-  /** The time step of each: of T steps from left to right of the picture. */
+  /** The time step of each character: of T steps from left to right of the picture. */
   readonly steps: Int32Array
 }
 

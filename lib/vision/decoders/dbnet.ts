@@ -5,6 +5,7 @@ import { type Corner, type Corners, cornersOf, type Rectangle, smallestRectangle
 import { forEachPicture, type Output, type Outputs, onlyOutput, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { checkScores } from './probabilities.js'
 
+/** Options of {@link decodeDbNet}. */
 export interface DbNetOptions {
   /** A pixel above it belongs to text; default 0.3. */
   readonly threshold?: number | undefined

@@ -9,14 +9,18 @@ import type { Found } from './candidates.js'
 export interface Decoded {
   /** Left, top, right, bottom of each, in pixels of the model's input: `frame.toImage` has the way back. They may reach outside of it. */
   readonly boxes: Float32Array
+  /** How a box is written: left, top, right, bottom. */
   readonly format: 'xyxy'
-  /** 0 to 1. */
+  /** The score of each box, 0 to 1. */
   readonly scores: Float32Array
-  /** The number of its class, from 0. */
+  /** The number of each box's class, from 0. */
   readonly classes: Int32Array
-  /** x and y of each point of a face, in pixels of the model's input. Only of models of faces. */
+  /** The points of each face, x and y of each, in pixels of the model's input. Only of models of faces. */
   readonly landmarks?: Float32Array
-  /** What prototypes are multiplied by. Only of models with masks. */
+  /**
+   * The factors of each box for the prototypes of masks, as {@link instanceMasks} takes them. Only of models with
+   * masks.
+   */
   readonly coefficients?: Float32Array
 }
 

@@ -10,6 +10,7 @@ import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, sizeText } 
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, shapesText, wrongShape } from './outputs.js'
 import { candidatesOf, type Source } from './probabilities.js'
 
+/** Options of {@link decodeEfficientDet}. */
 export interface EfficientDetOptions extends ManyClassesOptions, EfficientDetAnchorOptions {
   /** Default 0.001, google/automl's. */
   readonly scoreThreshold?: number | undefined

@@ -4,6 +4,7 @@ import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongSh
 import { candidatesOf } from './probabilities.js'
 import { withPrototypes } from './yolo.js'
 
+/** Options of {@link decodeYoloEndToEnd}. */
 export interface YoloEndToEndOptions extends CandidateOptions {
   /** Default 0.25, as ultralytics predicts. */
   readonly scoreThreshold?: number | undefined

@@ -1,6 +1,7 @@
 /** The smallest rectangle, turned any way, around points: OpenCV's minAreaRect. */
 
 export type Corner = readonly [x: number, y: number]
+/** The corners of a rectangle that may be turned. */
 export type Corners = readonly [Corner, Corner, Corner, Corner]
 
 export interface Rectangle {

@@ -4,6 +4,7 @@ import { readOptions } from '../../base/options.js'
 import { type Sides, type Size, sizeOf } from '../../base/size.js'
 import type { CandidateRule } from './candidates.js'
 
+/** Which candidates of a model a decoder gives. */
 export interface CandidateOptions {
   /** Only candidates with a greater score are returned; 0 to 1. */
   readonly scoreThreshold?: number | undefined
@@ -11,6 +12,7 @@ export interface CandidateOptions {
   readonly maxCandidates?: number | undefined
 }
 
+/** The same for models with several classes. */
 export interface ManyClassesOptions extends CandidateOptions {
   /** A box counts once for each class above the threshold, not only for its best one; default false. */
   readonly multiLabel?: boolean | undefined

@@ -7,6 +7,7 @@ import { type CandidateOptions, decoderOptions, inputSize, ruleOf, type Sides, s
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 
+/** Options of {@link decodeRetinaFace}. */
 export interface RetinaFaceOptions extends CandidateOptions {
   /** Of the model's input, 640 or { width, height }. */
   readonly size: Sides

@@ -7,6 +7,7 @@ import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureO
 import type { CandidateRule } from './candidates.js'
 import { candidatesOf, isNoProbability, type Source } from './probabilities.js'
 
+/** Options of {@link decodeRtDetr}. */
 export interface RtDetrOptions extends ManyClassesOptions {
   /** Of the model's input, 640 or { width, height }. Not read where the model gives boxes in pixels. */
   readonly size?: Sides | undefined

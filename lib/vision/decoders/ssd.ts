@@ -10,6 +10,7 @@ import { decoderOptions, type ManyClassesOptions, ruleOf, type Sides } from './o
 import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 
+/** Options of {@link decodeSsd}. */
 export interface SsdOptions extends ManyClassesOptions {
   /**
    * (cx, cy, w, h) of each, in pixels of the model's input: `anchorsOfCorners` makes them of what a model has. `tf`:

@@ -9,6 +9,7 @@ import { batchOf, forEachPicture, type Output, type Outputs, outputsOf, pictureO
 import { candidatesOf } from './probabilities.js'
 import { coefficientsOf, otherThan, withPrototypes } from './yolo.js'
 
+/** Options of {@link decodeYoloAnchors}. */
 export interface YoloAnchorsOptions extends ManyClassesOptions {
   /** Default 0.25. */
   readonly scoreThreshold?: number | undefined

@@ -5,6 +5,7 @@ import { decoderOptions, inputSize, type ManyClassesOptions, ruleOf, type Sides,
 import { forEachPicture, type Output, type Outputs, outputsOf, onlyOutput, pictureOf, wrongShape } from './outputs.js'
 import { candidatesOf } from './probabilities.js'
 
+/** Options of {@link decodeYolo}. */
 export interface YoloOptions extends ManyClassesOptions {
   /** Default 0.25, as ultralytics predicts. */
   readonly scoreThreshold?: number | undefined

@@ -6,6 +6,7 @@ import { forEachPicture, onlyOutput, type Outputs, outputsOf, pictureOf, wrongSh
 import { candidatesOf } from './probabilities.js'
 import { rowScores } from './yolo-anchors.js'
 
+/** Options of {@link decodeYolox}. */
 export interface YoloxOptions extends ManyClassesOptions {
   /** Of the model's input, 640 or { width, height }. */
   readonly size: Sides
