@@ -449,8 +449,10 @@ export const errorCodes = {
   ERR_TRT_NO_ONNXRUNTIME: 'the CPU backend needs the package onnxruntime-node',
 } as const
 
+/** The code of a {@link TensorRTError}: a key of {@link errorCodes}. */
 export type ErrorCode = keyof typeof errorCodes
 
+/** What the constructor of {@link TensorRTError} takes beside code and message. */
 export interface TensorRTErrorOptions {
   /** What led to this error. */
   cause?: unknown
@@ -462,8 +464,14 @@ export interface TensorRTErrorOptions {
 
 /** The one error class of this package. Programs look at `code`, people at `message`. */
 export class TensorRTError extends Error {
+  /** What went wrong, for programs: a key of {@link errorCodes}. */
   readonly code: ErrorCode
+  /**
+   * The last lines that TensorRT logged before the error, oldest first, each with its severity; without those that the
+   * message quotes.
+   */
   readonly log: readonly string[]
+  /** Figures and names for programs; which they are depends on the code. */
   readonly details: Readonly<Record<string, unknown>>
 
   constructor(code: ErrorCode, message: string, options: TensorRTErrorOptions = {}) {

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { Application, Converter, KindRouter, OptionDefaults } from 'typedoc'
 import { checkLinks } from './docs/links.mjs'
 import { copyPages, repository } from './docs/pages.mjs'
-import { describeErrors, describeOnnx, machinery, named } from './docs/reference.mjs'
+import { describeOnnx, machinery, named } from './docs/reference.mjs'
 import { Failure, main, root, say } from './support.mjs'
 
 const { values } = parseArgs({ options: { check: { type: 'boolean', default: false }, out: { type: 'string' } } })
@@ -88,7 +88,6 @@ await main(async () => {
   )
   app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
     describeOnnx(project)
-    describeErrors(project)
   })
   app.converter.addUnknownSymbolResolver(({ symbolReference }, from, part) =>
     part === undefined ? undefined : named(from.project, symbolReference),
