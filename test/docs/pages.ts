@@ -76,7 +76,7 @@ export function readPage(path: string, text = readFileSync(join(root, path), 'ut
       for (const each of said) problems.push(`${path}:${each.line}: the comment "${each.name}" stands on the line above a fence`)
       said = []
       if (/^\s*(```|~~~)/.test(line)) problems.push(`${path}:${i + 1}: a fence begins with three backticks and a language`)
-      if (/^\s*<!--\s*(runs|not[ -]run|fail|output)/i.test(line)) problems.push(`${path}:${i + 1}: unknown comment ${line.trim()}`)
+      if (/^\s*<!--\s*(runs?|not[ -]run|fails?|outputs?)\b/i.test(line)) problems.push(`${path}:${i + 1}: unknown comment ${line.trim()}`)
     }
   }
   return { path, text, fences, problems }
@@ -101,7 +101,7 @@ function takeFence(
     return
   }
   if (![...codeLanguages, ...otherLanguages].includes(language))
-    problem(`the language is ${language}: write one of ${[...codeLanguages, ...otherLanguages].join(' ')}`)
+    problem(`the language is ${language}: write one of ${[...codeLanguages, ...otherLanguages].join(' ').replace('  ', ' ')}`)
   const machine = value('runs on') ?? 'cpu'
   if (!machines.includes(machine as Machine)) problem(`runs on ${machine}: write one of ${machines.join(' ')}`)
   const notRun = value('not run')

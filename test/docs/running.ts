@@ -52,7 +52,7 @@ export class Reader {
     )
     this.#command(
       'npm',
-      `[ "$1" = run ] || { echo "npm $1: only npm run is there without a network" >&2; exit 1; }\nexec "$(dirname ${quoted(process.execPath)})/npm" --silent --prefix ${quoted(root)} "$@"`,
+      `[ "$1" = run ] || { echo "npm $1: only npm run is there without a network" >&2; exit 1; }\nPATH=\${PATH#*:} exec npm --silent --prefix ${quoted(root)} "$@"`,
     )
     symlinkSync(process.execPath, join(folder, 'bin', 'node'))
   }
