@@ -1,12 +1,11 @@
 // @ts-check
-// npm run prebuilds: dist/ and prebuilds/<platform>-<arch>/, what `npm pack` puts into the tarball. prebuildify drives node-gyp, which clears its
+// npm run prebuilds: prebuilds/<platform>-<arch>/, the binary that `npm run pack` puts into the tarball. prebuildify drives node-gyp, which clears its
 // build folder first: it works beside the developers' one, in build/prebuild.
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { buildLib } from './build.mjs'
 import { lackingOnOlderSystems, linkerForOlderSystems, oldestGlibc } from './older-glibc.mjs'
 import { bin, Failure, filesUnder, main, root, runQuietly, withLock } from './support.mjs'
 
@@ -89,9 +88,7 @@ const prebuild = async () => {
   writeFileSync(stamp, current)
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) {
-  await main(async () => {
-    await buildLib()
-    await withLock('prebuilds', prebuild)
-  })
-}
+/** Sees to the binary of this machine, in prebuilds/. */
+export const ensurePrebuilt = () => withLock('prebuilds', prebuild)
+
+if (argv[1] === fileURLToPath(import.meta.url)) await main(ensurePrebuilt)
