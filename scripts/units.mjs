@@ -20,9 +20,14 @@ const optimized = (/** @type {string} */ level) =>
 /** @type {{ sources: string[], apart: string[], optimize: Record<string, string[]> }} files; of `optimize`, folders too */
 const { sources, apart, optimize } = JSON.parse(readFileSync(join(root, 'native', 'build.json'), 'utf8'))
 
+/** For `npm run bench -- builds --older`, which holds what is shipped against a build with none of these levels. */
+const oneLevel = env['NODE_TENSORRT_ONE_LEVEL'] === '1'
+
 /** @returns {string | undefined} the level of optimization that a file has instead of the usual one */
 const levelOf = (/** @type {string} */ path) =>
-  Object.keys(optimize).find((level) => optimize[level]?.some((each) => path === each || (each.endsWith('/') && path.startsWith(each))))
+  oneLevel
+    ? undefined
+    : Object.keys(optimize).find((level) => optimize[level]?.some((each) => path === each || (each.endsWith('/') && path.startsWith(each))))
 
 /** @returns {string[]} the paths of the units, and of what stays apart */
 const written = (/** @type {string} */ folder) => {
