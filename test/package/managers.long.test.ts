@@ -43,8 +43,7 @@ const yarn = join(toolsFolder, 'node_modules/@yarnpkg/cli-dist/bin/yarn.js')
 const pnpm = join(toolsFolder, 'node_modules/.bin/pnpm')
 const bun = join(toolsFolder, 'node_modules/@oven/bun-linux-x64/bin/bun')
 const yarnrc = (linker: string): string =>
-  [`nodeLinker: ${linker}`, `npmRegistryServer: ${JSON.stringify(proxy.registry.href)}`, 'enableTelemetry: false', 'enableImmutableInstalls: false',
-    `globalFolder: ${JSON.stringify(join(folder, 'yarn'))}`, ''].join('\n') // prettier-ignore
+  [`nodeLinker: ${linker}`, `npmRegistryServer: ${JSON.stringify(proxy.registry.href)}`, 'enableTelemetry: false', 'enableImmutableInstalls: false', ''].join('\n') // prettier-ignore
 
 const [oldest, middle, newest] = ['20.19.0', '22.12.0', '24.21.0'] as const
 /** Plug'n'Play has hooks for `import`, which `require` of an ES module asks only from Node 24 on. */
@@ -73,6 +72,8 @@ function through({ url }: RegistryProxy): NodeJS.ProcessEnv {
   const names = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy', 'npm_config_proxy', 'npm_config_https_proxy', 'YARN_HTTP_PROXY', 'YARN_HTTPS_PROXY'] // prettier-ignore
   return { ...Object.fromEntries(names.map((name) => [name, url])), NO_PROXY: '', no_proxy: '' }
 }
+
+const caches = ['npm_config_cache', 'XDG_CACHE_HOME', 'XDG_DATA_HOME', 'BUN_INSTALL_CACHE_DIR', 'YARN_GLOBAL_FOLDER']
 
 const graph = `
 const graph = new GraphBuilder({ name: 'one' })
@@ -118,6 +119,8 @@ for (const [i, manager] of managers.entries()) {
       NODE_OPTIONS: '',
       CI: '1',
       ONNXRUNTIME_NODE_INSTALL: 'skip',
+      // what was fetched before would not be asked for again
+      ...Object.fromEntries(caches.map((variable) => [variable, join(folder, 'caches', String(i))])),
       ...through(proxy),
     }
     for (const each of Object.keys(env))
