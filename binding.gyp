@@ -14,7 +14,7 @@
         }, {
           'sources': ['<!@(node scripts/units.mjs build/units)'],
           'defines': ["<!@(<(facts).defines.join(' ')\")"],
-          'cflags!': ['-Wno-unused-parameter'],
+          'cflags!': ['-Wno-unused-parameter', '-fno-omit-frame-pointer'],
           'cflags_cc!': ['-fno-exceptions', '-fno-rtti', '-std=gnu++17', '-std=gnu++20'],
           'cflags_cc': [
             "<!@(<(facts).cflags.join(' ')\")",

@@ -1,4 +1,4 @@
-/** The addon as it is shipped beside one compiled file by file: other benches with both in turns. core, cpu, vision, or core:calls for a part; `--rounds N`. */
+/** Two builds of the addon, other benches with both in turns: by rooms beside file by file; `--older`: as it is shipped beside all at -O3, linked for this machine. core, cpu, vision, or core:calls for a part; `--rounds N`. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
@@ -10,12 +10,17 @@ const times = ['ns', 'µs', 'ms', 's']
 const rates = ['/s', 'x']
 
 const { values, positionals } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, rounds: { type: 'string', default: '5' } },
+  options: {
+    json: { type: 'boolean', default: false },
+    older: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '5' },
+  },
   allowPositionals: true,
 })
 const rounds = Number(values.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is a whole number from 1, not ${values.rounds}`)
-const { TRT_BENCH_SHIPPED: shipped = '', TRT_BENCH_SEPARATE: separate = '' } = process.env
+const { TRT_BENCH_OURS: ourBuild = '', TRT_BENCH_PEER: peerBuild = '' } = process.env
+const what = values.older ? 'all of it at -O3, linked for the glibc of this machine' : 'each file compiled by itself'
 
 /** Runs a bench, or a part of it, in a process of its own, with the addon below a folder; what has no unit of time or of a rate is no speed. */
 async function speeds(wanted: string, addon: string): Promise<readonly Row[]> {
@@ -31,16 +36,16 @@ for (const wanted of positionals.length > 0 ? positionals : ['core', 'cpu', 'vis
   const both: (readonly [readonly Row[], readonly Row[]])[] = []
   for (let round = 0; round < rounds; round++) {
     note(`${wanted}: round ${round + 1} of ${rounds} …`)
-    both.push([await speeds(wanted, shipped), await speeds(wanted, separate)])
+    both.push([await speeds(wanted, ourBuild), await speeds(wanted, peerBuild)])
   }
-  for (const { what, unit } of both[0]?.[0] ?? []) {
-    const of = (each: readonly Row[]): number => each.find((row) => row.what === what)?.ours ?? NaN
+  for (const { what: measured, unit } of both[0]?.[0] ?? []) {
+    const of = (each: readonly Row[]): number => each.find((row) => row.what === measured)?.ours ?? NaN
     const [ours, peer] = [median(both.map(([mine]) => of(mine))), median(both.map(([, other]) => of(other)))]
     if (ours === 0 && peer === 0) continue // nothing was copied: no speed
     const goal = rates.includes(unit)
       ? ({ of: 'ratio', sign: '>=', value: 0.97 } as const)
       : ({ of: 'ratio', sign: '<=', value: 1.03 } as const)
-    rows.push(row(`${wanted}: ${what}`, unit, ours, peer, goal, `peer: each file compiled by itself; medians of ${rounds} runs in turns`))
+    rows.push(row(`${wanted}: ${measured}`, unit, ours, peer, goal, `peer: ${what}; medians of ${rounds} runs in turns`))
   }
 }
 print({ bench: 'builds', date: new Date().toISOString(), machine: machine({}), rows }, values.json)

@@ -7,6 +7,7 @@ import { argv, execPath } from 'node:process'
 import { buildAll } from './build.mjs'
 import { ensureCenterFace } from './centerface.mjs'
 import { ensurePythonQuantization } from './onnxruntime.mjs'
+import { linkerForOlderSystems } from './older-glibc.mjs'
 import { buildWithGyp } from './prebuilds.mjs'
 import { Failure, main, modified, root, runHere, runQuietly, say, withLock } from './support.mjs'
 import { ensureBindings, ensureTensorRT } from './tensorrt.mjs'
@@ -52,11 +53,13 @@ const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} 
       .filter((name) => ['core', 'cpu', 'vision'].includes(name))
     const vision = names.length === 0 || names.includes('vision') ? await needs['vision']?.() : {}
     await needs['core']?.()
-    return {
-      TRT_BENCH_SHIPPED: await buildWithGyp('shipped'),
-      TRT_BENCH_SEPARATE: await buildWithGyp('separate', { NODE_TENSORRT_SEPARATE: '1' }),
-      ...vision,
-    }
+    const [ours, peer] = argv.includes('--older')
+      ? [
+          await buildWithGyp('older', await linkerForOlderSystems()),
+          await buildWithGyp('own', { NODE_TENSORRT_ONE_LEVEL: '1', CXXFLAGS: '-O3' }),
+        ]
+      : [await buildWithGyp('shipped'), await buildWithGyp('separate', { NODE_TENSORRT_SEPARATE: '1' })]
+    return { TRT_BENCH_OURS: ours, TRT_BENCH_PEER: peer, ...vision }
   },
 })
 

@@ -62,7 +62,7 @@ const cmake = async () => {
     .split(/\s+/)
   const output = linker.indexOf('-o')
   const link = sorted(
-    linker.filter((word, i) => i !== output && i !== output + 1 && !word.endsWith('.o')),
+    linker.filter((word, i) => i !== output && i !== output + 1 && !/\.o"?$/.test(word)),
     root,
   )
   return { units: commands.map(({ file }) => sourcesOf(file)), ...sorted(words, root), link: link.flags }

@@ -1,12 +1,12 @@
 // @ts-check
-// npm run prebuilds: dist/ and prebuilds/<platform>-<arch>/, what `npm pack` puts into the tarball. prebuildify drives node-gyp, which clears its
+// npm run prebuilds: prebuilds/<platform>-<arch>/, the binary that `npm run pack` puts into the tarball. prebuildify drives node-gyp, which clears its
 // build folder first: it works beside the developers' one, in build/prebuild.
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { argv, env, execPath } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { buildLib } from './build.mjs'
+import { lackingOnOlderSystems, linkerForOlderSystems, oldestGlibc } from './older-glibc.mjs'
 import { bin, Failure, filesUnder, main, root, runQuietly, withLock } from './support.mjs'
 
 const staging = join(root, 'build', 'prebuild')
@@ -15,7 +15,11 @@ const prebuilt = join(root, 'prebuilds', `${process.platform}-${process.arch}`, 
 /** Everything that the binary is made of: the same again is not built again. */
 const fingerprint = () => {
   const hash = createHash('sha256').update(`${process.arch} ${process.versions.modules}`)
-  for (const path of [...filesUnder(join(root, 'native')).sort(), join(root, 'binding.gyp'), join(root, 'scripts', 'units.mjs')])
+  for (const path of [
+    ...filesUnder(join(root, 'native')).sort(),
+    join(root, 'binding.gyp'),
+    ...['units.mjs', 'older-glibc.mjs', 'older-glibc.c'].map((name) => join(root, 'scripts', name)),
+  ])
     hash.update(relative(root, path)).update(readFileSync(path))
   return hash.digest('hex')
 }
@@ -70,17 +74,21 @@ const prebuild = async () => {
     env: {
       JOBS: '2',
       ...(headers ? { npm_config_nodedir: headers } : {}),
+      ...(await linkerForOlderSystems()),
       ...(env['NODE_TENSORRT_WERROR'] ? { CXXFLAGS: '-Werror' } : {}),
     },
   })
   writeFileSync(join(staging, 'prebuild.log'), output)
   if (!existsSync(prebuilt)) throw new Failure(`prebuildify made no ${relative(root, prebuilt)}:\n${output}`)
+  const lacking = await lackingOnOlderSystems(prebuilt)
+  if (lacking.length > 0) {
+    rmSync(prebuilt)
+    throw new Failure(`the prebuilt binary would not load with glibc ${oldestGlibc}, for it needs ${lacking.join(', ')}`)
+  }
   writeFileSync(stamp, current)
 }
 
-if (argv[1] === fileURLToPath(import.meta.url)) {
-  await main(async () => {
-    await buildLib()
-    await withLock('prebuilds', prebuild)
-  })
-}
+/** Sees to the binary of this machine, in prebuilds/. */
+export const ensurePrebuilt = () => withLock('prebuilds', prebuild)
+
+if (argv[1] === fileURLToPath(import.meta.url)) await main(ensurePrebuilt)

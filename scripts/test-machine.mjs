@@ -263,11 +263,11 @@ const followRepository = async (/** @type {string} */ where, /** @type {string} 
   for (const line of demo) if (!took(where, line, await runIn(place, ['bash', '-c', line]))) return
 }
 
-/** @returns {Promise<string>} the tarball, with the binary that `prepack` builds */
+/** @returns {Promise<string>} the tarball as it is published */
 const packed = async (/** @type {string} */ folder) => {
-  await runQuietly('npm', ['pack', '--ignore-scripts=false', '--pack-destination', folder], { what: 'packing the package' })
+  await runQuietly(execPath, [join(root, 'scripts', 'pack.mjs'), '--to', folder], { what: 'packing the package' })
   const [name] = readdirSync(folder).filter((each) => each.endsWith('.tgz'))
-  if (name === undefined) throw new Failure('npm pack made no tarball')
+  if (name === undefined) throw new Failure('npm run pack made no tarball')
   return join(folder, name)
 }
 

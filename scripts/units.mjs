@@ -1,7 +1,8 @@
 // @ts-check
 // node scripts/units.mjs FOLDER [--separate]: what the compiler is given of native/, from native/build.json, for CMakeLists.txt and for binding.gyp. Each
 // room is one file that includes the room's, written into FOLDER, so that headers are read once a room; a large room is several. Those that are built for a
-// level of the processor stay apart. Prints their paths, from the working directory; with --separate, or NODE_TENSORRT_SEPARATE=1, those of native/ itself.
+// level of the processor stay apart. `optimize` names the files of another level of optimization than cflags: loops over pixels for speed, what no inference
+// waits for, size. Prints their paths, from the working directory; with --separate, or NODE_TENSORRT_SEPARATE=1, those of native/ itself.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { argv, env } from 'node:process'
@@ -11,8 +12,22 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** More files than these are two units: two processors have something to do, and an edited file compiles in half the time. */
 const mostFiles = 20
 
-/** @type {{ sources: string[], apart: string[] }} */
-const { sources, apart } = JSON.parse(readFileSync(join(root, 'native', 'build.json'), 'utf8'))
+/** GCC's, as is the compiler of what is shipped; a build with a sanitizer has a level of its own. */
+const optimized = (/** @type {string} */ level) =>
+  '#if defined(__OPTIMIZE__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)\n' +
+  `#pragma GCC optimize("${level}")\n#endif\n`
+
+/** @type {{ sources: string[], apart: string[], optimize: Record<string, string[]> }} files; of `optimize`, folders too */
+const { sources, apart, optimize } = JSON.parse(readFileSync(join(root, 'native', 'build.json'), 'utf8'))
+
+/** For `npm run bench -- builds --older`, which holds what is shipped against a build with none of these levels. */
+const oneLevel = env['NODE_TENSORRT_ONE_LEVEL'] === '1'
+
+/** @returns {string | undefined} the level of optimization that a file has instead of the usual one */
+const levelOf = (/** @type {string} */ path) =>
+  oneLevel
+    ? undefined
+    : Object.keys(optimize).find((level) => optimize[level]?.some((each) => path === each || (each.endsWith('/') && path.startsWith(each))))
 
 /** @returns {string[]} the paths of the units, and of what stays apart */
 const written = (/** @type {string} */ folder) => {
@@ -20,15 +35,25 @@ const written = (/** @type {string} */ folder) => {
   const rooms = [...new Set(together.map((path) => path.split('/')[1] ?? ''))]
   const units = rooms.flatMap((room) => {
     const paths = together.filter((path) => path.startsWith(`native/${room}/`))
-    const count = Math.ceil(paths.length / mostFiles)
-    return Array.from({ length: count }, (_, i) => {
-      const part = paths.slice(Math.round((i * paths.length) / count), Math.round(((i + 1) * paths.length) / count))
-      const unit = join(folder, room, `${i + 1}.cc`)
-      writeIfNew(unit, part.map((path) => `#include "${path}"\n`).join(''))
-      return relative('.', unit)
-    })
+    const levels = [...new Set(paths.map(levelOf))]
+    return levels.flatMap((level) =>
+      parts(paths.filter((path) => levelOf(path) === level)).map((part, i) => {
+        const unit = join(folder, room, level === undefined ? `${i + 1}.cc` : `${level}-${i + 1}.cc`)
+        const includes = part.map((path) => `#include "${path}"\n`)
+        writeIfNew(unit, (level === undefined ? '' : optimized(level)) + includes.join(''))
+        return relative('.', unit)
+      }),
+    )
   })
   return [...units, ...apart]
+}
+
+/** @returns {string[][]} the list in as few parts as hold no more than that many each */
+const parts = (/** @type {string[]} */ paths) => {
+  const count = Math.ceil(paths.length / mostFiles)
+  return Array.from({ length: count }, (_, i) =>
+    paths.slice(Math.round((i * paths.length) / count), Math.round(((i + 1) * paths.length) / count)),
+  )
 }
 
 /** A file that says what it said before is left alone, and so is its object. */

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "condition.h"
 #include "exit.h"
 #include "mutex.h"
 
@@ -114,7 +114,7 @@ class HostPool {
   const std::unique_ptr<HostMemory> memory_;
   const std::size_t keepAtMost_, totalAtMost_;
   mutable AdaptiveMutex mutex_;
-  std::condition_variable freed_;
+  Condition freed_;
   std::map<std::size_t, std::vector<Kept>> kept_;  // by size; none is empty; the last was used last
   uint64_t clock_ = 0;
   std::size_t keptBytes_ = 0;

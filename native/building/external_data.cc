@@ -1,8 +1,10 @@
 #include "external_data.h"
 
-#include <filesystem>
-#include <fstream>
+#include <fcntl.h>
 
+#include <filesystem>
+
+#include "../base/descriptor.h"
 #include "../base/error.h"
 #include "../base/lfs.h"
 
@@ -35,8 +37,10 @@ void checkOrdinary(const fs::path& file) {
 bool isLfsPointer(const fs::path& file) {
   std::error_code ignored;
   char head[kLfsStart.size()] = {};
-  if (fs::is_regular_file(file, ignored)) std::ifstream(file, std::ios::binary).read(head, sizeof head);
-  return std::string_view(head, sizeof head) == kLfsStart;
+  if (!fs::is_regular_file(file, ignored)) return false;
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  return opened >= 0 && readAll(opened, head, sizeof head) == sizeof head &&
+         std::string_view(head, sizeof head) == kLfsStart;
 }
 
 }  // namespace

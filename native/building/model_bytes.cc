@@ -5,8 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
+#include "../base/descriptor.h"
 #include "../base/error.h"
 
 namespace nt::building {
@@ -53,11 +53,12 @@ std::vector<uint8_t> readModel(const std::string& path) {
   const bool isThere = ::stat(path.c_str(), &facts) == 0;
   if (isThere && !S_ISREG(facts.st_mode))
     throwUnreadable(path, S_ISDIR(facts.st_mode) ? "it is a folder" : "it is not an ordinary file");
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
-  std::vector<uint8_t> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
-  file.seekg(0);
-  if (size < 0 || !file.read(reinterpret_cast<char*>(bytes.data()), size)) throwUnreadable(path, std::strerror(errno));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file < 0 || ::fstat(file, &facts) != 0) throwUnreadable(path, std::strerror(errno));
+  std::vector<uint8_t> bytes(static_cast<std::size_t>(facts.st_size));
+  const ssize_t got = readAll(file, bytes.data(), bytes.size());
+  if (got < 0) throwUnreadable(path, std::strerror(errno));
+  if (static_cast<std::size_t>(got) < bytes.size()) throwUnreadable(path, "it became shorter while it was read");
   return bytes;
 }
 

@@ -4,11 +4,13 @@
 #include <malloc.h>
 #endif
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstdlib>
 
+#include "../base/descriptor.h"
 #include "../base/error.h"
 #include "../base/text.h"
 #include "../onnxruntime/dtype.h"
@@ -48,9 +50,12 @@ void configure(const Library& library, OwnedSessionOptions& made, const Options&
 
 // What of the process is in memory; 0 where the system does not tell.
 std::size_t residentBytes() {
-  std::ifstream file("/proc/self/statm");
-  std::size_t size = 0, resident = 0;
-  return file >> size >> resident ? resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) : 0;
+  const Descriptor file(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
+  char text[64] = {};  // "size resident …", in pages
+  if (file < 0 || readAll(file, text, sizeof text - 1) <= 0) return 0;
+  char* rest = text;
+  std::strtoull(text, &rest, 10);
+  return std::strtoull(rest, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 void checkRanges(const IoTensor& input, const std::vector<ShapeRange>& ranges, std::size_t profiles) {

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
 
+#include "../base/condition.h"
 #include "../base/mutex.h"
 #include "batch.h"
 #include "layout.h"
@@ -107,7 +107,7 @@ class Queue {
 
   // A caller who waits for a seat.
   struct Borrower {
-    std::condition_variable given;
+    Condition given;
     Seat* seat = nullptr;
   };
 
@@ -141,7 +141,7 @@ class Queue {
   Seats seats_;
   Seat* watcher_ = nullptr;  // whose thread wakes when the next batch is due
   std::deque<Borrower*> borrowers_;
-  std::condition_variable returned_;
+  Condition returned_;
   uint64_t waitedWhileIdle_ = 0;
 };
 

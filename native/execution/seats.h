@@ -3,11 +3,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <vector>
 
+#include "../base/condition.h"
 #include "request.h"
 
 namespace nt::execution {
@@ -25,7 +25,7 @@ struct Seat {
   enum class Owner : uint8_t { nobody, thread, caller } owner = Owner::nobody;
   // Where its thread is: at work, on its way to the queue, asleep there.
   enum class Place : uint8_t { away, coming, parked } place = Place::coming;
-  std::condition_variable called;
+  Condition called;
 };
 
 // All lanes' seats. The queue's lock is held.

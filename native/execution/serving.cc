@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "../base/condition.h"
 #include "../base/error.h"
 #include "../base/thread.h"
 #include "session.h"
@@ -12,7 +13,7 @@ namespace nt::execution {
 // What the constructor waits for.
 struct Session::Start {
   std::mutex mutex;
-  std::condition_variable changed;
+  Condition changed;
   std::size_t ready = 0;  // lanes that are made, or have failed to be
   std::exception_ptr failure;
 };

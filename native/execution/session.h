@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "../base/condition.h"
 #include "brief.h"
 #include "engine.h"
 #include "front.h"
@@ -168,11 +169,11 @@ class Session {
   int clients_ = 0;
   bool over_ = false;
   std::mutex leavingMutex_;
-  std::condition_variable leavingChanged_;
+  Condition leavingChanged_;
   std::atomic<int> leaving_{0};  // who waits in awaitEnd()
 
   std::mutex haltMutex_;
-  std::condition_variable haltChanged_;
+  Condition haltChanged_;
   std::atomic<bool> halting_{false};
   std::size_t halted_ = 0;  // lanes whose work has ended
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
 
+#include "../base/condition.h"
 #include "../base/exit.h"
 #include "bound_context.h"
 
@@ -58,7 +58,7 @@ class ContextThread {
   // Of the thread; the end of the process may look at it when this is gone.
   struct State {
     std::mutex mutex;
-    std::condition_variable changed;
+    Condition changed;
     std::deque<std::shared_ptr<ContextOrder>> orders;
     const void* makingFor = nullptr;  // whose order is being made
     bool over = false;

@@ -3,12 +3,12 @@
 
 #include <napi.h>
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 
+#include "../base/condition.h"
 #include "../building/calibration_data.h"
 #include "environment.h"
 
@@ -40,7 +40,7 @@ class CalibrationFeed final : public building::CalibrationData {
   const int asked_;  // the function
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  Condition changed_;
   std::optional<Answer> answer_;
   bool cancelled_ = false;
 };

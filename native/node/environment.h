@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <list>
 #include <map>
@@ -14,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "../base/condition.h"
 #include "../base/exit.h"
 #include "../base/mutex.h"
 #include "completions.h"
@@ -120,7 +120,7 @@ class Environment : public std::enable_shared_from_this<Environment> {
   bool ended_ = false;
 
   std::mutex tasksMutex_;
-  std::condition_variable tasksChanged_;
+  Condition tasksChanged_;
   struct Task {
     std::function<void()> cancel;  // empty where it cannot be
     std::chrono::seconds patience;

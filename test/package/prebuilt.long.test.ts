@@ -1,5 +1,6 @@
-// The tarball as `npm publish` makes it: `prepack` compiles the binary first, a whole compilation on two cores.
+// The tarball as it is published: `npm run pack` compiles the binary first, a whole compilation on two cores.
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { hasAddon, stranger, target } from './stranger.js'
 import { root, run } from './support.js'
@@ -7,15 +8,30 @@ import { root, run } from './support.js'
 t.setTimeout(1_800_000)
 
 t.test('the tarball, with its binary', { skip: !hasAddon && `no addon on ${target}` }, async (t) => {
-  const { folder, installed, paths } = await stranger(t, { ignoreScripts: false })
+  const { folder, installed, paths, bytes } = await stranger(t, { addon: true })
   const prebuilt = join(installed, 'prebuilds', target, 'node-tensorrt.node')
 
-  t.test('the binary needs no newer glibc than 2.34, no libstdc++ and nothing of NVIDIA', async (t) => {
+  t.test('its size', async (t) => {
+    t.ok(bytes <= 1_200_000, `${bytes} bytes`)
+  })
+
+  t.test('the binary needs no newer glibc than 2.28, no libstdc++ and nothing of NVIDIA', async (t) => {
+    const { lackingOnOlderSystems } = (await import(pathToFileURL(join(root, 'scripts/older-glibc.mjs')).href)) as {
+      lackingOnOlderSystems: (binary: string) => Promise<string[]>
+    }
+    t.same(await lackingOnOlderSystems(prebuilt), [])
+    const newer = await lackingOnOlderSystems(join(root, 'build/Release/node_tensorrt.node'))
+    t.ok(
+      newer.some((symbol) => /^\w+ \(GLIBC_2\.(29|3\d)\)$/.test(symbol)),
+      `what this machine's own linker made is refused: ${newer.join(', ')}`,
+    )
     const versions = [...(await run('objdump', ['-T', prebuilt], root)).matchAll(/GLIBC_(\d+)\.(\d+)/g)].map(
       ([, major, minor]) => Number(major) * 1000 + Number(minor),
     )
-    t.ok(versions.length > 0, 'it uses glibc')
-    t.ok(Math.max(...versions) <= 2034, `highest: ${String(Math.max(...versions))}`)
+    t.ok(
+      versions.length > 50 && Math.max(...versions) <= 2028,
+      `${versions.length} symbols of glibc, the newest of ${Math.max(...versions)}`,
+    )
     const needed = [...(await run('readelf', ['-d', '-W', prebuilt], root)).matchAll(/\(NEEDED\).*\[(.*)\]/g)].map(
       ([, library]) => library ?? '',
     )

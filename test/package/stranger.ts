@@ -1,5 +1,5 @@
 // What a stranger gets: a folder outside of the project, where its own node_modules cannot be found, with the package installed from its tarball.
-import { writeFileSync } from 'node:fs'
+import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { temporaryFolder } from '../support/folders.js'
 import { root, run } from './support.js'
@@ -11,24 +11,33 @@ export interface Stranger {
   readonly folder: string
   /** Where the package was installed. */
   readonly installed: string
-  /** What the tarball holds. */
+  /** The tarball, of so many bytes, and what it holds. */
+  readonly tarball: string
+  readonly bytes: number
   readonly paths: readonly string[]
   /** Writes a file into the folder and runs it; tells what it printed. */
   readonly program: (name: string, text: string) => Promise<string>
 }
 
-/** @param ignoreScripts what is there is packed, without `prepack`, which builds it */
-export async function stranger(t: { teardown(end: () => void): void }, { ignoreScripts }: { ignoreScripts: boolean }): Promise<Stranger> {
+/** Packs what is here, as it is published, into a folder; tells the tarball. Without the addon none is compiled. */
+export async function packed(folder: string, { addon }: { addon: boolean }): Promise<string> {
+  const options = ['--to', folder, ...(addon ? [] : ['--without-addon'])]
+  return (await run(process.execPath, [join(root, 'scripts', 'pack.mjs'), ...options], root)).trim()
+}
+
+export async function stranger(t: { teardown(end: () => void): void }, { addon }: { addon: boolean }): Promise<Stranger> {
   const folder = temporaryFolder(t)
+  const tarball = await packed(folder, { addon })
+  const files = (await run('tar', ['-tzf', tarball], root)).split('\n').filter((path) => path !== '' && !path.endsWith('/'))
   writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "version": "1.0.0", "private": true }')
-  const packed = await run('npm', ['pack', '--json', `--ignore-scripts=${ignoreScripts}`, '--pack-destination', folder], root)
-  const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }]
   const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
-  await run('npm', ['install', `./${filename}`, '--ignore-scripts', ...quietly], folder)
+  await run('npm', ['install', tarball, '--ignore-scripts', ...quietly], folder)
   return {
     folder,
     installed: join(folder, 'node_modules', 'node-tensorrt'),
-    paths: files.map(({ path }) => path),
+    tarball,
+    bytes: statSync(tarball).size,
+    paths: files.map((path) => path.replace(/^package\//, '')),
     program: (name, text) => {
       writeFileSync(join(folder, name), text)
       return run(process.execPath, ['--no-warnings', name], folder)

@@ -1,13 +1,15 @@
-// The tarball without its binary: what a stranger imports, requires and bundles. types.test.ts has its types, prebuilt.slow.test.ts the binary.
+// The tarball without its binary: what a stranger imports, requires and bundles. types.test.ts has its types, prebuilt.long.test.ts the binary.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { build } from 'esbuild'
+import { publint } from 'publint'
 import t from 'tap'
 import { long } from '../support/tiers.js'
 import { stranger } from './stranger.js'
 import { root, run } from './support.js'
 
-const { folder, installed, paths, program } = await stranger(t, { ignoreScripts: true })
+const { folder, installed, tarball, bytes, paths, program } = await stranger(t, { addon: false })
 
 const use = `
   const tensor = new Tensor('float32', new Float32Array(4), [2, 2])
@@ -15,10 +17,18 @@ const use = `
 const used = '{"shape":[2,2],"found":"object"}\n'
 
 t.test('what is in it', async (t) => {
-  const types = readdirSync(join(root, 'dist/lib'), { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.d.ts'))
-  t.ok(types.includes('index.d.ts') && types.every((path) => paths.includes(`dist/lib/${path}`)), 'the types are')
+  const built = readdirSync(join(root, 'dist/lib'), { recursive: true, encoding: 'utf8' })
+  const code = built.filter((path) => path.endsWith('.js')).map((path) => `dist/lib/${path}`)
+  t.ok(code.length > 50)
   t.same(
-    paths.filter((path) => !/^(dist\/lib\/|prebuilds\/|package\.json$|README\.md$|CHANGELOG\.md$|LICENSE$|NOTICE$)/.test(path)),
+    code.filter((path) => !paths.includes(path)),
+    [],
+    'all of the code is',
+  )
+  const types = paths.filter((path) => path.endsWith('.d.ts'))
+  t.ok(types.includes('dist/lib/index.d.ts') && types.includes('dist/lib/engine.d.ts'), 'the types are')
+  t.same(
+    paths.filter((path) => !/^(dist\/lib\/.+\.(js|d\.ts|proto)|package\.json|README\.md|CHANGELOG\.md|LICENSE|NOTICE)$/.test(path)),
     [],
     'nothing else is',
   )
@@ -26,19 +36,47 @@ t.test('what is in it', async (t) => {
   for (const peer of ['onnxruntime-node', 'sharp']) t.notOk(modules.includes(peer), `the optional peer ${peer} is not installed`)
 })
 
-t.test('what each file says of its source map is there, with the sources in it', async (t) => {
-  const files = paths.filter((path) => path.endsWith('.js')).map((path) => join(installed, path))
-  t.ok(files.length > 50)
-  for (const file of files) {
-    const [, map = ''] = /^\/\/# sourceMappingURL=(\S+)$/m.exec(readFileSync(file, 'utf8')) ?? []
-    const path = join(dirname(file), map)
-    if (map === '' || !existsSync(path)) {
-      t.fail(`${file} has no source map`)
-      continue
-    }
-    const { sources, sourcesContent = [] } = JSON.parse(readFileSync(path, 'utf8')) as { sources: string[]; sourcesContent?: string[] }
-    if (sources.length === 0 || sources.length !== sourcesContent.length) t.fail(`${path} lacks its sources`)
-  }
+t.test('no file names a source map, has a source, or names what is not there; the declarations have their comments', async (t) => {
+  const texts = paths
+    .filter((path) => /\.(js|d\.ts)$/.test(path))
+    .map((path) => [path, readFileSync(join(installed, path), 'utf8')] as const)
+  t.same(
+    texts.flatMap(([path, text]) => (/sourceMappingURL|sourcesContent/.test(text) ? [path] : [])),
+    [],
+  )
+  const missing = texts.flatMap(([path, text]) =>
+    Array.from(text.matchAll(/(?:\bfrom|\bimport\()\s*['"](\.{1,2}\/[^'"]+)\.js['"]/g), ([, name = '']) => {
+      const named = join(dirname(join(installed, path)), name) + (path.endsWith('.d.ts') ? '.d.ts' : '.js')
+      return existsSync(named) ? undefined : `${path} names ${name}`
+    }),
+  )
+  t.same(
+    missing.filter((each) => each !== undefined),
+    [],
+  )
+  t.match(readFileSync(join(installed, 'dist/lib/engine.d.ts'), 'utf8'), /\/\*\*[\s\S]+@throws/)
+})
+
+t.test('its size: with the binary, of less than 650 kB, it is at most 1.2 MB', async (t) => {
+  t.ok(bytes <= 550_000, `${bytes} bytes without the binary`)
+})
+
+/** What `attw` says and is so on purpose: of its kind of problem, and of the one kind of resolution that has it. */
+const setAside = [
+  // `moduleResolution: node10` of TypeScript knows no `exports`; it is deprecated, and no Node that the package runs on resolves like it
+  'NoResolution, node10',
+  // the package has ES modules alone: `require` takes them from Node 20.19 and 22.12 on, which `engines` asks for, and TypeScript's `nodenext` knows it
+  'CJSResolvesToESM, node16-cjs',
+]
+
+t.test('publint and attw find nothing that is not so on purpose', async (t) => {
+  const data = new Uint8Array(readFileSync(tarball))
+  const { messages } = await publint({ pack: { tarball: data.buffer }, strict: true })
+  t.same(messages, [], 'publint')
+  const found = await checkPackage(createPackageFromTarballData(data))
+  if (found.types === false) return void t.fail('attw finds no types')
+  const kinds = found.problems.map((problem) => `${problem.kind}, ${'resolutionKind' in problem ? problem.resolutionKind : 'any'}`)
+  t.same([...new Set(kinds)].sort(), [...setAside].sort(), 'attw')
 })
 
 t.test('import and require', async (t) => {
