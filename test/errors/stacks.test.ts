@@ -5,7 +5,7 @@ import { Builder, type BuildOptions, Engine, EngineCache, Plan, Refitter, Tensor
 import { readImage } from '../../lib/vision/index.js'
 import { driver, families, fanPlan, leftovers, load, planOf, rows, rowsPlan } from '../lanes/rig.js'
 import { expand, identity, oneNode, slow } from '../support/models.js'
-import { until } from '../support/waiting.js'
+import { certain, until } from '../support/waiting.js'
 
 type Operation = () => Promise<unknown>
 
@@ -19,9 +19,10 @@ async function theOneWhoWaits(operation: Operation): Promise<unknown> {
   return result
 }
 
-/** Every operation fails in its way, is a TensorRTError, and names who waits for it. */
-async function showCallers(t: Test, operations: Record<string, Operation>): Promise<void> {
+/** Every operation fails in its way, is a TensorRTError, and names who waits for it; what failed before is not under way any more. */
+async function showCallers(t: Test, isIdle: () => boolean, operations: Record<string, Operation>): Promise<void> {
   for (const [name, operation] of Object.entries(operations)) {
+    await certain(isIdle)
     const error = await theOneWhoWaits(operation).catch((reason: unknown) => reason)
     if (!(error instanceof TensorRTError)) t.fail(name, { error })
     else t.match(error.stack, /\n {4}at .*theOneWhoWaits /, `${name}: ${error.code}`)
@@ -56,7 +57,9 @@ for (const family of families)
         return call().finally(() => driver.set({ clock: 'real', computeMs: 0 }))
       }
     }
-    await showCallers(t, {
+    // what a stream that failed had under way would take the next failure
+    const isIdle = (): boolean => engine.stats.waiting === 0 && engine.stats.inFlight === 0
+    await showCallers(t, isIdle, {
       'infer, refused': () => engine.infer(wrong),
       'infer, failed': whenItFails(() => engine.infer(x)),
       'infer with limits, refused': () => engine.infer(wrong, { timeoutMs: 60_000 }),
@@ -122,7 +125,7 @@ await t.test('CPU', async (t) => {
   await using lazy = await Engine.load(slow(512, 400), cpu)
   const inputs = { x: Tensor.from(new Float32Array(3)), s: Tensor.from(BigInt64Array.of(7n)) }
   const { signal } = new AbortController()
-  await showCallers(t, {
+  await showCallers(t, () => true, {
     'infer, refused': () => engine.infer({}),
     'infer, failed': () => engine.infer(inputs),
     'infer with limits, failed': () => engine.infer(inputs, { signal, timeoutMs: 60_000 }),
