@@ -63,10 +63,10 @@ std::vector<uint8_t> readFileIfThere(const std::string& path) {
   std::size_t size = 0;
   for (;;) {
     if (size == bytes.size()) bytes.resize(size + 4096);  // it may have grown, and the end is seen by a read of nothing
-    const ssize_t got = ::read(file, bytes.data() + size, bytes.size() - size);
-    if (got == 0) break;
-    if (got < 0 && errno != EINTR) throwFileError("read", path);
-    if (got > 0) size += static_cast<std::size_t>(got);
+    const ssize_t got = readAll(file, bytes.data() + size, bytes.size() - size);
+    if (got < 0) throwFileError("read", path);
+    size += static_cast<std::size_t>(got);
+    if (size < bytes.size()) break;
   }
   bytes.resize(size);
   return bytes;
