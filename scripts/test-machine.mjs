@@ -8,8 +8,10 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { argv, execPath } from 'node:process'
+import { pathToFileURL } from 'node:url'
 import { globSync } from 'tinyglobby'
 import { begin, giveNode, held, makeBase, runIn, stopAll, user } from './bare-machine.mjs'
+import { buildLib } from './build.mjs'
 import { expanded, readDockerfile } from './dockerfile.mjs'
 import { ensureNode } from './nodes.mjs'
 import { collect, Failure, main, root, runQuietly, say } from './support.mjs'
@@ -34,16 +36,13 @@ const took = (/** @type {string} */ where, /** @type {string} */ command, /** @t
   return ended.code === 0
 }
 
-/** @typedef {{ language: string, text: string, machine: string, notRun: string | undefined }} Fence */
-
-/** @returns {Fence[]} what README.md says to run, in its order; docs/testing.md tells how such pages are written */
-const fencesOf = (/** @type {string} */ text) =>
-  [...text.matchAll(/(?:^<!-- (runs on|not run): (.*) -->\n)?^```(js|sh)\n([^]*?)^```$/gm)].map(([, name, value, language, code]) => ({
-    language: language ?? '',
-    text: code ?? '',
-    machine: name === 'runs on' ? (value ?? '') : 'cpu',
-    notRun: name === 'not run' ? value : undefined,
-  }))
+/** What README.md says to run, in its order, as its own tests read it (test/docs). */
+const fencesOfReadme = async () => {
+  await buildLib()
+  /** @type {typeof import('../test/docs/pages.js')} */
+  const { codeLanguages, readPage } = await import(pathToFileURL(join(root, 'dist', 'test', 'docs', 'pages.js')).href)
+  return readPage('README.md').fences.filter(({ language }) => codeLanguages.includes(language))
+}
 
 /** Files that README speaks of as a reader's own, and that no other line makes. */
 const readersFiles = /\b(model|yolov8n|resnet50)\.(onnx|plan)\b|\blabels\.txt\b/
@@ -86,7 +85,7 @@ const followReadme = async (where, machine, { tarball, hasPython }) => {
   const place = { root: machine, folder, as: String(user.id), env: { HOME: user.home, PATH: path, LANG: 'C.UTF-8' } }
   let first = 0
   let isAnswered = false
-  for (const [index, { language, text, machine: on, notRun }] of fencesOf(readFileSync(join(root, 'README.md'), 'utf8')).entries()) {
+  for (const [index, { language, text, machine: on, notRun }] of (await fencesOfReadme()).entries()) {
     const lacks = readersFiles.exec(text)?.[0] ?? (!hasPython && ofPython.test(text) ? 'Python' : undefined)
     if (on !== 'cpu' || ofRepository.test(text) || (notRun !== undefined && !/install|PyPI/.test(notRun)) || lacks !== undefined) {
       if (lacks !== undefined) say(`         ${where}: a fence is left out that needs ${lacks}`)
@@ -255,9 +254,7 @@ const followRepository = async (/** @type {string} */ where, /** @type {string} 
     cpSync(join(root, file), join(machine, folder, file))
   await own(machine, folder)
   const place = { root: machine, folder, as: String(user.id), env: { HOME: user.home, PATH: path, LANG: 'C.UTF-8' } }
-  const lines = fencesOf(readFileSync(join(root, 'README.md'), 'utf8')).flatMap(({ text }) =>
-    ofRepository.test(text) ? linesOf(text) : [],
-  )
+  const lines = (await fencesOfReadme()).flatMap(({ text }) => (ofRepository.test(text) ? linesOf(text) : []))
   const demo = lines.filter((line) => line.endsWith('npm run demo'))
   if (demo.length === 0) throw new Failure('README.md has no line with npm run demo')
   for (const line of demo) if (!took(where, line, await runIn(place, ['bash', '-c', line]))) return
