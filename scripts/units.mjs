@@ -2,7 +2,7 @@
 // node scripts/units.mjs FOLDER [--separate]: what the compiler is given of native/, from native/build.json, for CMakeLists.txt and for binding.gyp. Each
 // room is one file that includes the room's, written into FOLDER, so that headers are read once a room; a large room is several. Those that are built for a
 // level of the processor stay apart. `optimize` names the files of another level of optimization than cflags: loops over pixels for speed, what no inference
-// waits for, size. Prints their paths, from the working directory; with --separate, or NODE_TENSORRT_SEPARATE=1, those of native/ itself.
+// waits for, size. Prints their paths, from the working directory; with --separate, or NODE_TENSORRT_SEPARATE=1, those of each file by itself.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { argv, env } from 'node:process'
@@ -38,14 +38,26 @@ const written = (/** @type {string} */ folder) => {
     const levels = [...new Set(paths.map(levelOf))]
     return levels.flatMap((level) =>
       parts(paths.filter((path) => levelOf(path) === level)).map((part, i) => {
-        const unit = join(folder, room, level === undefined ? `${i + 1}.cc` : `${level}-${i + 1}.cc`)
-        const includes = part.map((path) => `#include "${path}"\n`)
-        writeIfNew(unit, (level === undefined ? '' : optimized(level)) + includes.join(''))
-        return relative('.', unit)
+        const name = level === undefined ? `${i + 1}.cc` : `${level}-${i + 1}.cc`
+        return unitOf(join(folder, room, name), part, level)
       }),
     )
   })
   return [...units, ...apart]
+}
+
+/** @returns {string[]} each file by itself; one with a level of its own in a unit that has its name */
+const alone = (/** @type {string} */ folder) =>
+  sources.map((path) => {
+    const level = apart.includes(path) ? undefined : levelOf(path)
+    return level === undefined ? path : unitOf(join(folder, path), [path], level)
+  })
+
+/** @returns {string} the path of the unit, from the working directory */
+const unitOf = (/** @type {string} */ unit, /** @type {string[]} */ paths, /** @type {string | undefined} */ level) => {
+  const includes = paths.map((path) => `#include "${path}"\n`)
+  writeIfNew(unit, (level === undefined ? '' : optimized(level)) + includes.join(''))
+  return relative('.', unit)
 }
 
 /** @returns {string[][]} the list in as few parts as hold no more than that many each */
@@ -64,4 +76,4 @@ const writeIfNew = (/** @type {string} */ path, /** @type {string} */ text) => {
 }
 
 const separate = argv.includes('--separate') || env['NODE_TENSORRT_SEPARATE'] === '1'
-console.log((separate ? sources : written(argv[2] ?? '')).join('\n'))
+console.log((separate ? alone : written)(argv[2] ?? '').join('\n'))
