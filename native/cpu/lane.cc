@@ -44,7 +44,7 @@ void Lane::enqueue(int, std::shared_ptr<Batch> batch) {
     for (Shape& shape : shapes_) shape[0] = execution::paddedRows(batch->rows, options_);
   }
   engine_->checkShapes(shapes_);
-  started_ = Clock::now();
+  started_ = batch->times.begun = Clock::now();
   begin(std::move(batch));
 }
 
@@ -53,8 +53,6 @@ void Lane::begin(std::shared_ptr<Batch> batch) {
   if (std::exchange(terminated_, false))
     library_.check(library_.RunOptionsUnsetTerminate(runOptions_.get()), "ERR_TRT_EXECUTION",
                    "RunOptionsUnsetTerminate");
-  abandoned_.clear();
-  abandoned_.reserve(batch->parts.size());  // abandon() must not fail
   batch_ = std::move(batch);
 }
 
@@ -77,10 +75,12 @@ std::vector<Completion> Lane::finish(int, execution::Wait) {
   gather();
   bindInputs();
   engine_->observer() ? askObserved() : bindOutputs();
-  const auto begun = Clock::now();
+  execution::Batch::Times& times = batch_->times;
+  times.placed = Clock::now();
   runOrFail();
+  times.computed = Clock::now();
   execution::Timing timing;
-  timing.compute = std::chrono::duration<float, std::milli>(Clock::now() - begun).count();
+  timing.compute = std::chrono::duration<float, std::milli>(times.computed - times.placed).count();
   if (engine_->observer()) {
     count();
   } else {
@@ -91,30 +91,39 @@ std::vector<Completion> Lane::finish(int, execution::Wait) {
 }
 
 // Whether the rows of the batch lie together as they are, padding and all.
-bool Lane::isWhole() const noexcept {
+bool Lane::isWhole() const {
   if (!options_.merging) return true;
   const Batch& batch = *batch_;
-  const bool leases = std::ranges::any_of(batch.parts, [](const Part& part) { return !part.leases.empty(); });
-  return batch.rows == shapes_.front().front() && (batch.parts.size() == 1 || (batch.pieces.size() == 1 && !leases));
+  if (batch.rows != shapes_.front().front()) return false;
+  if (batch.parts.size() == 1) return true;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (batch.together(i) == nullptr) return false;
+  }
+  return true;
 }
 
-// Puts the rows of a batch together that are leased, or in several pieces of memory, or are to be padded: in its own
-// memory where they fit there, else in memory for this batch.
+// Puts the rows of a batch together that do not lie so, or are to be padded: in memory for this batch, or in its own
+// where it is alone there.
 void Lane::gather() {
   gatheredAt_.clear();
-  if (isWhole()) return;
+  whole_ = isWhole();
+  if (whole_) return;
   const Batch& batch = *batch_;
   const int64_t rows = shapes_.front().front();
-  if (batch.pieces.size() > 1 || batch.pieces.front().sole || batch.pieces.front().room < rows) {
-    std::size_t bytes = 0;
-    for (const std::size_t rowBytes : batch.rowBytes) {
-      gatheredAt_.push_back(bytes);
-      bytes += execution::bytesOf(rowBytes, rows, bytes);
-    }
-    gathered_ = engine_->pool().acquire(bytes);
+  const bool alone = batch.memory.size() == 1 && !batch.memory.front()->shared && !batch.memory.front()->sole &&
+                     batch.memory.front()->room >= rows;
+  std::size_t bytes = 0;
+  for (const std::size_t rowBytes : batch.rowBytes) {
+    gatheredAt_.push_back(bytes);
+    bytes += execution::bytesOf(rowBytes, rows, bytes);
   }
-  for (std::size_t i = 0; i < inputs_.size(); ++i)
-    gatherInput(i, gathered_ ? gathered_->data() + gatheredAt_[i] : batch.row(i, 0));
+  if (!alone) gathered_ = engine_->pool().acquire(bytes);
+  for (std::size_t i = 0; i < inputs_.size(); ++i) gatherInput(i, gatheredInput(i));
+}
+
+uint8_t* Lane::gatheredInput(std::size_t input) const {
+  if (gathered_) return gathered_->data() + gatheredAt_[input];
+  return batch_->memory.front()->at(input, batch_->rowBytes[input], 0);
 }
 
 // Padding repeats a row, since a row of nothing might be an index into nowhere.
@@ -135,14 +144,11 @@ void Lane::gatherInput(std::size_t input, uint8_t* to) {
 
 void Lane::bindInputs() {
   const Batch& batch = *batch_;
-  const bool alone = batch.parts.size() == 1 && isWhole();
   given_.clear();
   givenData_.clear();
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const IoTensor& tensor = engine_->inputs()[i];
-    void* data = alone       ? const_cast<uint8_t*>(batch.dataOf(batch.parts.front(), i))
-                 : gathered_ ? gathered_->data() + gatheredAt_[i]
-                             : batch.row(i, 0);
+    void* data = whole_ ? const_cast<uint8_t*>(batch.dataOf(batch.parts.front(), i)) : gatheredInput(i);
     make(inputs_[i], tensor, shapes_[i], data);
     given_.push_back(inputs_[i].value.get());
     givenData_.push_back(data);
@@ -403,29 +409,9 @@ bool Lane::abandoned() const noexcept {
   return terminated_;
 }
 
-bool Lane::abandon(const execution::Front& front, uint64_t request) noexcept {
+void Lane::abandon(const Batch& batch) noexcept {
   const std::lock_guard lock(mutex_);
-  if (!batch_) return false;
-  const auto part = std::ranges::find_if(
-      batch_->parts, [&](const Part& part) { return part.request == request && part.front == &front; });
-  if (part == batch_->parts.end()) return false;
-  abandon(*part);
-  return true;
-}
-
-void Lane::abandonAll(const execution::Front& front) noexcept {
-  const std::lock_guard lock(mutex_);
-  if (!batch_) return;
-  for (const Part& part : batch_->parts) {
-    if (part.front == &front) abandon(part);
-  }
-}
-
-// The lock is held.
-void Lane::abandon(const Part& part) noexcept {
-  if (std::ranges::find(abandoned_, &part) != abandoned_.end()) return;
-  abandoned_.push_back(&part);
-  if (abandoned_.size() == batch_->parts.size()) terminate();
+  if (batch_.get() == &batch && !terminated_) terminate();
 }
 
 void Lane::abandonAll() noexcept {

@@ -27,8 +27,7 @@ class Lane : public execution::Lane {
   // Runs it. Throws ERR_TRT_EXECUTION, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_SHAPE, ERR_TRT_DTYPE, and ABORTED where nobody
   // waited.
   std::vector<Completion> finish(int slot, execution::Wait wait) override;
-  bool abandon(const execution::Front& front, uint64_t request) noexcept override;
-  void abandonAll(const execution::Front& front) noexcept override;
+  void abandon(const Batch& batch) noexcept override;
   void abandonAll() noexcept override;
 
  private:
@@ -54,8 +53,9 @@ class Lane : public execution::Lane {
 
   void begin(std::shared_ptr<Batch> batch);
   void release() noexcept;
-  bool isWhole() const noexcept;
+  bool isWhole() const;
   void gather();
+  uint8_t* gatheredInput(std::size_t input) const;
   void gatherInput(std::size_t input, uint8_t* to);
   void bindInputs();
   void bindOutputs();
@@ -81,7 +81,6 @@ class Lane : public execution::Lane {
   void complete(Completion& completion, const Part& part) const;
   void hand(Output& output, const uint8_t* data, const Result& result) const;
   bool abandoned() const noexcept;
-  void abandon(const Part& part) noexcept;
   void terminate() noexcept;
   [[noreturn]] void fail(onnxruntime::OrtStatus* status);
 
@@ -92,6 +91,7 @@ class Lane : public execution::Lane {
   std::shared_ptr<HostBlock> small_;  // for results that requests get copies of
   std::size_t smallUsed_ = 0;         // bytes
 
+  bool whole_ = true;  // the batch's rows lie together
   Shapes shapes_;  // of all inputs, padding and all
   execution::TimePoint started_;
   std::shared_ptr<HostBlock> gathered_;  // the batch's rows together, where they were not
@@ -110,7 +110,6 @@ class Lane : public execution::Lane {
   // what abandon() looks at
   mutable std::mutex mutex_;
   std::shared_ptr<Batch> batch_;
-  std::vector<const Part*> abandoned_;  // of `batch_`
   bool terminated_ = false;
 };
 

@@ -6,9 +6,9 @@ Client::Client(std::shared_ptr<Session> session, Sink sink) : session_(std::move
   session_->join();
 }
 
-void Client::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+Ticket Client::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
   part.front = &front_;
-  session_->submit(inputs, std::move(part), scratch);
+  return session_->submit(inputs, std::move(part), scratch);
 }
 
 Completion Client::run(const std::vector<Given>& inputs, Part part, Scratch& scratch) {

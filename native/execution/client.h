@@ -21,8 +21,8 @@ class Client {
   const std::shared_ptr<Engine>& sharedEngine() const noexcept { return session_->sharedEngine(); }
 
   // As those of Session.
-  void submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
-  bool cancel(uint64_t request) { return session_->cancel(front_, request); }
+  Ticket submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
+  bool cancel(Ticket ticket) { return session_->cancel(front_, ticket); }
   Completion run(const std::vector<Given>& inputs, Part part, Scratch& scratch);
 
   // Refuses new work, and blocks until what it asked for has come to its end, which does not wait for more to fill a

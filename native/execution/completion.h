@@ -114,6 +114,7 @@ struct Completion {
   Front* front = nullptr;
   std::exception_ptr failure;
   bool abandoned = false;  // ended, since nobody waited for it; `failure` says so
+  bool cancelled = false;  // nobody waits for it
   // in the engine's order
   Few<Output, 1> outputs;
   Timing timing;

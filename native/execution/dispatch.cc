@@ -14,54 +14,89 @@ Seat& Queue::addSeat(int lane) {
   return seats_.add(lane);
 }
 
-bool Queue::due(const Batch& batch, TimePoint now) const {
-  const Clock::duration delay = batching_.maxDelay;
-  return batch.writers == 0 && (sealed(batch) || delay == Clock::duration(0) || now >= batch.oldest() + delay);
+// Batches that could leave now, group by group, until `visit` says that it is enough.
+template <class Visit>
+void Queue::eachDue(TimePoint now, Visit visit) const {
+  if (held_) return;
+  for (const auto& group : groups_) {
+    if (!group->mayBeDue(now, closed_)) continue;
+    for (const Entry* from = group->first(); from != nullptr;) {
+      const Form form = group->form(from, now, closed_);
+      if (!form.due) break;
+      if (!visit(form)) return;
+      from = form.next;
+    }
+  }
 }
-
-// Whether it leaves as it is, whatever comes.
-bool Queue::sealed(const Batch& batch) const {
-  return batch.full || closed_ || std::ranges::binary_search(batching_.preferred, batch.rows);
-}
-
-// Whether a batch that is due may go to a lane that is busy. Without a delay one that can still grow goes on to do so
-// until a lane has nothing to do.
-bool Queue::early(const Batch& batch) const { return batching_.maxDelay > Clock::duration(0) || sealed(batch); }
 
 std::shared_ptr<Batch> Queue::takeFor(Seat& seat, TimePoint now) {
   if (seat.owner != Seat::Owner::nobody) return nullptr;
   const bool busy = seats_.busy(seat.lane) > 0;
   if (busy && seats_.occupied(seat.lane, now)) return nullptr;
-  int forOthers = busy ? seats_.idle(seat.lane) : 0;
-  for (auto each = batches_.begin(); each != batches_.end(); ++each) {
-    if (!due(**each, now)) continue;
-    if (busy && (forOthers-- > 0 || !early(**each))) continue;
-    std::shared_ptr<Batch> batch = std::move(*each);
-    batches_.erase(each);
-    forget(*batch);
-    seats_.take(seat, Seat::Owner::thread, now);
-    return batch;
+  expireLocked(now);
+  if (held_ || ready_ == 0) return nullptr;
+  if (int forOthers = busy ? seats_.idle(seat.lane) : 0; forOthers > 0) {
+    eachDue(now, [&](const Form&) { return --forOthers >= 0; });
+    if (forOthers >= 0) return nullptr;
   }
-  return nullptr;
+  Group* best = nullptr;
+  Form chosen;
+  const auto isBefore = [](const Entry& a, const Entry& b) {
+    return a.rank != b.rank ? a.rank < b.rank : a.arrival < b.arrival;
+  };
+  for (const auto& group : groups_) {
+    if (!group->mayBeDue(now, closed_)) continue;
+    if (best != nullptr && !isBefore(*group->first(), *best->first())) continue;
+    const Form form = group->form(group->first(), now, closed_);
+    if (!form.due || (busy && !form.early)) continue;
+    best = group.get();
+    chosen = form;
+  }
+  if (best == nullptr) return nullptr;
+  seats_.take(seat, Seat::Owner::thread, now);
+  return makeUp(*best, chosen, seat);
+}
+
+std::shared_ptr<Batch> Queue::makeUp(Group& group, const Form& form, Seat& seat) {
+  std::shared_ptr<Batch> batch;
+  if (batching_.maxBatch == 1) {
+    Entry& entry = *group.first();
+    batch = std::move(entry.own);
+    batch->entries.push_back(&entry);
+    group.remove(entry);
+  } else {
+    batch = emptyBatch();
+    group.makeUp(*batch, form);
+  }
+  ready_ -= batch->entries.size();
+  for (std::size_t i = 0; i < batch->entries.size(); ++i) {
+    Entry& entry = *batch->entries[i];
+    uncount(entry, batch->parts[i].bytes);
+    if (entry.timed) deadlines_.erase({entry.deadline, entry.arrival});
+    entry.state = Entry::State::running;
+    entry.batch = batch.get();
+  }
+  batch->wanted = batch->entries.size();
+  batch->seat = &seat;
+  batch->number = batches_++;
+  return batch;
 }
 
 // Whose thread is to be woken for a batch that waits, or so that somebody knows when the next one is due; or null.
 Seat* Queue::call(TimePoint now) {
-  if (batches_.empty() || seats_.parked() == 0) return nullptr;
+  if (ready_ == 0 || held_ || seats_.parked() == 0) return nullptr;
   Seat* seat = seats_.toCall(now);
   if (seat == nullptr) return nullptr;
   const bool busy = seats_.busy(seat->lane) > 0;
   int expected = seats_.coming();  // who is on his way takes one
-  bool pending = false;
   bool wanted = false;
-  for (const auto& batch : batches_) {
-    if (!due(*batch, now)) {
-      pending = pending || batch->writers == 0;  // else commit() calls
-      continue;
-    }
-    wanted = expected-- <= 0 && (!busy || early(*batch));
-    if (wanted) break;
-  }
+  std::size_t due = 0;
+  eachDue(now, [&](const Form& form) {
+    due += form.requests;
+    wanted = expected-- <= 0 && (!busy || form.early);
+    return !wanted;
+  });
+  const bool pending = due < ready_;
   if (!wanted && !(pending && watcher_ == nullptr && seats_.coming() == 0)) return nullptr;
   seats_.move(*seat, Seat::Place::coming);
   return seat;
@@ -79,9 +114,10 @@ Seat* Queue::callAllFor(TimePoint now) {
 }
 
 void Queue::countForgotten(TimePoint now) {
-  if (batches_.empty() || !seats_.anyForgotten()) return;
-  const auto dueNow = std::ranges::count_if(batches_, [&](const auto& batch) { return due(*batch, now); });
-  if (dueNow > seats_.coming()) ++waitedWhileIdle_;
+  if (ready_ == 0 || !seats_.anyForgotten()) return;
+  int left = seats_.coming();
+  eachDue(now, [&](const Form&) { return --left >= 0; });
+  if (left < 0) ++waitedWhileIdle_;
 }
 
 // The seat's batch is over: the seat is free, or a caller's who waits for one.
@@ -101,8 +137,8 @@ std::shared_ptr<Batch> Queue::take(Seat& seat, TimePoint now, std::shared_ptr<Ba
   std::shared_ptr<Batch> batch;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    keep(std::move(spent));
     if (seat.owner == Seat::Owner::thread) leave(seat);
+    keep(std::move(spent));
     batch = takeFor(seat, now);
     if (batch) next = taken(now);
   }
@@ -124,7 +160,7 @@ void Queue::begun(Seat& seat) {
 
 // After a batch was taken: who is to be woken now.
 Seat* Queue::taken(TimePoint now) {
-  if (closed_ && batches_.empty()) callAll();  // all may go
+  if (closed_ && waiting_ == 0) callAll();  // all may go
   return callAllFor(now);
 }
 
@@ -134,14 +170,14 @@ void Queue::callAll() {
     seats_.move(*seat, Seat::Place::coming);
     seat->called.notify_one();
   }
+  expiring_.notify_all();
 }
 
 std::optional<TimePoint> Queue::nextDueLocked() const {
   std::optional<TimePoint> next;
-  for (const auto& batch : batches_) {
-    if (batch->writers > 0) continue;  // commit() wakes
-    const TimePoint due = batch->oldest() + batching_.maxDelay;
-    if (!next || due < *next) next = due;
+  if (held_) return next;
+  for (const auto& group : groups_) {
+    if (!group->empty()) next = std::min(next.value_or(TimePoint::max()), group->nextDue());
   }
   return next;
 }
@@ -180,8 +216,8 @@ void Queue::park(std::unique_lock<std::mutex>& lock, Seat& seat, TimePoint now) 
 
 std::shared_ptr<Batch> Queue::waitAndTake(Seat& seat, std::shared_ptr<Batch> spent, bool alert) {
   std::unique_lock<std::mutex> lock(mutex_);
-  keep(std::move(spent));
   if (seat.owner == Seat::Owner::thread) leave(seat);
+  keep(std::move(spent));
   for (;;) {
     const TimePoint now = Clock::now();
     if (std::shared_ptr<Batch> batch = takeFor(seat, now)) {
@@ -190,7 +226,7 @@ std::shared_ptr<Batch> Queue::waitAndTake(Seat& seat, std::shared_ptr<Batch> spe
       if (next != nullptr) next->called.notify_one();
       return batch;
     }
-    if (closed_ && batches_.empty()) {
+    if (closed_ && waiting_ == 0) {
       seats_.move(seat, Seat::Place::away);
       return nullptr;
     }
@@ -224,7 +260,7 @@ void Queue::giveBack(Seat& seat) {
   const std::lock_guard<std::mutex> lock(mutex_);
   leave(seat);
   if (closed_) returned_.notify_all();
-  if (batches_.empty()) return;
+  if (ready_ == 0) return;
   if (Seat* next = callAllFor(Clock::now())) next->called.notify_one();
 }
 

@@ -67,11 +67,8 @@ class Lane {
   // slot is free afterwards, also when it throws.
   virtual std::vector<Completion> finish(int slot, Wait wait) = 0;
 
-  // On any thread: nobody waits for this request any more. A batch of which that holds for all requests may be ended.
-  // False: the lane has no such request, and would have to be told once it has.
-  virtual bool abandon(const Front&, uint64_t) noexcept { return true; }
-  // The same of all that a front-end has there.
-  virtual void abandonAll(const Front&) noexcept {}
+  // On any thread: nobody waits for a batch any more, which may be ended, where the lane has it.
+  virtual void abandon(const Batch&) noexcept {}
   // On any thread: nobody waits for anything that runs.
   virtual void abandonAll() noexcept {}
 };

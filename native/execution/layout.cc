@@ -1,7 +1,6 @@
 #include "layout.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 #include "../base/error.h"
@@ -12,13 +11,13 @@ namespace {
 constexpr std::size_t kMostBytes = SIZE_MAX / 2;
 
 // Offsets of all inputs but those that are leased where the rows are one request's alone; how many bytes that is.
-std::size_t place(Rows& piece, const std::vector<std::size_t>& rowBytes, const Part& part) {
+std::size_t place(Rows& rows, const std::vector<std::size_t>& rowBytes, const Part& part, int64_t room) {
   std::size_t bytes = 0;
-  piece.offsets.clear();
+  rows.offsets.clear();
   for (std::size_t input = 0; input < rowBytes.size(); ++input) {
-    piece.offsets.push_back(bytes);
-    const bool elsewhere = piece.sole && part.lease(input) != nullptr;
-    bytes += elsewhere ? 0 : bytesOf(rowBytes[input], piece.room, bytes);
+    rows.offsets.push_back(bytes);
+    const bool elsewhere = rows.sole && part.lease(input) != nullptr;
+    bytes += elsewhere ? 0 : bytesOf(rowBytes[input], room, bytes);
   }
   return bytes;
 }
@@ -38,74 +37,57 @@ int64_t rowsAtOnce(const Part& part, const std::vector<std::size_t>& rowBytes, i
   return std::max(part.rows, std::min(part.rows + more, static_cast<int64_t>(kOwnMemory / row)));
 }
 
-void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
-            int64_t rows, bool merging, const Allocate& allocate) {
+void layOut(Rows& rows, const std::vector<std::size_t>& rowBytes, const Part& part, int64_t room, bool sole,
+            const Allocate& allocate) {
+  rows.room = 0;
+  rows.sole = sole;
+  const std::size_t bytes = place(rows, rowBytes, part, room);
+  if (!rows.block || rows.block->capacity() < bytes) rows.block = allocate(bytes);
+  rows.room = room;
+}
+
+void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& part,
+            int64_t rows, const Allocate& allocate) {
   // what is as it was is not written again: the lane has read it, and would have to fetch it once more
-  const bool same = !batch.pieces.empty() && batch.pieces.front().room >= rows && !batch.leased &&
-                    first.leases.empty() && batch.shapes == shapes && batch.rowBytes == rowBytes;
+  const bool same = !batch.memory.empty() && batch.memory.front()->room >= rows && !batch.leased &&
+                    part.leases.empty() && batch.shapes == shapes && batch.rowBytes == rowBytes;
   if (!same) {
     batch.shapes.clear();  // unlike any other, until all of it is as it is to be
     batch.rowBytes = rowBytes;
-    batch.leased = !first.leases.empty();
-    batch.pieces.resize(1);
-    Rows& piece = batch.pieces.front();
-    piece.room = rows;
-    piece.sole = !merging || rows == first.rows;
-    const std::size_t bytes = place(piece, rowBytes, first);
-    if (!piece.memory || piece.memory->capacity() < bytes) {
-      piece.room = 0;
-      piece.memory = allocate(bytes);
-      piece.room = rows;
-    }
+    batch.leased = !part.leases.empty();
+    if (batch.memory.empty()) batch.memory.push_back(std::make_shared<Rows>());
+    layOut(*batch.memory.front(), rowBytes, part, rows, rows == part.rows, allocate);
     batch.shapes = shapes;
   }
-  batch.pieces.front().memory->rest(false);
-}
-
-void makeRoom(Batch& batch, const Part& part, int64_t most, const Allocate& allocate) {
-  const Rows& last = batch.pieces.back();
-  if (last.count + part.rows <= last.room) return;
-  Rows next;
-  next.first = batch.rows;
-  next.room = rowsAtOnce(part, batch.rowBytes, most - batch.rows - part.rows);
-  next.sole = next.room == part.rows;
-  next.memory = allocate(place(next, batch.rowBytes, part));
-  batch.pieces.push_back(std::move(next));
+  batch.memory.front()->block->rest(false);
 }
 
 void Batch::add(Part part) {
   part.row = rows;
   rows += part.rows;
-  if (!pieces.empty()) pieces.back().count += part.rows;
+  if (part.memory == nullptr && !memory.empty()) part.memory = memory.front().get();
   parts.push_back(std::move(part));
 }
 
-void Batch::remove(std::vector<Part>::iterator part) {
-  const std::size_t at = static_cast<std::size_t>(&piece(part->row) - pieces.data());
-  Rows& own = pieces[at];
-  const int64_t behind = part->row + part->rows;
-  const int64_t left = own.first + own.count - behind;
-  for (std::size_t input = 0; left > 0 && input < rowBytes.size(); ++input) {
-    std::memmove(row(input, part->row), row(input, behind), rowBytes[input] * static_cast<std::size_t>(left));
+const uint8_t* Batch::together(std::size_t input) const {
+  const uint8_t* const first = dataOf(parts.front(), input);
+  const uint8_t* next = first;
+  for (const Part& part : parts) {
+    if (dataOf(part, input) != next) return nullptr;
+    next += rowBytes[input] * static_cast<std::size_t>(part.rows);
   }
-  own.count -= part->rows;
-  for (std::size_t i = at + 1; i < pieces.size(); ++i) pieces[i].first -= part->rows;
-  if (own.count == 0 && pieces.size() > 1) pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(at));
-  for (auto later = part + 1; later != parts.end(); ++later) later->row -= part->rows;
-  rows -= part->rows;
-  parts.erase(part);
+  return first;
 }
 
 void Batch::clear() noexcept {
   parts.clear();
   rows = 0;
   copied = 0;
-  full = leaving = false;
-  if (pieces.empty()) return;
-  const HostBlock* memory = pieces.front().memory.get();
-  if (pieces.size() > 1 || memory == nullptr || memory->capacity() > kKept) return pieces.clear();
-  pieces.front().first = pieces.front().count = 0;
-  pieces.front().memory->rest(true);
+  abandoned.store(false, std::memory_order_relaxed);
+  if (memory.empty() || memory.front()->shared) return;
+  HostBlock* const block = memory.front()->block.get();
+  if (memory.size() > 1 || block == nullptr || block->capacity() > kKept) return memory.clear();
+  block->rest(true);
 }
 
 }  // namespace nt::execution

@@ -1,4 +1,4 @@
-// Where the rows of a batch lie: memory comes as requests do, so that a batch never holds much more than their data.
+// Where the rows of requests lie: memory comes as requests do, so that there is never much more than their data.
 #pragma once
 
 #include <functional>
@@ -19,11 +19,13 @@ std::size_t bytesOf(std::size_t rowBytes, int64_t rows, std::size_t before);
 // follow.
 int64_t rowsAtOnce(const Part& part, const std::vector<std::size_t>& rowBytes, int64_t more);
 
-// Makes an empty batch one for requests like `first`, with memory for `rows` rows. Where nothing merges, or no others
-// are to follow, what `first` leases needs none. Throws ERR_TRT_OUT_OF_MEMORY.
-void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& first,
-            int64_t rows, bool merging, const Allocate& allocate);
-// Makes room in a batch that is laid out for one more request; `most` rows the batch may have.
-void makeRoom(Batch& batch, const Part& part, int64_t most, const Allocate& allocate);
+// Memory for `room` rows of requests like `part`. Where no others are to follow, what `part` leases needs none. Throws
+// ERR_TRT_OUT_OF_MEMORY, and has no room then. Takes the block that is there where it is large enough.
+void layOut(Rows& rows, const std::vector<std::size_t>& rowBytes, const Part& part, int64_t room, bool sole,
+            const Allocate& allocate);
+
+// Makes an empty batch one for a single request, with memory of its own for `rows` rows. Throws ERR_TRT_OUT_OF_MEMORY.
+void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& rowBytes, const Part& part,
+            int64_t rows, const Allocate& allocate);
 
 }  // namespace nt::execution

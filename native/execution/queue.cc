@@ -1,7 +1,7 @@
 #include "queue.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdio>
 #include <utility>
 
 #include "../base/error.h"
@@ -10,26 +10,66 @@
 namespace nt::execution {
 namespace {
 
-constexpr std::size_t kMostSpare = 64;  // batches
+constexpr std::size_t kMostSpare = 64;       // batches
+constexpr std::size_t kMostEmptyGroups = 4;  // kept for what they have learned, and their memory
 
-// Whether requests of these shapes may share a batch: all dimensions but the first are equal.
-bool mergeable(const Shapes& a, const Shapes& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (a[i].size() != b[i].size() || !std::equal(a[i].begin() + 1, a[i].end(), b[i].begin() + 1)) return false;
-  }
-  return true;
+// As JavaScript writes it: to the microsecond, without zeros at the end.
+std::string numberText(double number) {
+  char text[64];
+  std::snprintf(text, sizeof(text), "%.3f", number);
+  std::string shown = text;
+  shown.erase(shown.find_last_not_of('0') + 1);
+  if (shown.back() == '.') shown.pop_back();
+  return shown;
 }
 
 }  // namespace
 
 Queue::Queue(BatchingOptions batching, std::size_t limit, Allocate allocate, std::size_t limitBytes)
-    : batching_(std::move(batching)), limit_(limit), limitBytes_(limitBytes), allocate_(std::move(allocate)) {
+    : batching_(std::move(batching)),
+      limit_(limit),
+      limitBytes_(limitBytes),
+      allocate_(std::move(allocate)),
+      waitingOf_(batching_.levels.size() + 1),
+      held_(batching_.holdUntil > 0) {
   spare_.reserve(kMostSpare);
 }
 
+uint32_t Queue::levelOf(const Part& part) const {
+  const uint32_t level = part.level == 0 ? batching_.defaultLevel : part.level;
+  if (level >= 1 && level <= batching_.levels.size()) return level;
+  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a priority from 1 to " + std::to_string(batching_.levels.size()) +
+                                              " but received " + std::to_string(level));
+}
+
+// A request may wait less long than its level allows, never longer.
+Clock::duration Queue::timeoutOf(const Part& part) const {
+  const Clock::duration none{0};
+  const Clock::duration most = batching_.levels[levelOf(part) - 1].timeout;
+  if (most == none || part.queueTimeout == none) return std::max(most, part.queueTimeout);
+  return std::min(most, part.queueTimeout);
+}
+
+bool Queue::isTimed(const Part& part) const { return timeoutOf(part) > Clock::duration(0); }
+
+Error Queue::waitedTooLong(const Part& part) const {
+  const double milliseconds = std::chrono::duration<double, std::milli>(timeoutOf(part)).count();
+  const std::string text = numberText(milliseconds);
+  const std::string level = std::to_string(levelOf(part));
+  return {"ERR_TRT_QUEUE_TIMEOUT",
+          "No lane took the request within " + text + " ms, the queue timeout of level " + level,
+          {{"queueTimeoutMs", text}, {"level", level}}};
+}
+
 // The lock is held.
-void Queue::checkRoom(const Part& part) const {
+void Queue::checkRoom(const Part& part, uint32_t level) const {
   if (closed_ || (part.front != nullptr && part.front->closed)) throw Error("ERR_TRT_CLOSED", "The engine is closed");
+  const std::size_t most = batching_.levels[level - 1].maxQueue;
+  if (most > 0 && waitingOf_[level] >= most) {
+    throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waitingOf_[level]) +
+                                          " requests of priority " + std::to_string(level) +
+                                          " wait, maxQueue of that level is " + std::to_string(most));
+  }
   if (waiting_ < limit_) return checkBytes(part.bytes);
   throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waiting_) +
                                         " requests wait, maxQueue is " + std::to_string(limit_));
@@ -45,40 +85,77 @@ void Queue::checkBytes(std::size_t bytes) const {
                {"bytes", std::to_string(bytes)}});
 }
 
-// The lock is held: one more request waits.
-void Queue::count(const Part& part) noexcept {
+// The lock is held: one more request, which does not wait yet.
+Entry& Queue::enter(const Part& part, uint32_t level, Group& group) {
+  Entry& entry = entries_.make();
+  entry.group = &group;
+  group.expect();
+  entry.state = Entry::State::writing;
+  entry.asked = part.asked;
+  entry.front = part.front;
+  entry.rows = batching_.maxBatch > 1 ? part.rows : 1;
+  entry.level = level;
+  entry.rank = 2 * (level - 1);
+  entry.timed = false;
+  count(entry, part.bytes);
+  return entry;
+}
+
+void Queue::count(const Entry& entry, std::size_t bytes) noexcept {
   ++waiting_;
-  waitingBytes_ += part.bytes;
-  if (part.front != nullptr) ++part.front->asked;
+  ++waitingOf_[entry.level];
+  waitingBytes_ += bytes;
+  if (entry.front != nullptr) ++entry.front->asked;
 }
 
-// The lock is held: it was never asked for.
-void Queue::uncount(const Part& part) noexcept {
+// The lock is held: it does not wait any more.
+void Queue::uncount(const Entry& entry, std::size_t bytes) noexcept {
   --waiting_;
-  waitingBytes_ -= part.bytes;
-  if (part.front != nullptr) --part.front->asked;
+  --waitingOf_[entry.level];
+  waitingBytes_ -= bytes;
 }
 
-// The lock is held: these requests do not wait any more.
-void Queue::forget(const Batch& batch) noexcept {
-  waiting_ -= batch.parts.size();
-  for (const Part& part : batch.parts) waitingBytes_ -= part.bytes;
+// The lock is held: its data is there.
+void Queue::line(Entry& entry) {
+  entry.arrival = ++arrivals_;
+  entry.leaving = entry.front != nullptr && entry.front->closed;
+  entry.state = Entry::State::waiting;
+  entry.group->add(entry);
+  ++ready_;
+  if (held_ && ready_ >= batching_.holdUntil) held_ = false;
+  limitWait(entry);
+  ++news_;
 }
 
-void Queue::push(std::shared_ptr<Batch>& batch) {
+void Queue::limitWait(Entry& entry) {
+  const Clock::duration timeout = timeoutOf(entry.asPart());
+  if (timeout == Clock::duration(0) || closed_) return;  // what is closed leaves without delay
+  entry.deadline = entry.asked + timeout;
+  entry.timed = true;
+  const auto [at, _] = deadlines_.emplace(std::pair(entry.deadline, entry.arrival), &entry);
+  if (at == deadlines_.begin()) expiring_.notify_one();
+}
+
+Ticket Queue::push(std::shared_ptr<Batch>& batch) {
   Seat* seat = nullptr;
-  batch->full = true;
+  Ticket ticket = 0;
+  const Part& part = batch->parts.front();
+  const uint32_t level = levelOf(part);
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    checkRoom(batch->parts.front());
-    count(batch->parts.front());
-    const TimePoint now = batch->oldest();
-    batches_.push_back(batch);
+    const TimePoint now = part.asked;
+    expireLocked(now);
+    checkRoom(part, level);
+    Group& group = groupFor({}, {});
+    Entry& entry = enter(part, level, group);
+    entry.own = std::move(batch);
+    ticket = Entries::ticketOf(entry);
+    line(entry);
     batch = spare_.empty() ? nullptr : emptyBatch();
-    ++news_;
     seat = callAllFor(now);
   }
   if (seat != nullptr) seat->called.notify_one();  // after the lock, which who wakes wants at once
+  return ticket;
 }
 
 // What a large request will need, got without the lock: others go on meanwhile.
@@ -86,34 +163,64 @@ std::shared_ptr<HostBlock> Queue::memoryFor(const Part& part, std::size_t inputs
   if (part.bytes < kOwnMemory) return nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    checkRoom(part);
+    expireLocked(part.asked);
+    checkRoom(part, levelOf(part));
   }
   return allocate_(part.bytes + kAlignment * inputs);
 }
 
 Queue::Place Queue::reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part) {
-  const bool merging = batching_.maxBatch > 1;
+  const uint32_t level = levelOf(part);
   std::shared_ptr<HostBlock> ready = memoryFor(part, rowBytes.size());
   const Allocate allocate = [&](std::size_t bytes) {
     return ready && bytes <= ready->capacity() ? std::exchange(ready, nullptr) : allocate_(bytes);
   };
   const std::lock_guard<std::mutex> lock(mutex_);
-  checkRoom(part);
-  std::shared_ptr<Batch> batch = openFor(shapes, part.rows);
-  if (batch) {
-    makeRoom(*batch, part, batching_.maxBatch, allocate);
-  } else {
-    batch = emptyBatch();
-    const int64_t rows = merging ? rowsAtOnce(part, rowBytes, batching_.maxBatch - part.rows) : 1;
-    layOut(*batch, shapes, rowBytes, part, rows, merging, allocate);
-    batches_.push_back(batch);
+  expireLocked(part.asked);
+  checkRoom(part, level);
+  Group& group = groupFor(shapes, rowBytes);
+  if (batching_.maxBatch == 1) {
+    std::shared_ptr<Batch> batch = emptyBatch();
+    layOut(*batch, shapes, rowBytes, part, 1, allocate);
+    Entry& entry = enter(part, level, group);
+    batch->add(std::move(part));
+    entry.own = std::move(batch);
+    return {&entry, entry.own->memory.front().get(), 0, Entries::ticketOf(entry)};
   }
-  const int64_t row = batch->rows;
-  count(part);
-  batch->add(std::move(part));
-  batch->full = batch->rows >= batching_.maxBatch;
-  ++batch->writers;
-  return {std::move(batch), row};
+  std::shared_ptr<Rows> rows = group.place(part, allocate);
+  Entry& entry = enter(part, level, group);
+  const int64_t row = rows->used;
+  rows->used += part.rows;
+  ++rows->users;
+  part.memory = rows.get();
+  part.placed = row;
+  entry.part = std::move(part);
+  entry.memory = std::move(rows);
+  return {&entry, entry.memory.get(), row, Entries::ticketOf(entry)};
+}
+
+void Queue::commit(const Place& place) {
+  Seat* seat = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    line(*place.entry);
+    seat = callAllFor(place.entry->asked);
+  }
+  if (seat != nullptr) seat->called.notify_one();
+}
+
+// The lock is held. Where nothing merges there is one, whatever the shapes.
+Group& Queue::groupFor(const Shapes& shapes, const std::vector<std::size_t>& rowBytes) {
+  for (const auto& group : groups_) {
+    if (group->takes(shapes)) return *group;
+  }
+  // those that are being written have no place in their group yet
+  const auto isIdle = [](const auto& group) { return group->isIdle(); };
+  if (std::ranges::count_if(groups_, isIdle) >= static_cast<std::ptrdiff_t>(kMostEmptyGroups)) {
+    groups_.erase(std::ranges::find_if(groups_, isIdle));
+  }
+  groups_.push_back(std::make_unique<Group>(batching_, ++groupsSoFar_, shapes, rowBytes));
+  return *groups_.back();
 }
 
 std::shared_ptr<Batch> Queue::emptyBatch() {
@@ -123,75 +230,80 @@ std::shared_ptr<Batch> Queue::emptyBatch() {
   return batch;
 }
 
-// The lock is held.
+// The lock is held. Nothing of a batch is under way any more.
+void Queue::forgetLocked(Batch& batch) noexcept {
+  for (Entry* entry : batch.entries) entries_.free(*entry);
+  batch.entries.clear();
+  if (batching_.maxBatch == 1) return;
+  for (std::shared_ptr<Rows>& rows : batch.memory) release(std::move(rows));
+  batch.memory.clear();
+}
+
+void Queue::forget(Batch& batch) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  forgetLocked(batch);
+}
+
 void Queue::keep(std::shared_ptr<Batch> spent) noexcept {
-  // a caller that has just committed its request may still hold its place
-  if (!spent || spent.use_count() > 1 || closed_ || spare_.size() == spare_.capacity()) return;
+  if (!spent) return;
+  forgetLocked(*spent);
+  // who cancels one of its requests may hold it still
+  if (spent.use_count() > 1 || closed_ || spare_.size() == spare_.capacity()) return;
   spare_.push_back(std::move(spent));
 }
 
-std::shared_ptr<Batch> Queue::openFor(const Shapes& shapes, int64_t rows) const {
-  if (batching_.maxBatch == 1) return nullptr;
-  for (const auto& batch : batches_) {
-    if (batch->full || !mergeable(batch->shapes, shapes)) continue;
-    if (batch->rows + rows <= batching_.maxBatch) return batch;
-    batch->full = true;  // it will not be overtaken by later, smaller requests
-  }
-  return nullptr;
+// The lock is held: one user fewer.
+void Queue::release(std::shared_ptr<Rows> rows) noexcept {
+  if (--rows->users > 0 || closed_) return;
+  const auto group = std::ranges::find(groups_, rows->group, [](const auto& each) { return each->number(); });
+  if (group != groups_.end()) (*group)->keep(std::move(rows));
 }
 
-void Queue::commit(const Place& place) {
-  Seat* seat = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    --place.batch->writers;
-    ++news_;
-    seat = callAllFor(place.batch->parts.back().asked);
-  }
-  if (seat != nullptr) seat->called.notify_one();
+// The lock is held: a request that waits is out of the queue. Its leases end with what is given.
+Part Queue::takeOut(Entry& entry) {
+  entry.group->remove(entry);
+  --ready_;
+  uncount(entry, entry.asPart().bytes);
+  if (entry.timed) deadlines_.erase({entry.deadline, entry.arrival});
+  Part part = std::move(entry.own ? entry.own->parts.front() : entry.part);
+  if (entry.memory) release(std::move(entry.memory));
+  entries_.free(entry);
+  if (closed_ && waiting_ == 0) callAll();  // all may go
+  return part;
 }
 
-// The lock is held. The batch, or the next one where that was all of it.
-Queue::Batches::iterator Queue::takeOut(Batches::iterator batch, std::vector<Part>::iterator part) {
-  uncount(*part);
-  if ((*batch)->parts.size() == 1) {
-    batch = batches_.erase(batch);
-    if (closed_ && batches_.empty()) callAll();  // all may go
-    return batch;
-  }
-  (*batch)->remove(part);
-  (*batch)->full = (*batch)->leaving;
-  return batch;
-}
-
-bool Queue::cancel(const Front* front, uint64_t request) {
+Queue::Cancelled Queue::cancel(const Front* front, Ticket ticket) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (auto each = batches_.begin(); each != batches_.end(); ++each) {
-    Batch& batch = **each;
-    const auto part = std::ranges::find_if(
-        batch.parts, [&](const Part& part) { return part.request == request && part.front == front; });
-    if (part == batch.parts.end()) continue;
-    if (batch.writers > 0) return false;  // its data is on its way; it will run, and its result is dropped
-    takeOut(each, part);
-    return true;
+  Entry* const entry = entries_.find(ticket);
+  if (entry == nullptr || entry->front != front || entry->cancelled) return {};
+  if (entry->state == Entry::State::waiting) {
+    if (entry->front != nullptr) --entry->front->asked;
+    Cancelled cancelled{true, nullptr};
+    cancelled.parts.push_back(takeOut(*entry));
+    return cancelled;
   }
-  return false;
+  if (entry->state == Entry::State::writing) return {};  // it will run, and its result is dropped
+  entry->cancelled = true;
+  if (--entry->batch->wanted > 0) return {};
+  entry->batch->abandoned = true;
+  return {false, entry->batch->shared_from_this()};
 }
 
-std::size_t Queue::cancelAll(Front& front) {
+Queue::AllCancelled Queue::cancelAll(Front& front) {
   const std::lock_guard<std::mutex> lock(mutex_);
   front.closed = true;
-  std::size_t cancelled = 0;
-  for (auto each = batches_.begin(); each != batches_.end();) {
-    std::vector<Part>& parts = (*each)->parts;
-    const auto part = std::ranges::find(parts, &front, &Part::front);
-    if (part == parts.end() || (*each)->writers > 0) {
-      ++each;
-      continue;
+  AllCancelled cancelled;
+  entries_.each([&](Entry& entry) {
+    if (entry.front != &front) return;
+    if (entry.state == Entry::State::waiting) {
+      --front.asked;
+      cancelled.parts.push_back(takeOut(entry));
+    } else if (entry.state == Entry::State::running && !entry.cancelled.exchange(true) &&
+               --entry.batch->wanted == 0) {
+      entry.batch->abandoned = true;
+      cancelled.abandoned.push_back(entry.batch->shared_from_this());
     }
-    each = takeOut(each, part);
-    ++cancelled;
-  }
+  });
   return cancelled;
 }
 
@@ -200,10 +312,10 @@ void Queue::closeFor(Front& front) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     front.closed = true;
-    for (const auto& batch : batches_) {
-      if (std::ranges::find(batch->parts, &front, &Part::front) == batch->parts.end()) continue;
-      batch->full = batch->leaving = true;
-    }
+    entries_.each([&](Entry& entry) {
+      if (entry.front == &front && entry.state == Entry::State::waiting) entry.group->hurry(entry);
+    });
+    held_ = held_ && ready_ == 0;
     ++news_;
     seat = callAllFor(Clock::now());
   }
@@ -215,21 +327,64 @@ uint64_t Queue::asked(const Front& front) const {
   return front.asked;
 }
 
+// The lock is held.
+void Queue::expireLocked(TimePoint now) {
+  bool any = false;
+  while (!deadlines_.empty() && deadlines_.begin()->first.first <= now) {
+    Entry& entry = *deadlines_.begin()->second;
+    if (batching_.levels[entry.level - 1].delays) {
+      deadlines_.erase(deadlines_.begin());
+      entry.timed = false;
+      entry.group->delay(entry);
+    } else {
+      expired_.push_back(takeOut(entry));
+      any = true;
+    }
+  }
+  if (any) expiring_.notify_one();
+}
+
+std::vector<Part> Queue::expire(TimePoint now) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  expireLocked(now);
+  return std::exchange(expired_, {});
+}
+
+std::vector<Part> Queue::waitAndExpire() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    expireLocked(Clock::now());
+    if (!expired_.empty()) return std::exchange(expired_, {});
+    if (closed_ && deadlines_.empty()) return {};
+    if (deadlines_.empty()) {
+      expiring_.wait(lock);
+    } else {
+      expiring_.wait_until(lock, deadlines_.begin()->first.first);
+    }
+  }
+}
+
 void Queue::close() {
   const std::lock_guard<std::mutex> lock(mutex_);
   closed_ = true;
+  held_ = false;
   ++news_;
   spare_.clear();
   callAll();
+  expiring_.notify_all();
   for (Borrower* borrower : borrowers_) borrower->given.notify_one();
 }
 
-std::vector<std::shared_ptr<Batch>> Queue::drain() {
+std::vector<Part> Queue::drain() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<std::shared_ptr<Batch>> all(batches_.begin(), batches_.end());
-  for (const auto& batch : all) std::ranges::for_each(batch->parts, [this](const Part& part) { uncount(part); });
-  batches_.clear();
-  if (closed_) callAll();
+  std::vector<Part> all;
+  for (const auto& group : groups_) {
+    while (Entry* const entry = group->first()) {
+      if (entry->front != nullptr) --entry->front->asked;
+      all.push_back(takeOut(*entry));
+    }
+  }
+  expiring_.notify_all();
   return all;
 }
 

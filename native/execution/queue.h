@@ -1,4 +1,5 @@
-// Requests waiting for a lane, merged into batches where the engine allows it, and who runs them.
+// Requests waiting for a lane, merged into batches where the engine allows it, and who runs them. A batch is made up
+// when it leaves.
 //
 // Everything here depends on the time that it is given, so that tests decide what time it is.
 #pragma once
@@ -6,27 +7,17 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 
 #include "../base/condition.h"
+#include "../base/error.h"
 #include "../base/mutex.h"
-#include "batch.h"
-#include "layout.h"
+#include "group.h"
 #include "seats.h"
 
 namespace nt::execution {
-
-struct BatchingOptions {
-  // 1: requests do not merge
-  int64_t maxBatch = 1;
-  // how long a request may wait for others; 0: a batch leaves as soon as a lane is free
-  Clock::duration maxDelay{0};
-  // sizes at which a batch leaves without waiting; sorted
-  std::vector<int64_t> preferred;
-  // rows that a batch is filled up to, so that it meets a captured graph; sorted; empty: no padding
-  std::vector<int64_t> pad;
-};
 
 class Queue {
  public:
@@ -34,27 +25,49 @@ class Queue {
   Queue(BatchingOptions batching, std::size_t limit, Allocate allocate, std::size_t limitBytes = SIZE_MAX);
 
   // A place for a request. `rowBytes` are the bytes of one row (of the tensor, when nothing merges) of each input. The
-  // caller copies its data to batch->row(input, part.row) and then calls commit(). Throws ERR_TRT_QUEUE_FULL,
-  // ERR_TRT_CLOSED.
+  // caller copies its data to place.data(input) and then calls commit(). Throws ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED,
+  // ERR_TRT_INVALID_ARGUMENT for a level that there is not.
   struct Place {
-    std::shared_ptr<Batch> batch;
+    Entry* entry = nullptr;
+    const Rows* rows = nullptr;
     int64_t row = 0;
+    Ticket ticket = 0;
+    uint8_t* data(std::size_t input, std::size_t rowBytes) const { return rows->at(input, rowBytes, row); }
   };
   Place reserve(const Shapes& shapes, const std::vector<std::size_t>& rowBytes, Part part);
   void commit(const Place& place);
 
   // The same in one step where nothing merges: `batch` is a request of its own, written already. What is left in
   // `batch` then is an empty one for the next request, or null. Throws likewise, and leaves it as it is.
-  void push(std::shared_ptr<Batch>& batch);
+  Ticket push(std::shared_ptr<Batch>& batch);
 
-  // Takes a request out again. False when it is not waiting any more.
-  bool cancel(const Front* front, uint64_t request);
-  // All of a front-end's, which asks for nothing more; how many. What is still being written stays.
-  std::size_t cancelAll(Front& front);
+  // What became of a cancel.
+  struct Cancelled {
+    bool waiting = false;              // it was taken out, and is nobody's any more
+    std::shared_ptr<Batch> abandoned;  // nobody waits for any request of this batch any more
+    std::vector<Part> parts = {};      // what was taken out: their leases end with them, outside of the lock
+  };
+  // Nobody waits for a request any more, of this front-end.
+  Cancelled cancel(const Front* front, Ticket ticket);
+  // All of a front-end's, which asks for nothing more: what waits is taken out, but for what is still being written.
+  struct AllCancelled {
+    std::vector<Part> parts;
+    std::vector<std::shared_ptr<Batch>> abandoned;
+  };
+  AllCancelled cancelAll(Front& front);
   // No more requests of a front-end; what it has waiting leaves without delay.
   void closeFor(Front& front);
   // Requests of a front-end that it has taken in all.
   uint64_t asked(const Front& front) const;
+
+  // Whether requests like this one have a limit to their wait.
+  bool isTimed(const Part& part) const;
+  // What such a request is told when it has waited for so long.
+  Error waitedTooLong(const Part& part) const;
+  // Those whose wait lasted too long, in order, and who were not given yet; tells nobody.
+  std::vector<Part> expire(TimePoint now);
+  // Blocks until there are such requests, by the real clock. None: the queue is closed, and there will not be any more.
+  std::vector<Part> waitAndExpire();
 
   // For each slot of a lane, by the thread that is to serve it.
   Seat& addSeat(int lane);
@@ -62,6 +75,8 @@ class Queue {
   // The next batch that the seat's thread may run at `now`, when the one before is over; null when there is none yet.
   // `spent`: an empty batch that is done with, or null; the next request then needs no memory of its own.
   std::shared_ptr<Batch> take(Seat& seat, TimePoint now, std::shared_ptr<Batch> spent = {});
+  // A batch that failed, and is not given back.
+  void forget(Batch& batch);
   // The batch of a seat is on the device, or has failed to get there: others of the lane may follow.
   void begun(Seat& seat);
   // When the next batch may leave, if nothing else happens.
@@ -83,7 +98,7 @@ class Queue {
   // No more requests; what waits leaves without delay.
   void close();
   // What waits, taken out at once.
-  std::vector<std::shared_ptr<Batch>> drain();
+  std::vector<Part> drain();
   std::size_t waiting() const;
   // The same as it was a moment ago, without the lock.
   std::size_t waitingLately() const noexcept { return waiting_; }
@@ -92,18 +107,24 @@ class Queue {
   const BatchingOptions& batching() const noexcept { return batching_; }
 
  private:
-  using Batches = std::deque<std::shared_ptr<Batch>>;
-
-  void checkRoom(const Part& part) const;
+  // queue.cc: what callers do; the lock is held
+  uint32_t levelOf(const Part& part) const;
+  Clock::duration timeoutOf(const Part& part) const;
+  void checkRoom(const Part& part, uint32_t level) const;
   void checkBytes(std::size_t bytes) const;
   std::shared_ptr<HostBlock> memoryFor(const Part& part, std::size_t inputs);
-  void count(const Part& part) noexcept;
-  void uncount(const Part& part) noexcept;
-  void forget(const Batch& batch) noexcept;
-  Batches::iterator takeOut(Batches::iterator batch, std::vector<Part>::iterator part);
+  Entry& enter(const Part& part, uint32_t level, Group& group);
+  void count(const Entry& entry, std::size_t bytes) noexcept;
+  void uncount(const Entry& entry, std::size_t bytes) noexcept;
+  Group& groupFor(const Shapes& shapes, const std::vector<std::size_t>& rowBytes);
+  void line(Entry& entry);
+  void limitWait(Entry& entry);
+  Part takeOut(Entry& entry);
+  void release(std::shared_ptr<Rows> rows) noexcept;
   std::shared_ptr<Batch> emptyBatch();
   void keep(std::shared_ptr<Batch> spent) noexcept;
-  std::shared_ptr<Batch> openFor(const Shapes& shapes, int64_t rows) const;
+  void forgetLocked(Batch& batch) noexcept;
+  void expireLocked(TimePoint now);
 
   // A caller who waits for a seat.
   struct Borrower {
@@ -112,10 +133,10 @@ class Queue {
   };
 
   // dispatch.cc; the lock is held
-  bool due(const Batch& batch, TimePoint now) const;
-  bool sealed(const Batch& batch) const;
-  bool early(const Batch& batch) const;
+  template <class Visit>
+  void eachDue(TimePoint now, Visit visit) const;
   std::shared_ptr<Batch> takeFor(Seat& seat, TimePoint now);
+  std::shared_ptr<Batch> makeUp(Group& group, const Form& form, Seat& seat);
   Seat* taken(TimePoint now);
   Seat* call(TimePoint now);
   Seat* callAllFor(TimePoint now);
@@ -132,11 +153,21 @@ class Queue {
   const Allocate allocate_;
   // all that follows is written under it; what comes before is read by everybody
   alignas(64) mutable AdaptiveMutex mutex_;
-  std::atomic<std::size_t> waiting_{0};
+  std::atomic<std::size_t> waiting_{0};  // with those that are being written
+  std::size_t ready_ = 0;                // without
   std::size_t waitingBytes_ = 0;
+  std::vector<std::size_t> waitingOf_;  // by level
   bool closed_ = false;
+  bool held_;
   std::atomic<uint32_t> news_{0};  // counts what a lane may wait for; read without the lock
-  Batches batches_;
+  uint64_t arrivals_ = 0;
+  uint64_t batches_ = 0;
+  Entries entries_;
+  std::vector<std::unique_ptr<Group>> groups_;
+  uint64_t groupsSoFar_ = 0;
+  std::map<std::pair<TimePoint, uint64_t>, Entry*> deadlines_;  // by time, then by arrival
+  std::vector<Part> expired_;                                   // of which nobody has heard
+  Condition expiring_;
   std::vector<std::shared_ptr<Batch>> spare_;
   Seats seats_;
   Seat* watcher_ = nullptr;  // whose thread wakes when the next batch is due

@@ -38,13 +38,18 @@ struct Target {
 };
 
 struct Front;  // whose a request is
+struct Rows;   // batch.h
 
 struct Part {
   uint64_t request = 0;    // each front-end has numbers of its own
   Front* front = nullptr;  // stays until the completion was told
-  int64_t row = 0;
+  uint32_t level = 0;               // of priority: 1 is served first; 0: the default one
+  Clock::duration queueTimeout{0};  // how long it may wait for a lane; 0: as its level says
+  int64_t row = 0;                  // in its batch
   int64_t rows = 1;
-  std::size_t bytes = 0;  // of its data in memory of the batch
+  const Rows* memory = nullptr;  // where its data lies, but for what it leases
+  int64_t placed = 0;            // its first row there
+  std::size_t bytes = 0;         // of its data there
   // bit i: output i is wanted
   uint64_t outputs = ~uint64_t{0};
   // of those from the 64th on: whether each is wanted; empty: all are

@@ -26,6 +26,7 @@ struct Session::Hand {
   // would only keep it from this core
   bool alert = false;
   std::vector<Completion> held{};     // results that nobody has heard of yet
+  std::vector<std::pair<uint64_t, std::vector<Completion>>> ordered{};  // the same, where batches keep their order
   TimePoint ended{};                  // the last batch
   std::shared_ptr<Batch> spent = {};  // goes back to the queue when the thread asks for the next one
 };
@@ -129,9 +130,9 @@ void Session::serve(Worker& worker, Seat& seat) {
 // for more then finds a lane with nothing to do. Results are held only while the next batch is expected to be as brief.
 std::shared_ptr<Batch> Session::next(Hand& hand) {
   std::shared_ptr<Batch> batch;
-  if (!hand.held.empty()) {
+  if (!hand.held.empty() || !hand.ordered.empty()) {
     batch = queue_.take(hand.seat, hand.ended, std::move(hand.spent));
-    const bool hold = batch && hand.held.size() < Brief::kMostHeld && hand.brief.isAlike(batch->shapes);
+    const bool hold = batch && hand.ordered.empty() && hand.held.size() < Brief::kMostHeld && hand.brief.isAlike(batch->shapes);
     if (!hold) tell(hand);
     hand.brief.begin(hand.ended);
     if (batch) return batch;
@@ -158,6 +159,7 @@ bool Session::enqueue(Worker& worker, Hand& hand, std::shared_ptr<Batch>& batch)
 
 void Session::begin(Worker& worker, Seat& seat, const std::shared_ptr<Batch>& batch) {
   stats_.enqueued();
+  batch->times = {};
   {
     std::unique_lock lock(worker.enqueueing);
     const struct Begun {
@@ -176,12 +178,20 @@ void Session::begin(Worker& worker, Seat& seat, const std::shared_ptr<Batch>& ba
 
 // Tells the lane what was cancelled or dropped before it had the batch.
 void Session::catchUp(Lane& lane, const Batch& batch) {
-  for (const Part* part : late_.take(batch)) lane.abandon(*part->front, part->request);
   if (dropped_) lane.abandonAll();
-  if (!anyGone_) return;
-  for (const Part& part : batch.parts) {
-    if (part.front->gone) lane.abandonAll(*part.front);
-  }
+  const auto isGone = [](const Part& part) { return part.front->gone.load(); };
+  if (batch.abandoned || (anyGone_ && std::ranges::all_of(batch.parts, isGone))) lane.abandon(batch);
+}
+
+// Nobody waits for it any more: the lane that has it may end it.
+void Session::abandon(const Batch& batch) {
+  Worker& worker = *workers_[static_cast<std::size_t>(batch.seat->lane)];
+  const std::lock_guard lock(worker.laneMutex);
+  if (worker.lane) worker.lane->abandon(batch);
+}
+
+void Session::markCancelled(const Batch& batch, std::vector<Completion>& completions) {
+  for (std::size_t i = 0; i < batch.entries.size(); ++i) completions[i].cancelled = batch.entries[i]->cancelled;
 }
 
 void Session::finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch) {
@@ -197,19 +207,29 @@ void Session::finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch) {
     tell(hand);
     return fail(std::move(batch), std::move(failure));
   }
-  hand.ended = Clock::now();
+  hand.ended = batch->times.ended = Clock::now();
   worker.pace.note(hand.ended - hand.brief.begun());
   hand.brief.end(hand.ended, worker.ended.exchange(hand.ended), batch->shapes);
   hand.seat.brief = static_cast<bool>(hand.brief);
   running_ -= batch->parts.size();
   stats_.copied(batch->copied);
+  stats_.finished(completions);
+  markCancelled(*batch, completions);
+  counters_.ended(*batch, completions);
+  const uint64_t number = batch->number;
   batch->clear();  // leases end before anybody hears of the results
   hand.spent = std::move(batch);
-  stats_.finished(completions);
+  if (options_.batching.preserveOrder) {
+    // the lane is free before anybody hears of it, as in next()
+    return hand.ordered.emplace_back(number, std::move(completions)), void();
+  }
   std::ranges::move(completions, std::back_inserter(hand.held));
 }
 
 void Session::tell(Hand& hand) {
+  for (auto& [number, completions] : std::exchange(hand.ordered, {})) {
+    order_.add(number, std::move(completions), [this](std::vector<Completion> next) { tell(std::move(next)); });
+  }
   if (!hand.held.empty()) hand.alert = tell(std::exchange(hand.held, {}));
 }
 
@@ -250,10 +270,43 @@ void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
     completions[i].abandoned = abandoned;
   }
   running_ -= completions.size();
+  stats_.finished(completions);
+  markCancelled(*batch, completions);
+  batch->times = {};
+  counters_.ended(*batch, completions);
+  const uint64_t number = batch->number;
   // neither the leases nor the exception is touched once others have heard of it
+  batch->parts.clear();
+  queue_.forget(*batch);
   batch.reset();
   failure = nullptr;
+  if (!options_.batching.preserveOrder) return void(tell(std::move(completions)));
+  order_.add(number, std::move(completions), [this](std::vector<Completion> next) { tell(std::move(next)); });
+}
+
+// One thread for all requests whose wait has an end, from the first of them on.
+void Session::watchWaits() {
+  std::call_once(watching_, [this] {
+    watch_ = startThread("that rejects what waits too long", [this] {
+      while (true) {
+        std::vector<Part> parts = queue_.waitAndExpire();
+        if (parts.empty()) return;
+        rejectLate(std::move(parts));
+      }
+    });
+  });
+}
+
+void Session::rejectLate(std::vector<Part> parts) {
+  std::vector<Completion> completions(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    completions[i].request = parts[i].request;
+    completions[i].front = parts[i].front;
+    completions[i].failure = std::make_exception_ptr(queue_.waitedTooLong(parts[i]));
+  }
+  counters_.timedOut(completions.size());
   stats_.finished(completions);
+  parts.clear();  // leases end before anybody hears of it
   tell(std::move(completions));
 }
 

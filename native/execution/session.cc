@@ -29,7 +29,8 @@ Session::Session(std::shared_ptr<Engine> engine, SessionOptions options)
       options_(consistent(*engine_, std::move(options))),
       queue_(
           options_.batching, options_.maxQueue,
-          [this](std::size_t bytes) { return requestMemory(options_.lane, bytes); }, options_.maxQueueBytes) {
+          [this](std::size_t bytes) { return requestMemory(options_.lane, bytes); }, options_.maxQueueBytes),
+      counters_(options_.batching.maxBatch) {
   if (options_.lane.merging) engine_->checkMergeable(options_.batching.maxBatch);
   if (options_.lane.profile >= std::max(engine_->profiles(), 1)) {
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a profile below " + std::to_string(engine_->profiles()) +
@@ -89,11 +90,12 @@ void Session::readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::
   }
 }
 
-std::size_t Session::copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row) {
+template <class PlaceOf>
+std::size_t Session::copy(const std::vector<Given>& inputs, PlaceOf placeOf) {
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].bytes.empty() || inputs[i].leased) continue;
-    std::memcpy(batch.row(i, row), inputs[i].bytes.data(), inputs[i].bytes.size());
+    std::memcpy(placeOf(i), inputs[i].bytes.data(), inputs[i].bytes.size());
     bytes += inputs[i].bytes.size();
   }
   return bytes;
@@ -109,44 +111,57 @@ void Session::measure(const std::vector<Given>& inputs, Part& part, Scratch& scr
   part.asked = Clock::now();
 }
 
-void Session::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+Ticket Session::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
   measure(inputs, part, scratch);
+  if (queue_.isTimed(part)) watchWaits();
   const std::size_t bytes = std::accumulate(scratch.rowBytes.begin(), scratch.rowBytes.end(), std::size_t{0});
   if (!options_.lane.merging && bytes <= Batch::kKept) return submitAlone(inputs, std::move(part), scratch);
-  const Queue::Place place = queue_.reserve(scratch.shapes, scratch.rowBytes, std::move(part));
-  stats_.copied(copy(inputs, *place.batch, place.row));
+  const Queue::Place place = counted([&] { return queue_.reserve(scratch.shapes, scratch.rowBytes, std::move(part)); });
+  stats_.copied(copy(inputs, [&](std::size_t input) { return place.data(input, scratch.rowBytes[input]); }));
   queue_.commit(place);
+  return place.ticket;
 }
 
 // A small request that does not merge is written before it is queued: the queue's lock, which the lanes want all the
 // time, is taken once.
-void Session::submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
+Ticket Session::submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
   if (!scratch.batch) scratch.batch = std::make_shared<Batch>();
   Batch& batch = *scratch.batch;
-  layOut(batch, scratch.shapes, scratch.rowBytes, part, 1, false,
+  layOut(batch, scratch.shapes, scratch.rowBytes, part, 1,
          [this](std::size_t bytes) { return requestMemory(options_.lane, bytes); });
   batch.add(std::move(part));
-  const std::size_t copied = copy(inputs, batch, 0);
+  const Rows& rows = *batch.memory.front();
+  const std::size_t copied = copy(inputs, [&](std::size_t i) { return rows.at(i, scratch.rowBytes[i], 0); });
   try {
-    queue_.push(scratch.batch);
+    const Ticket ticket = counted([&] { return queue_.push(scratch.batch); });
+    stats_.copied(copied);
+    return ticket;
   } catch (...) {
     batch.clear();
     throw;
   }
-  stats_.copied(copied);
 }
 
-bool Session::cancel(const Front& front, uint64_t request) {
-  if (queue_.cancel(&front, request)) {
-    stats_.cancelled(1);
-    tellLeaving();
-    return true;
+// What the queue has no room for is counted.
+template <class Enter>
+auto Session::counted(Enter enter) {
+  try {
+    return enter();
+  } catch (const Error& error) {
+    if (error.code() == "ERR_TRT_QUEUE_FULL") counters_.rejected();
+    throw;
   }
-  late_.add(front, request);  // before the lanes are asked: one of them may be about to have it
-  bool known = false;
-  eachLane([&](Lane& lane) { known = lane.abandon(front, request) || known; });
-  if (known) late_.remove(front, request);
-  return false;
+}
+
+bool Session::cancel(const Front& front, Ticket ticket) {
+  const Queue::Cancelled cancelled = queue_.cancel(&front, ticket);
+  if (cancelled.waiting) {
+    stats_.cancelled(1);
+    counters_.cancelledWaiting(1);
+    tellLeaving();
+  }
+  if (cancelled.abandoned) abandon(*cancelled.abandoned);
+  return cancelled.waiting;
 }
 
 Completion Session::run(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
@@ -159,16 +174,18 @@ Completion Session::run(const std::vector<Given>& inputs, Part part, Scratch& sc
     Batch& batch;
     ~Clear() { batch.clear(); }
   } clear{*batch};
-  layOut(*batch, scratch.shapes, scratch.rowBytes, part, paddedRows(part.rows, options_.lane), options_.lane.merging,
+  layOut(*batch, scratch.shapes, scratch.rowBytes, part, paddedRows(part.rows, options_.lane),
          [this](std::size_t bytes) { return requestMemory(options_.lane, bytes); });
   batch->add(std::move(part));
-  stats_.copied(copy(inputs, *batch, 0));
+  const Rows& rows = *batch->memory.front();
+  stats_.copied(copy(inputs, [&](std::size_t i) { return rows.at(i, scratch.rowBytes[i], 0); }));
 
   Seat* const seat = queue_.borrow(batch->oldest());
   if (seat == nullptr) failClosed();
   std::vector<Completion> completions = runIn(*seat, batch);
   stats_.copied(batch->copied);
   stats_.finished(completions);
+  counters_.ended(*batch, completions);
   if (completions.front().abandoned) failClosed();
   if (completions.front().failure) std::rethrow_exception(completions.front().failure);
   return std::move(completions.front());
@@ -183,7 +200,9 @@ std::vector<Completion> Session::runIn(Seat& seat, const std::shared_ptr<Batch>&
   Worker& worker = *workers_[static_cast<std::size_t>(seat.lane)];
   try {
     begin(worker, seat, batch);
-    return worker.lane->finish(seat.slot, worker.pace.beginCaller().wait());
+    std::vector<Completion> completions = worker.lane->finish(seat.slot, worker.pace.beginCaller().wait());
+    batch->times.ended = Clock::now();
+    return completions;
   } catch (...) {
     std::vector<Completion> failed(1);
     failed.front().failure = std::current_exception();
@@ -198,6 +217,7 @@ void Session::close() {
   for (const auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
   }
+  if (watch_.joinable()) watch_.join();
 }
 
 Error Session::closedEverywhere() {
@@ -214,7 +234,6 @@ void Session::join() {
 void Session::leave(Front& front) {
   queue_.closeFor(front);
   awaitEnd(front);
-  late_.forget(front);
   {
     const std::lock_guard lock(clientsMutex_);
     over_ = --clients_ == 0;
@@ -226,8 +245,10 @@ void Session::leave(Front& front) {
 void Session::drop(Front& front) {
   front.gone = true;
   anyGone_ = true;  // before the lanes are asked, as in cancel()
-  stats_.cancelled(queue_.cancelAll(front));
-  eachLane([&](Lane& lane) { lane.abandonAll(front); });
+  const Queue::AllCancelled cancelled = queue_.cancelAll(front);
+  stats_.cancelled(cancelled.parts.size());
+  counters_.cancelledWaiting(cancelled.parts.size());
+  for (const auto& batch : cancelled.abandoned) abandon(*batch);
   tellLeaving();
 }
 

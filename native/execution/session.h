@@ -10,9 +10,10 @@
 
 #include "../base/condition.h"
 #include "brief.h"
+#include "counters.h"
 #include "engine.h"
 #include "front.h"
-#include "late_cancels.h"
+#include "order.h"
 #include "pace.h"
 #include "queue.h"
 #include "stats.h"
@@ -64,10 +65,10 @@ class Session {
   //
   // Queues a request; its completion goes to the front-end's sink. Throws ERR_TRT_CLOSED, ERR_TRT_QUEUE_FULL,
   // ERR_TRT_SHAPE, ERR_TRT_DEVICE_LOST, ERR_TRT_OUT_OF_MEMORY; then nothing is queued.
-  void submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
+  Ticket submit(const std::vector<Given>& inputs, Part part, Scratch& scratch);
   // Takes a request out of the queue. False where it runs already: then its completion comes, and a batch that nobody
   // waits for any more may be ended.
-  bool cancel(const Front& front, uint64_t request);
+  bool cancel(const Front& front, Ticket ticket);
   // Runs a request on the calling thread, on a lane that is idle, or waits for one; a lane that is waited for takes no
   // new batches. Throws what would have been the completion's failure, and ERR_TRT_CLOSED after drop().
   Completion run(const std::vector<Given>& inputs, Part part, Scratch& scratch);
@@ -95,6 +96,7 @@ class Session {
   bool halt(std::chrono::steady_clock::time_point deadline);
 
   Stats::Snapshot stats() const { return stats_.snapshot(); }
+  Counters::Snapshot counters() const { return counters_.snapshot(); }
   std::size_t waiting() const { return queue_.waiting(); }
   std::size_t running() const noexcept { return running_.load(std::memory_order_relaxed); }
   struct Memory {
@@ -137,6 +139,10 @@ class Session {
   bool enqueue(Worker& worker, Hand& hand, std::shared_ptr<Batch>& batch);
   void begin(Worker& worker, Seat& seat, const std::shared_ptr<Batch>& batch);
   void catchUp(Lane& lane, const Batch& batch);
+  void abandon(const Batch& batch);
+  static void markCancelled(const Batch& batch, std::vector<Completion>& completions);
+  void watchWaits();
+  void rejectLate(std::vector<Part> parts);
   void finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch);
   void tell(Hand& hand);
   bool tell(std::vector<Completion> completions);
@@ -147,21 +153,27 @@ class Session {
 
   std::vector<Completion> runIn(Seat& seat, const std::shared_ptr<Batch>& batch);
   void eachLane(const std::function<void(Lane&)>& visit);
+  template <class Enter>
+  auto counted(Enter enter);
   void measure(const std::vector<Given>& inputs, Part& part, Scratch& scratch) const;
-  void submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch);
+  Ticket submitAlone(const std::vector<Given>& inputs, Part part, Scratch& scratch);
   void readRowBytes(const std::vector<Given>& inputs, int64_t rows, std::vector<std::size_t>& bytes) const;
   void readShapes(const std::vector<Given>& inputs, Shapes& shapes) const;
   int64_t rowsOf(const Shapes& shapes) const;
-  // How many bytes.
-  static std::size_t copy(const std::vector<Given>& inputs, const Batch& batch, int64_t row);
+  // To a place for each input; how many bytes.
+  template <class PlaceOf>
+  static std::size_t copy(const std::vector<Given>& inputs, PlaceOf placeOf);
 
   const std::shared_ptr<Engine> engine_;
   const SessionOptions options_;
   Queue queue_;
   Stats stats_;
+  Counters counters_;
+  Order order_;
+  std::once_flag watching_;
+  std::thread watch_;  // rejects what waits too long, once there is such a thing
   alignas(64) std::atomic<std::size_t> running_{0};
   std::mutex closing_;
-  LateCancels late_;
   std::atomic<bool> dropped_{false};
   std::atomic<bool> anyGone_{false};  // of the front-ends
 

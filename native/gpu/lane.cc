@@ -73,6 +73,7 @@ void Lane::start(Slot& slot, std::shared_ptr<Batch> batch) {
   slot.copyOut(out);
   if (slot.timed) slot.clocks().copyOutEnd.record(out);
   slot.done.record(out);
+  slot.times().placed = execution::Clock::now();
   // The batch is on its way; what comes now delays nobody.
   if (!shaped.awaitsCapture(slot.number)) return;
   const std::lock_guard lock(capturing_);
@@ -130,6 +131,7 @@ std::vector<Completion> Lane::finish(int number, Wait wait) {
   } release{slot};
   try {
     waitFor(slot, wait);
+    slot.times().computed = execution::Clock::now();
     return slot.completions(timingOf(slot));
   } catch (...) {
     settle();

@@ -66,7 +66,7 @@ bool Slot::moves(const Shapes& shapes, const std::vector<Shape>& outputShapes) c
 
 void Slot::begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::vector<Shape>& outputShapes) {
   batch_ = std::move(batch);
-  started_ = execution::Clock::now();
+  started_ = batch_->times.begun = execution::Clock::now();
   rows_ = merging_ ? shapes[0][0] : 1;
   results_.begin(batch_, outputShapes, rows_);
   for (std::size_t i = 0; i < results_.count(); ++i) {
@@ -88,7 +88,7 @@ void Slot::begin(std::shared_ptr<Batch> batch, const Shapes& shapes, const std::
 // Room for what is not in pinned memory.
 void Slot::reserveStaging() {
   std::size_t bytes = 0;
-  for (const execution::Rows& rows : batch_->pieces) bytes += rows.memory->pinned() ? 0 : rows.memory->capacity();
+  for (const auto& rows : batch_->memory) bytes += rows->block->pinned() ? 0 : rows->block->capacity();
   staging_.begin(bytes);
 }
 
@@ -165,27 +165,24 @@ void Slot::copyIn(const cuda::OwnedStream& stream) {
   const Batch& batch = *batch_;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     if (engine_.inputs()[i].onHost) continue;
-    // rows that lie together go together; a leased tensor comes from where it is
-    const execution::Rows* piece = nullptr;
-    int64_t begin = 0, end = 0;
-    const auto flush = [&] {
-      if (end > begin) copyRows(i, *piece, begin, end - begin, stream);
-      begin = end;
-    };
-    for (const Part& part : batch.parts) {
-      const execution::Rows& own = batch.piece(part.row);
-      const Lease* lease = part.lease(i);
-      if (lease != nullptr || &own != piece) flush();
-      piece = &own;
-      const int64_t rows = merging_ ? part.rows : 1;
-      end = part.row + rows;
-      if (lease == nullptr) continue;
-      const std::size_t row = batch.rowBytes[i];
-      copyLeased(engine_.device(), inputs_[i]->get() + row * static_cast<std::size_t>(part.row), *lease,
-                 row * static_cast<std::size_t>(rows), stream);
-      begin = end;
+    const std::size_t row = batch.rowBytes[i];
+    for (std::size_t at = 0; at < batch.parts.size();) {
+      const Part& first = batch.parts[at];
+      if (const Lease* lease = first.lease(i)) {
+        copyLeased(engine_.device(), inputs_[i]->get() + row * static_cast<std::size_t>(first.row), *lease,
+                   row * static_cast<std::size_t>(merging_ ? first.rows : 1), stream);
+        ++at;
+        continue;
+      }
+      // rows that lie together go together
+      int64_t count = 0;
+      do {
+        count += merging_ ? batch.parts[at].rows : 1;
+        ++at;
+      } while (at < batch.parts.size() && batch.parts[at].lease(i) == nullptr &&
+               batch.parts[at].memory == first.memory && batch.parts[at].placed == first.placed + count);
+      copyRows(i, first, count, stream);
     }
-    flush();
     padRows(i, stream);
   }
 }
@@ -202,13 +199,12 @@ void Slot::padRows(std::size_t input, const cuda::OwnedStream& stream) const {
 }
 
 // By way of pinned memory, where that is not what they are in.
-void Slot::copyRows(std::size_t input, const execution::Rows& rows, int64_t first, int64_t count,
-                    const cuda::OwnedStream& stream) {
+void Slot::copyRows(std::size_t input, const Part& first, int64_t count, const cuda::OwnedStream& stream) {
   const std::size_t row = batch_->rowBytes[input];
-  const cuda::DevicePtr to = inputs_[input]->get() + row * static_cast<std::size_t>(first);
-  const uint8_t* from = batch_->row(input, first);
+  const cuda::DevicePtr to = inputs_[input]->get() + row * static_cast<std::size_t>(first.row);
+  const uint8_t* from = batch_->dataOf(first, input);
   const std::size_t bytes = row * static_cast<std::size_t>(count);
-  if (rows.memory->pinned()) return copyToDevice(engine_.device(), to, from, bytes, stream);
+  if (first.memory->block->pinned()) return copyToDevice(engine_.device(), to, from, bytes, stream);
   staging_.toDevice(to, from, bytes, stream);
   batch_->copied += bytes;
 }

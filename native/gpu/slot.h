@@ -30,6 +30,7 @@ class Slot {
   void end() noexcept;
 
   const Batch& batch() const noexcept { return *batch_; }
+  Batch::Times& times() const noexcept { return batch_->times; }
   // of the inputs and outputs on the device, as far as it is known when it begins
   std::size_t bytes() const noexcept { return bytes_; }
 
@@ -66,8 +67,7 @@ class Slot {
   void makeStaying(std::size_t output);
   void padRows(std::size_t input, const cuda::OwnedStream& stream) const;
   void reserveStaging();
-  void copyRows(std::size_t input, const execution::Rows& rows, int64_t first, int64_t count,
-                const cuda::OwnedStream& stream);
+  void copyRows(std::size_t input, const Part& first, int64_t count, const cuda::OwnedStream& stream);
 
   const Engine& engine_;
   const bool merging_;

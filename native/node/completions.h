@@ -25,7 +25,7 @@ class CompletionPort {
   // `dims` is where lib/ writes the shapes of the inputs before a call.
   CompletionPort(Napi::Float64Array dims, Napi::Float64Array meta, Napi::ArrayBuffer scratch, Napi::Function settle);
 
-  const double* dims() const noexcept { return dimsData_; }
+  double* dims() const noexcept { return dimsData_; }
 
   // Calls settle(count, objects) until all is told. `objects` are ArrayBuffers, handles of tensors that stay, and
   // errors, by number.
@@ -48,7 +48,7 @@ class CompletionPort {
   Napi::Reference<Napi::Float64Array> meta_;
   Napi::Reference<Napi::ArrayBuffer> scratch_;
   Napi::FunctionReference settle_;
-  const double* dimsData_;
+  double* dimsData_;
   double* values_;
   std::size_t capacity_;
   uint8_t* scratchData_;

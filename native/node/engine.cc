@@ -76,6 +76,25 @@ execution::WaitMode waitOf(const Napi::Object& options) {
 }
 
 // Checked and completed by lib/backend/tensorrt.ts.
+// Order, hold and levels of priority.
+void readPolicies(const Napi::Object& options, execution::BatchingOptions& batching) {
+  batching.preserveOrder = integerOf(options, "preserveOrder", 0) != 0;
+  batching.holdUntil = static_cast<std::size_t>(integerOf(options, "holdUntil", 0));
+  batching.defaultLevel = static_cast<uint32_t>(integerOf(options, "defaultLevel", 1));
+  const Napi::Value levels = options.Get("levels");
+  if (!levels.IsArray()) return;
+  batching.levels.clear();
+  for (uint32_t i = 0; i < levels.As<Napi::Array>().Length(); ++i) {
+    const Napi::Value level = levels.As<Napi::Array>().Get(i);
+    if (!level.IsObject()) throwExpected("an array of objects", "levels");
+    const Napi::Object policy = level.As<Napi::Object>();
+    batching.levels.push_back({static_cast<std::size_t>(integerOf(policy, "maxQueue", 0)),
+                               milliseconds(policy, "queueTimeoutMs"), integerOf(policy, "delays", 0) != 0});
+  }
+  if (batching.defaultLevel < 1 || batching.defaultLevel > batching.levels.size())
+    throwExpected("one of the levels", "defaultLevel");
+}
+
 execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
   execution::SessionOptions session;
   session.lanes = static_cast<int>(integerOf(options, "lanes", 1));
@@ -95,6 +114,7 @@ execution::SessionOptions sessionOptionsOf(const Napi::Object& options) {
     session.batching.maxDelay = milliseconds(batching, "maxDelayMs");
     session.batching.preferred = sizesOf(batching.Get("preferred"));
     session.batching.pad = session.lane.pad;
+    readPolicies(batching, session.batching);
   }
   return session;
 }
@@ -139,36 +159,6 @@ Napi::Value closeEngine(const Napi::CallbackInfo& info) {
 Napi::Value share(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     return Napi::String::New(info.Env(), execution::shareEngine(handleOf(info).open().session()));
-  });
-}
-
-Napi::Object percentilesValue(Napi::Env env, const execution::Samples::Percentiles& percentiles) {
-  const Napi::Object value = Napi::Object::New(env);
-  value.Set("p50", percentiles.p50);
-  value.Set("p95", percentiles.p95);
-  value.Set("p99", percentiles.p99);
-  value.Set("count", static_cast<double>(percentiles.count));
-  return value;
-}
-
-Napi::Value stats(const Napi::CallbackInfo& info) {
-  return guarded(info.Env(), [&]() -> Napi::Value {
-    const Napi::Env env = info.Env();
-    const Session& session = *handleOf(info).open().session();
-    const execution::Stats::Snapshot snapshot = session.stats();
-    const Napi::Object value = Napi::Object::New(env);
-    value.Set("waiting", static_cast<double>(session.waiting()));
-    value.Set("inFlight", static_cast<double>(session.running()));
-    value.Set("completed", static_cast<double>(snapshot.counts.requests));
-    value.Set("failed", static_cast<double>(snapshot.counts.failures));
-    value.Set("cancelled", static_cast<double>(snapshot.counts.cancelled));
-    value.Set("batches", static_cast<double>(snapshot.counts.batches));
-    value.Set("bytesCopied", static_cast<double>(snapshot.counts.bytesCopied));
-    value.Set("queueMs", percentilesValue(env, snapshot.queue));
-    value.Set("copyInMs", percentilesValue(env, snapshot.copyIn));
-    value.Set("computeMs", percentilesValue(env, snapshot.compute));
-    value.Set("copyOutMs", percentilesValue(env, snapshot.copyOut));
-    return value;
   });
 }
 
@@ -251,6 +241,8 @@ Napi::Object queueValue(Napi::Env env, const Session& session) {
   value.Set("batches", session.slots());
   value.Set("maxBatch", static_cast<double>(session.options().batching.maxBatch));
   value.Set("maxQueue", static_cast<double>(session.options().maxQueue));
+  value.Set("levels", static_cast<double>(session.options().batching.levels.size()));
+  value.Set("defaultLevel", session.options().batching.defaultLevel);
   value.Set("maxQueueBytes", static_cast<double>(session.options().maxQueueBytes));
   return value;
 }
@@ -294,12 +286,12 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   value.Set("queue", queueValue(env, *handle->client->session()));
   value.Set("close", keeping(env, closeEngine, "close", handle));
   value.Set("share", keeping(env, share, "share", handle));
-  value.Set("stats", keeping(env, stats, "stats", handle));
   value.Set("memory", keeping(env, memory, "memory", handle));
   value.Set("runtimeCache", keeping(env, runtimeCache, "runtimeCache", handle));
   value.Set("prepared", keeping(env, prepared, "prepared", handle));
   value.Set("allocate", keeping(env, allocate, "allocate", handle));
   exportInference(env, value, handle);
+  exportStats(env, value, handle);
   exportUpload(env, value, handle);
   exportObserved(env, value, handle);
   value.Set("audit", keeping(env, audit, "audit", handle));

@@ -37,6 +37,9 @@ inline EngineHandle& handleOf(const Napi::CallbackInfo& info) { return kept<Engi
 // The calls that every inference makes, kept to bare Node-API: submit, runSync, cancel.
 void exportInference(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 
+// What the engine has done: stats, counters.
+void exportStats(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
+
 // What brings a tensor to the engine's device, to stay there: upload.
 void exportUpload(Napi::Env env, Napi::Object engine, const std::shared_ptr<EngineHandle>& handle);
 

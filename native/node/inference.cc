@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostArguments = 2048;
 constexpr double kMostSafe = 9007199254740991;  // Number.MAX_SAFE_INTEGER
+constexpr double kMostMilliseconds = 1e12;
 constexpr double kMostDimensions = 8;           // of TensorRT's Dims
 
 [[noreturn]] void failNoDestination(std::size_t output) {
@@ -253,6 +254,20 @@ execution::Part partOf(const Arguments& arguments, std::size_t index) {
   return part;
 }
 
+// What the shared array has before the shapes: the priority, 0 for the default one, and the queue timeout in
+// milliseconds, 0 for none. After submit() the first is the request's ticket.
+constexpr std::ptrdiff_t kPolicyNumbers = 2;
+void readPolicy(const double* numbers, execution::Part& part) {
+  constexpr double kMostLevel = 1 << 20;
+  const double level = numbers[0], milliseconds = numbers[1];
+  if (!(level >= 0 && level <= kMostLevel)) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a priority");
+  if (!(milliseconds >= 0 && milliseconds <= kMostMilliseconds))
+    throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected milliseconds of a queue timeout");
+  part.level = static_cast<uint32_t>(level);
+  part.queueTimeout = std::chrono::duration_cast<execution::Clock::duration>(
+      std::chrono::duration<double, std::milli>(milliseconds));
+}
+
 // submit(request, outputs, destinations, ...arrays): queues an inference; its completion comes through the port
 napi_value submit(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
@@ -260,9 +275,11 @@ napi_value submit(napi_env env, napi_callback_info info) {
     execution::Part part = partOf(arguments, 1);
     part.request = arguments.whole(0);
     execution::Client& client = handle.open();
-    auto& given = givenOf(arguments, 3, portOf(handle).dims(), client.engine().inputs().size());
+    double* const shared = portOf(handle).dims();
+    readPolicy(shared, part);
+    auto& given = givenOf(arguments, 3, shared + kPolicyNumbers, client.engine().inputs().size());
     lease(arguments, 3, given, part);
-    client.submit(given, std::move(part), handle.scratch);
+    *shared = static_cast<double>(client.submit(given, std::move(part), handle.scratch));
     handle.environment->begin(env);
     return nullptr;
   });
@@ -276,14 +293,14 @@ napi_value runSync(napi_env env, napi_callback_info info) {
     execution::Part part = partOf(arguments, 0);
     execution::Client& client = handle.open();
     CompletionPort& port = portOf(handle);
-    auto& given = givenOf(arguments, 2, port.dims(), client.engine().inputs().size());
+    auto& given = givenOf(arguments, 2, port.dims() + kPolicyNumbers, client.engine().inputs().size());
     lease(arguments, 2, given, part);
     execution::Completion completion = client.run(given, std::move(part), handle.scratch);
     return port.write(env, completion);
   });
 }
 
-// cancel(request): whether it was taken out of the queue, so that no completion comes
+// cancel(ticket): whether it was taken out of the queue, so that no completion comes
 napi_value cancel(napi_env env, napi_callback_info info) {
   return call(env, info, [&](const Arguments& arguments) -> napi_value {
     EngineHandle& handle = *arguments.handle;
