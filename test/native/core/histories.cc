@@ -124,6 +124,11 @@ History generate(uint64_t seed) {
   return history;
 }
 
+// What was met in all histories, so that it is seen whether they are worth their name.
+struct Met {
+  uint64_t batches = 0, merged = 0, rejected = 0, full = 0, closed = 0, cancelled = 0, due = 0;
+};
+
 // A history, done by both; the log ends with the first difference.
 class Run {
  public:
@@ -151,6 +156,7 @@ class Run {
     return !different_;
   }
   const std::vector<std::string>& log() const { return log_; }
+  const Met& met() const { return met_; }
 
  private:
   static nt::execution::BatchingOptions optionsOf(const model::Options& options) {
@@ -232,6 +238,8 @@ class Run {
         std::to_string(request.group) + ", level " + std::to_string(request.level) + ", timeout " +
         text(request.timeout) + ", front " + std::to_string(request.front) + " " + wanted);
     compare("refusal", code, wanted);
+    met_.full += refusal == model::Refusal::queueFull ? 1 : 0;
+    met_.closed += refusal == model::Refusal::closed ? 1 : 0;
     // whether time goes on in a queue that is closed is seen by nobody
     if (refusal == model::Refusal::closed) expire();
   }
@@ -239,12 +247,15 @@ class Run {
   void take(std::size_t lane) {
     const Ids wanted = model_.take(now());
     const Ids got = lanes_.take(lane);
+    met_.batches += wanted.empty() ? 0 : 1;
+    met_.merged += wanted.size() > 1 ? 1 : 0;
     if (!wanted.empty() || !got.empty()) say("lane " + std::to_string(lane) + " takes " + text(wanted));
     compare("batch of lane " + std::to_string(lane), got, wanted);
     if (different_ || !wanted.empty() || model_.anyTimed() || model_.held()) return;
     const auto due = lanes_.queue.nextDue();
     const auto dueTime = due ? std::optional<Time>(*due - Lanes::kStart) : std::nullopt;
     const std::optional<Time> wantedDue = model_.nextDue();
+    met_.due += wantedDue ? 1 : 0;
     compare("time when the next batch is due", dueTime ? text(*dueTime) : "none",
             wantedDue ? text(*wantedDue) : "none");
   }
@@ -261,12 +272,14 @@ class Run {
     }
     say("cancel " + std::to_string(id) + (event.front < 0 ? "" : " by front " + std::to_string(event.front)) +
         (wanted ? "" : ", which does not wait"));
+    met_.cancelled += wanted ? 1 : 0;
     compare("cancel", got, wanted);
   }
 
   void expire() {
     const Ids wanted = model_.expire(now());
     if (!wanted.empty()) say("rejected: " + text(wanted));
+    met_.rejected += wanted.size();
     compare("rejected", lanes_.expire(), wanted);
   }
 
@@ -290,6 +303,7 @@ class Run {
   std::vector<int> frontOf_;
   uint64_t arrivals_ = 0;
   std::vector<std::string> log_;
+  Met met_;
   bool different_ = false;
 };
 
@@ -329,10 +343,23 @@ TEST("histories: the queue does what the model of it does") {
   const uint64_t last = alone > 0 ? alone : number("CORE_TEST_HISTORIES", 2000);
   nt::HostPool& pool = nt::cuda::pinnedPool(rig::DeviceContext::get(0));
   int differences = 0;
+  Met all;
   for (uint64_t seed = first; seed <= last && differences < 3; ++seed) {
     const std::size_t before = pool.used();
     const History history = generate(seed);
-    const bool alike = Run(history).alike();
+    bool alike = false;
+    {
+      Run run(history);
+      alike = run.alike();
+      const Met& met = run.met();
+      all.batches += met.batches;
+      all.merged += met.merged;
+      all.rejected += met.rejected;
+      all.full += met.full;
+      all.closed += met.closed;
+      all.cancelled += met.cancelled;
+      all.due += met.due;
+    }
     if (!alike) {
       ++differences;
       const History shortest = shrink(history);
@@ -344,5 +371,12 @@ TEST("histories: the queue does what the model of it does") {
     test::note(alike, __FILE__, __LINE__, "the history of seed " + std::to_string(seed) + " is the model's");
     CHECK_EQ(pool.used(), before);
   }
-  if (alone == 0 && differences == 0) test::say(std::to_string(last) + " histories");
+  if (alone > 0 || differences > 0) return;
+  const auto say = [](uint64_t count, const char* what) { return ", " + std::to_string(count) + " " + what; };
+  test::say(std::to_string(last) + " histories" + say(all.batches, "batches") + say(all.merged, "of several requests") +
+            say(all.rejected, "timeouts") + say(all.full, "refused by a limit") +
+            say(all.closed, "refused after a close") + say(all.cancelled, "cancelled") +
+            say(all.due, "times of a batch to come"));
+  for (const uint64_t count : {all.batches, all.merged, all.rejected, all.full, all.closed, all.cancelled, all.due})
+    CHECK(count >= last / 2);
 }
