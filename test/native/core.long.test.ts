@@ -7,12 +7,13 @@ t.setTimeout(900_000) // it compiles the fakes and the core first, on a machine 
 const fakes = await buildFakes()
 const program = await buildCases('core')
 
-for (const [family, path] of [
-  ['TensorRT 10', fakes.trt10],
-  ['TensorRT 11', fakes.trt11],
+// the queue is one for both families
+for (const [family, path, histories] of [
+  ['TensorRT 10', fakes.trt10, { CORE_TEST_HISTORIES: '20000' }],
+  ['TensorRT 11', fakes.trt11, {}],
 ] as const) {
   t.test(`the core on ${family}`, { timeout: 420_000 }, async (t) => {
-    await runCases(t, program, [path], { NODE_TENSORRT_LIBCUDA: fakes.cuda })
+    await runCases(t, program, [path], { NODE_TENSORRT_LIBCUDA: fakes.cuda, ...histories })
   })
 }
 
