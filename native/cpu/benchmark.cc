@@ -55,7 +55,12 @@ Stream::Stream(const Engine& engine, const BenchmarkOptions& options, const Time
 // What onnxruntime took.
 float Stream::run() {
   last_.clear();  // its memory is the next one's
-  lane_->enqueue(0, std::make_shared<Batch>(request_));
+  auto batch = std::make_shared<Batch>();
+  batch->rows = request_.rows;
+  batch->parts = request_.parts;
+  batch->shapes = request_.shapes;
+  batch->rowBytes = request_.rowBytes;
+  lane_->enqueue(0, std::move(batch));
   last_ = lane_->finish(0, execution::Wait::block);
   if (last_.front().failure) std::rethrow_exception(last_.front().failure);
   return last_.front().timing.compute;

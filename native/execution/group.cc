@@ -6,7 +6,7 @@
 namespace nt::execution {
 namespace {
 
-constexpr std::size_t kMostSpare = 16;
+constexpr std::size_t kMostSpareRows = 16;
 
 }  // namespace
 
@@ -16,7 +16,7 @@ Group::Group(const BatchingOptions& batching, uint64_t number, Shapes shapes, st
       shapes_(std::move(shapes)),
       rowBytes_(std::move(rowBytes)),
       last_(2 * batching.levels.size()) {
-  spare_.reserve(kMostSpare);
+  spare_.reserve(kMostSpareRows);
 }
 
 bool Group::takes(const Shapes& shapes) const {

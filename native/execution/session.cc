@@ -111,6 +111,17 @@ void Session::measure(const std::vector<Given>& inputs, Part& part, Scratch& scr
   part.asked = Clock::now();
 }
 
+// What the queue has no room for is counted.
+template <class Enter>
+auto Session::counted(Enter enter) {
+  try {
+    return enter();
+  } catch (const Error& error) {
+    if (error.code() == "ERR_TRT_QUEUE_FULL") counters_.rejected();
+    throw;
+  }
+}
+
 Ticket Session::submit(const std::vector<Given>& inputs, Part part, Scratch& scratch) {
   measure(inputs, part, scratch);
   if (queue_.isTimed(part)) watchWaits();
@@ -138,17 +149,6 @@ Ticket Session::submitAlone(const std::vector<Given>& inputs, Part part, Scratch
     return ticket;
   } catch (...) {
     batch.clear();
-    throw;
-  }
-}
-
-// What the queue has no room for is counted.
-template <class Enter>
-auto Session::counted(Enter enter) {
-  try {
-    return enter();
-  } catch (const Error& error) {
-    if (error.code() == "ERR_TRT_QUEUE_FULL") counters_.rejected();
     throw;
   }
 }
