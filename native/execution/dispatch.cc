@@ -20,10 +20,10 @@ void Queue::eachDue(TimePoint now, Visit visit) const {
   if (held_) return;
   for (const auto& group : groups_) {
     if (!group->mayBeDue(now, closed_)) continue;
-    for (const Entry* from = group->first(); from != nullptr;) {
+    for (Entry* from = group->first(); from != nullptr;) {
       const Form form = group->form(from, now, closed_);
       if (!form.due) break;
-      if (!visit(form)) return;
+      if (!visit(*group, form)) return;
       from = form.next;
     }
   }
@@ -35,12 +35,17 @@ std::shared_ptr<Batch> Queue::takeFor(Seat& seat, TimePoint now) {
   if (busy && seats_.occupied(seat.lane, now)) return nullptr;
   expireLocked(now);
   if (held_ || ready_ == 0) return nullptr;
-  if (int forOthers = busy ? seats_.idle(seat.lane) : 0; forOthers > 0) {
-    eachDue(now, [&](const Form&) { return --forOthers >= 0; });
-    if (forOthers >= 0) return nullptr;
-  }
   Group* best = nullptr;
   Form chosen;
+  if (int forOthers = busy ? seats_.idle(seat.lane) : 0; forOthers > 0) {
+    eachDue(now, [&](Group& group, const Form& form) {
+      if (--forOthers >= 0 || !form.early) return true;
+      best = &group;
+      chosen = form;
+      return false;
+    });
+    return best != nullptr ? makeUp(*best, chosen, seat, now) : nullptr;
+  }
   const auto isBefore = [](const Entry& a, const Entry& b) {
     return a.rank != b.rank ? a.rank < b.rank : a.arrival < b.arrival;
   };
@@ -53,14 +58,14 @@ std::shared_ptr<Batch> Queue::takeFor(Seat& seat, TimePoint now) {
     chosen = form;
   }
   if (best == nullptr) return nullptr;
-  seats_.take(seat, Seat::Owner::thread, now);
-  return makeUp(*best, chosen, seat);
+  return makeUp(*best, chosen, seat, now);
 }
 
-std::shared_ptr<Batch> Queue::makeUp(Group& group, const Form& form, Seat& seat) {
+std::shared_ptr<Batch> Queue::makeUp(Group& group, const Form& form, Seat& seat, TimePoint now) {
+  seats_.take(seat, Seat::Owner::thread, now);
   std::shared_ptr<Batch> batch;
   if (batching_.maxBatch == 1) {
-    Entry& entry = *group.first();
+    Entry& entry = *form.first;
     batch = std::move(entry.own);
     batch->entries.push_back(&entry);
     group.remove(entry);
@@ -91,7 +96,7 @@ Seat* Queue::call(TimePoint now) {
   int expected = seats_.coming();  // who is on his way takes one
   bool wanted = false;
   std::size_t due = 0;
-  eachDue(now, [&](const Form& form) {
+  eachDue(now, [&](const Group&, const Form& form) {
     due += form.requests;
     wanted = expected-- <= 0 && (!busy || form.early);
     return !wanted;
@@ -116,7 +121,7 @@ Seat* Queue::callAllFor(TimePoint now) {
 void Queue::countForgotten(TimePoint now) {
   if (ready_ == 0 || !seats_.anyForgotten()) return;
   int left = seats_.coming();
-  eachDue(now, [&](const Form&) { return --left >= 0; });
+  eachDue(now, [&](const Group&, const Form&) { return --left >= 0; });
   if (left < 0) ++waitedWhileIdle_;
 }
 

@@ -111,14 +111,15 @@ TimePoint Group::oldest() const {
   return oldest;
 }
 
-Form Group::form(const Entry* from, TimePoint now, bool closed) const {
+Form Group::form(Entry* from, TimePoint now, bool closed) const {
   const auto& preferred = batching_.preferred;
   Form form;
+  form.first = from;
   std::size_t preferredRequests = 0;
   int64_t preferredRows = 0;
-  const Entry* behindPreferred = nullptr;
+  Entry* behindPreferred = nullptr;
   bool full = false;
-  const Entry* entry = from;
+  Entry* entry = from;
   for (; entry != nullptr && !full; entry = entry->next) {
     if (form.rows + entry->rows > batching_.maxBatch) {
       full = true;  // it is not overtaken by later, smaller requests
@@ -166,8 +167,9 @@ void Group::makeUp(Batch& batch, const Form& form) {
   // what is as it was is not written again
   if (batch.shapes != shapes_) batch.shapes = shapes_;
   if (batch.rowBytes != rowBytes_) batch.rowBytes = rowBytes_;
+  Entry* next = form.first;
   for (std::size_t i = 0; i < form.requests; ++i) {
-    Entry& entry = *first_;
+    Entry& entry = *std::exchange(next, next->next);
     remove(entry);
     batch.add(std::move(entry.part));
     batch.entries.push_back(&entry);

@@ -12,12 +12,13 @@ namespace nt::execution {
 
 // The batch that could be made up of requests which follow each other in a group.
 struct Form {
+  Entry* first = nullptr;
   std::size_t requests = 0;
   int64_t rows = 0;
   TimePoint oldest = TimePoint::max();
   bool due = false;    // it may leave
   bool early = false;  // it would not grow by waiting
-  const Entry* next = nullptr;  // behind it
+  Entry* next = nullptr;  // behind it
 };
 
 // The queue's lock is held.
@@ -49,12 +50,12 @@ class Group {
   bool isIdle() const noexcept { return empty() && coming_ == 0; }
   Entry* first() const noexcept { return first_; }
   // The batch that begins with this request.
-  Form form(const Entry* from, TimePoint now, bool closed) const;
+  Form form(Entry* from, TimePoint now, bool closed) const;
   // False: nothing may leave; a quick answer.
   bool mayBeDue(TimePoint now, bool closed) const;
   // When its first batch may leave, if nothing else happens.
   TimePoint nextDue() const;
-  // A batch of its first requests, in `batch`, which is empty.
+  // That batch, in `batch`, which is empty.
   void makeUp(Batch& batch, const Form& form);
 
  private:

@@ -335,6 +335,7 @@ void Queue::expireLocked(TimePoint now) {
     if (batching_.levels[entry.level - 1].delays) {
       deadlines_.erase(deadlines_.begin());
       entry.timed = false;
+      entry.arrival = ++arrivals_;  // among other groups, too, it is the last of its level
       entry.group->delay(entry);
     } else {
       expired_.push_back(takeOut(entry));

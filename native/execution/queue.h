@@ -136,7 +136,7 @@ class Queue {
   template <class Visit>
   void eachDue(TimePoint now, Visit visit) const;
   std::shared_ptr<Batch> takeFor(Seat& seat, TimePoint now);
-  std::shared_ptr<Batch> makeUp(Group& group, const Form& form, Seat& seat);
+  std::shared_ptr<Batch> makeUp(Group& group, const Form& form, Seat& seat, TimePoint now);
   Seat* taken(TimePoint now);
   Seat* call(TimePoint now);
   Seat* callAllFor(TimePoint now);

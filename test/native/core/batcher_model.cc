@@ -102,7 +102,7 @@ Ids Batcher::take(Time now) {
     if (!made.mayLeave) continue;
     order.resize(made.count);
     const auto key = [](const Waiting* first) {
-      return std::tuple(first->request.level, first->delayed > 0, first->order);
+      return std::tuple(first->request.level, first->delayed, first->order);
     };
     if (best.empty() || key(order.front()) < key(best.front())) best = order;
   }

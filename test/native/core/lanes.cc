@@ -20,9 +20,9 @@ std::shared_ptr<Batch> batchOf(const Engine& engine, uint64_t request, const std
   part.request = request;
   part.asked = Clock::now();
   const auto rows = static_cast<int64_t>(x.size()) / kColumns;
-  layOut(*batch, {{rows, kColumns}}, {x.size() * sizeof(float)}, part, 1, false,
+  layOut(*batch, {{rows, kColumns}}, {x.size() * sizeof(float)}, part, 1,
          [&](std::size_t bytes) { return engine.pool().acquire(bytes); });
-  std::memcpy(batch->row(0, 0), x.data(), x.size() * sizeof(float));
+  std::memcpy(batch->memory[0]->at(0, 0, 0), x.data(), x.size() * sizeof(float));
   batch->add(std::move(part));
   return batch;
 }

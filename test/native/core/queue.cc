@@ -2,6 +2,7 @@
 #include "../../../native/execution/queue.h"
 
 #include <cstring>
+#include <map>
 #include <thread>
 
 #include "rig.h"
@@ -18,6 +19,7 @@ struct Clocked {
   TimePoint now = kStart;
   Queue queue;
   uint64_t next = 1;
+  std::map<uint64_t, nt::execution::Ticket> tickets = {};  // by request
   Seat& seat;
 
   explicit Clocked(BatchingOptions batching, std::size_t limit = 1000)
@@ -41,7 +43,9 @@ struct Clocked {
     Part made = part(rows);
     const uint64_t request = made.request;
     const Queue::Place place = queue.reserve({{rows, columns}}, {static_cast<std::size_t>(columns)}, std::move(made));
-    std::memset(place.batch->row(0, place.row), static_cast<int>(request), static_cast<std::size_t>(rows * columns));
+    std::memset(place.data(0, static_cast<std::size_t>(columns)), static_cast<int>(request),
+                static_cast<std::size_t>(rows * columns));
+    tickets[request] = place.ticket;
     queue.commit(place);
     return request;
   }
@@ -49,7 +53,14 @@ struct Clocked {
   void addFor(Front& front) {
     Part made = part(1);
     made.front = &front;
-    queue.commit(queue.reserve({{1, 8}}, {8}, std::move(made)));
+    const uint64_t request = made.request;
+    const Queue::Place place = queue.reserve({{1, 8}}, {8}, std::move(made));
+    tickets[request] = place.ticket;
+    queue.commit(place);
+  }
+  // Whether the request was taken out.
+  bool cancel(uint64_t request, const Front* front = nullptr) {
+    return queue.cancel(front, tickets[request]).waiting;
   }
   std::vector<uint64_t> take() {
     std::vector<uint64_t> requests;
@@ -62,7 +73,7 @@ struct Clocked {
       row += part.rows;
       const auto columns = batch->rowBytes[0];
       for (int64_t i = 0; i < part.rows; ++i) {
-        const uint8_t* data = batch->row(0, part.row + i);
+        const uint8_t* data = batch->dataOf(part, 0) + columns * static_cast<std::size_t>(i);
         CHECK(std::all_of(data, data + columns,
                           [&](uint8_t byte) { return byte == static_cast<uint8_t>(part.request); }));
       }
@@ -154,16 +165,16 @@ TEST("queue: what does not fit seals the batch, which leaves at once") {
 TEST("queue: cancelling closes the gap, others keep their rows") {
   Clocked q(batching(16, 2ms));
   for (const int64_t rows : {1, 3, 2, 1}) q.add(rows);
-  CHECK(q.queue.cancel(nullptr, 2));
-  CHECK(!q.queue.cancel(nullptr, 2));
-  CHECK(!q.queue.cancel(nullptr, 99));
+  CHECK(q.cancel(2));
+  CHECK(!q.cancel(2));
+  CHECK(!q.cancel(99));
   CHECK_EQ(q.queue.waiting(), 3u);
   q.add(4);
-  CHECK(q.queue.cancel(nullptr, 1));
-  CHECK(q.queue.cancel(nullptr, 5));
+  CHECK(q.cancel(1));
+  CHECK(q.cancel(5));
   q.now += 2ms;
   CHECK_EQ(q.take(), (Ids{3, 4}));
-  CHECK(!q.queue.cancel(nullptr, 3));
+  CHECK(!q.cancel(3));
 }
 
 TEST("queue: cancelling the oldest moves the time, cancelling the last removes the batch") {
@@ -171,9 +182,9 @@ TEST("queue: cancelling the oldest moves the time, cancelling the last removes t
   q.add();
   q.now += 1ms;
   q.add();
-  CHECK(q.queue.cancel(nullptr, 1));
+  CHECK(q.cancel(1));
   CHECK(q.queue.nextDue() == kStart + 3ms);
-  CHECK(q.queue.cancel(nullptr, 2));
+  CHECK(q.cancel(2));
   CHECK(!q.queue.nextDue());
   CHECK_EQ(q.queue.waiting(), 0u);
   q.now += 10ms;
@@ -183,7 +194,7 @@ TEST("queue: cancelling the oldest moves the time, cancelling the last removes t
 TEST("queue: a full batch from which a request is taken waits again") {
   Clocked q(batching(4, 2ms));
   for (int i = 0; i < 4; ++i) q.add();
-  CHECK(q.queue.cancel(nullptr, 2));
+  CHECK(q.cancel(2));
   CHECK_EQ(q.take(), Ids{});
   q.add();
   CHECK_EQ(q.take(), (Ids{1, 3, 4, 5}));
@@ -194,7 +205,7 @@ TEST("queue: without batching each request is a batch of its own, in order") {
   q.add(1, 8);
   q.add(1, 8);
   CHECK_EQ(q.take(), (Ids{1}));
-  CHECK(q.queue.cancel(nullptr, 2));
+  CHECK(q.cancel(2));
   CHECK_EQ(q.take(), Ids{});
 }
 
@@ -203,7 +214,7 @@ TEST("queue: a full queue says so, and takes again when there is room") {
   for (int i = 0; i < 3; ++i) q.add();
   CHECK_CODE("ERR_TRT_QUEUE_FULL", q.add());
   CHECK_EQ(q.queue.waiting(), 3u);
-  CHECK(q.queue.cancel(nullptr, 2));
+  CHECK(q.cancel(2));
   q.add();
   CHECK_CODE("ERR_TRT_QUEUE_FULL", q.add());
 }
@@ -212,8 +223,8 @@ TEST("queue: a batch that is still being written does not leave") {
   Clocked q(batching(4, 0ms));
   const Queue::Place place = q.queue.reserve({{1, 8}}, {8}, q.part(1));
   CHECK_EQ(q.take(), Ids{});
-  CHECK(!q.queue.cancel(nullptr, 1));
-  std::memset(place.batch->row(0, place.row), 1, 8);
+  CHECK(!q.cancel(1));
+  std::memset(place.data(0, 8), 1, 8);
   q.queue.commit(place);
   CHECK_EQ(q.take(), (Ids{1}));
 }
@@ -238,18 +249,18 @@ TEST("queue: a request of its own goes in one step, and gets an empty batch for 
   CHECK(batch.get() == spent && batch->parts.empty() && batch->rows == 0);
 
   batch = made();
-  q.queue.push(batch);
+  const nt::execution::Ticket third = q.queue.push(batch);
   batch = made();
   CHECK_CODE("ERR_TRT_QUEUE_FULL", q.queue.push(batch));
   CHECK_EQ(batch->parts.front().request, 4u);
   CHECK_EQ(q.queue.waiting(), 2u);
-  CHECK(q.queue.cancel(nullptr, 2));
+  CHECK(q.queue.cancel(nullptr, third).waiting);
   q.queue.close();
   CHECK_CODE("ERR_TRT_CLOSED", q.queue.push(batch));
   CHECK(batch != nullptr);
   // what somebody still holds is not for others
   const std::shared_ptr<Batch> held = q.queue.take(q.seat, q.now);
-  CHECK_EQ(held->parts.front().request, 3u);
+  CHECK_EQ(held->parts.front().request, 2u);
   CHECK(q.queue.take(q.seat, q.now, held) == nullptr);
 }
 
@@ -262,28 +273,28 @@ TEST("queue: a batch that is used again is laid out anew where the request is no
   };
   Batch batch;
   const Part plain;
-  layOut(batch, {{4}, {8}}, {300, 8}, plain, 1, false, allocate);
-  CHECK_EQ(batch.pieces[0].offsets, (std::vector<std::size_t>{0, 512}));
-  const uint8_t* const memory = batch.pieces[0].memory->data();
-  layOut(batch, {{4}, {8}}, {300, 8}, plain, 1, false, allocate);
-  CHECK(batch.pieces[0].memory->data() == memory && batch.pieces[0].offsets[1] == 512);
-  layOut(batch, {{4}, {8}}, {100, 8}, plain, 1, false, allocate);
-  CHECK_EQ(batch.pieces[0].offsets, (std::vector<std::size_t>{0, 256}));
+  layOut(batch, {{4}, {8}}, {300, 8}, plain, 1, allocate);
+  CHECK_EQ(batch.memory[0]->offsets, (std::vector<std::size_t>{0, 512}));
+  const uint8_t* const memory = batch.memory[0]->block->data();
+  layOut(batch, {{4}, {8}}, {300, 8}, plain, 1, allocate);
+  CHECK(batch.memory[0]->block->data() == memory && batch.memory[0]->offsets[1] == 512);
+  layOut(batch, {{4}, {8}}, {100, 8}, plain, 1, allocate);
+  CHECK_EQ(batch.memory[0]->offsets, (std::vector<std::size_t>{0, 256}));
   Part leasing;
   uint8_t elsewhere = 0;
   leasing.leases = {{nullptr, &elsewhere}, {}};
-  layOut(batch, {{4}, {8}}, {100, 8}, leasing, 1, false, allocate);
-  CHECK_EQ(batch.pieces[0].offsets, (std::vector<std::size_t>{0, 0}));
-  layOut(batch, {{4}, {8}}, {100, 8}, plain, 1, false, allocate);
-  CHECK_EQ(batch.pieces[0].offsets, (std::vector<std::size_t>{0, 256}));
+  layOut(batch, {{4}, {8}}, {100, 8}, leasing, 1, allocate);
+  CHECK_EQ(batch.memory[0]->offsets, (std::vector<std::size_t>{0, 0}));
+  layOut(batch, {{4}, {8}}, {100, 8}, plain, 1, allocate);
+  CHECK_EQ(batch.memory[0]->offsets, (std::vector<std::size_t>{0, 256}));
   // larger than what is there: what fails is not taken for laid out
   for (int i = 0; i < 2; ++i) {
     left = 0;
-    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", layOut(batch, {{4}, {8}}, {1 << 20, 8}, plain, 1, false, allocate));
+    CHECK_CODE("ERR_TRT_OUT_OF_MEMORY", layOut(batch, {{4}, {8}}, {1 << 20, 8}, plain, 1, allocate));
   }
   left = 1;
-  layOut(batch, {{4}, {8}}, {1 << 20, 8}, plain, 1, false, allocate);
-  CHECK(batch.pieces[0].memory->capacity() > 1 << 20);
+  layOut(batch, {{4}, {8}}, {1 << 20, 8}, plain, 1, allocate);
+  CHECK(batch.memory[0]->block->capacity() > 1 << 20);
 }
 
 TEST("few: elements within, and many outside") {
@@ -332,7 +343,7 @@ TEST("queue: closed, it refuses, and what waits leaves without delay") {
 TEST("queue: drain takes all at once") {
   Clocked q(batching(2, 1h));
   for (int i = 0; i < 5; ++i) q.add();
-  CHECK_EQ(q.queue.drain().size(), 3u);
+  CHECK_EQ(q.queue.drain().size(), 5u);
   CHECK_EQ(q.queue.waiting(), 0u);
 }
 
@@ -357,7 +368,7 @@ TEST("queue: threads that wait all go when the last batch is written and taken a
   }
 }
 
-TEST("queue: what a front-end that closes has waiting leaves as it is, whatever is taken out beside it") {
+TEST("queue: what a front-end that closes has waiting leaves without delay, with what waits beside it") {
   Clocked q(batching(4, 1h));
   Front closing({}), other({});
   q.addFor(closing);
@@ -365,16 +376,17 @@ TEST("queue: what a front-end that closes has waiting leaves as it is, whatever 
   q.addFor(other);
   CHECK(!q.queue.take(q.seat, q.now));
   q.queue.closeFor(closing);
-  CHECK(q.queue.cancel(&other, 2));
-  CHECK(!q.queue.cancel(&other, 1));
+  CHECK(q.cancel(2, &other));
+  CHECK(!q.cancel(1, &other));
   CHECK_CODE("ERR_TRT_CLOSED", q.addFor(closing));
-  q.addFor(other);  // a batch of its own
+  q.addFor(other);  // with the others
   const auto left = q.queue.take(q.seat, q.now);
-  CHECK_EQ(left->parts.size(), 2u);
+  CHECK_EQ(left->parts.size(), 3u);
   CHECK_EQ(q.queue.asked(closing), 1u);
   CHECK_EQ(q.queue.asked(other), 2u);
+  q.addFor(other);
   CHECK(!q.queue.take(q.seat, q.now));
-  CHECK_EQ(q.queue.cancelAll(other), 1u);
-  CHECK_EQ(q.queue.asked(other), 1u);
+  CHECK_EQ(q.queue.cancelAll(other).parts.size(), 1u);
+  CHECK_EQ(q.queue.asked(other), 2u);
   CHECK_EQ(q.queue.waiting(), 0u);
 }

@@ -126,8 +126,19 @@ uint64_t SessionRig::submit(const std::vector<Input>& inputs, Part part) {
   const uint64_t request = part.request;
   const std::vector<Given> all = given(inputs, part);
   Scratch scratch;
-  client->submit(all, std::move(part), scratch);
+  const nt::execution::Ticket ticket = client->submit(all, std::move(part), scratch);
+  const std::lock_guard lock(mutex_);
+  tickets_[request] = ticket;
   return request;
+}
+
+bool SessionRig::cancel(uint64_t request) {
+  nt::execution::Ticket ticket = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    ticket = tickets_[request];
+  }
+  return client->cancel(ticket);
 }
 
 Completion SessionRig::run(const std::vector<Input>& inputs, Part part) {

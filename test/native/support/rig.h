@@ -101,7 +101,7 @@ class SessionRig {
   Completion run(const std::vector<Input>& inputs, Part part = {});
   // The completion of a request, waited for.
   Completion take(uint64_t request);
-  bool cancel(uint64_t request) { return client->cancel(request); }
+  bool cancel(uint64_t request);
   Completion infer(const std::vector<Input>& inputs, Part part = {}) { return take(submit(inputs, std::move(part))); }
   std::size_t completed();
   // The engine's, for this thread.
@@ -119,6 +119,7 @@ class SessionRig {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<uint64_t, Completion> completions_;
+  std::map<uint64_t, nt::execution::Ticket> tickets_;
   std::size_t completed_ = 0;
   std::atomic<uint64_t> next_{1};
 };
