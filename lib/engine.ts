@@ -547,9 +547,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html cuMemHostAlloc
    */
   allocateBytes(bytes: number): Uint8Array<ArrayBuffer> {
-    const length = checkedWhole(bytes, 'bytes', 0)
     this.#refuseIfOver()
     const { backend } = this.#known()
+    const length = checkedWhole(bytes, 'bytes', 0)
     return backend.allocate === undefined ? ordinaryBytes(length) : new Uint8Array(backend.allocate(length))
   }
 
