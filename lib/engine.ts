@@ -99,6 +99,13 @@ export interface StreamOptions<O extends TensorTypes = TensorTypes, L extends Ou
 }
 
 /**
+ * What {@link Engine.released} tells, without a promise for each call: whether an inference uses the memory. Then the
+ * callback is called once, when none does any more. For this package.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
+export let onReleased: (engine: Engine, memory: Tensor | ArrayBufferView, callback: () => void) => boolean
+
+/**
  * A model that is loaded and ready to run. Neither loading nor running it blocks the event loop. An engine that has
  * nothing to do does not keep the process alive; loading, and each {@link infer} under way, do.
  * @example
@@ -561,6 +568,50 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   /**
+   * A block of the memory that {@link allocate} gives, of `bytes` bytes: its tensors are views of it, such as
+   * `Tensor.fromBytes('float32', block.subarray(0, 48), [4, 3])`. Several of them may be inputs of one inference, and
+   * outputs that `into` names on other bytes. Inferences that are under way at once have to use bytes of their own:
+   * else ERR_TRT_BUFFER_IN_USE. What the bytes are is undefined until they are written. The block begins at a multiple
+   * of 64 on a GPU, and of 8 at least elsewhere.
+   * @param bytes the length of the block, from 0
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY, ERR_TRT_CLOSED
+   * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html cuMemHostAlloc
+   */
+  allocateBytes(bytes: number): Uint8Array<ArrayBuffer> {
+    this.#refuseIfOver()
+    const { backend } = this.#known()
+    const length = checkedWhole(bytes, 'bytes', 0)
+    return backend.allocate === undefined ? ordinaryBytes(length) : new Uint8Array(backend.allocate(length))
+  }
+
+  /**
+   * Fulfilled when no inference uses any byte of this memory, which {@link allocate} or {@link allocateBytes} gave: at
+   * once where none does, and for other memory, which inferences copy. After an `infer` that was aborted, or timed out,
+   * while it ran it is fulfilled once the lane has ended that run: then the memory may be written again. An `infer`
+   * that is called meanwhile on the same bytes is waited for, too. A closed engine answers as well.
+   * @param memory a tensor on the host, or a view of a block
+   * @param options `signal`: rejects the call with its reason
+   * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; or it is the reason of the signal
+   */
+  async released(memory: Tensor | ArrayBufferView, options?: Abortable): Promise<void> {
+    const signal = checkedAbort(options, 'released')
+    const bytes = bytesOf(memory)
+    const wait = (resolve: () => void): void => {
+      if (!this.#onReleased(bytes, resolve)) resolve()
+    }
+    await within({ signal }, () => new Promise<void>(wait))
+  }
+
+  /** @see onReleased */
+  #onReleased(memory: Uint8Array, callback: () => void): boolean {
+    return this.#loaded?.backend.onReleased?.(memory, callback) ?? false
+  }
+
+  static {
+    onReleased = (engine, memory, callback) => engine.#onReleased(bytesOf(memory), callback)
+  }
+
+  /**
    * Copies a tensor to the device of this engine; any engine of that device takes the copy as an input. The data is
    * read before this returns, so the caller may reuse its array at once. That of a tensor made by {@link allocate} is
    * not: leave it alone until the promise settles.
@@ -710,6 +761,23 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   /** Calls {@link close}, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+}
+
+/** The memory of a tensor or view; none where its buffer was transferred away. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function bytesOf(memory: unknown): Uint8Array {
+  const view = Tensor.is(memory) ? memory.data : memory
+  if (!ArrayBuffer.isView(view)) throw expectedTensor('a Tensor on the host, or a view of memory,', 'memory', memory)
+  return view.byteLength === 0 ? new Uint8Array(0) : new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
+}
+
+/** @throws TensorRTError ERR_TRT_OUT_OF_MEMORY */
+function ordinaryBytes(bytes: number): Uint8Array<ArrayBuffer> {
+  try {
+    return new Uint8Array(bytes)
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause
+    throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than can be had`, { cause, details: { bytes } })
   }
 }
 

@@ -1,4 +1,4 @@
-import { isAnyArrayBuffer } from 'node:util/types'
+import { isAnyArrayBuffer, isUint8Array } from 'node:util/types'
 import { expected, TensorRTError } from './errors.js'
 import { type FloatDType, float32Of, floatDTypes, roundedTo } from './tensor/convert.js'
 import {
@@ -69,10 +69,12 @@ export interface TensorConstructor {
    */
   zeros<D extends DType>(dtype: D, shape: readonly number[]): Tensor<D>
   /**
-   * A tensor over a whole ArrayBuffer.
-   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_SHAPE when its length is not that of `shape`
+   * A tensor over a whole ArrayBuffer, or over the bytes of a Uint8Array, such as part of a block of {@link
+   * Engine.allocateBytes}. Nothing is copied.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where the bytes do not begin at a multiple of the element's
+   * size; ERR_TRT_SHAPE when their number is not that of `shape`
    */
-  fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer, shape: readonly number[]): Tensor<D>
+  fromBytes<D extends DType>(dtype: D, buffer: ArrayBuffer | Uint8Array<ArrayBuffer>, shape: readonly number[]): Tensor<D>
   /**
    * Numbers rounded to a floating-point type, to the nearest, in memory of their own: the inverse of {@link
    * HostTensor.toFloat32}. A number beyond the largest of float16 or bfloat16 becomes infinity; fp8 (E4M3) has none,
@@ -151,16 +153,23 @@ class HostTensor<D extends DType> {
     }
   }
 
-  static fromBytes(dtype: DType, buffer: ArrayBuffer, shape: readonly number[]): Tensor {
+  static fromBytes(dtype: DType, buffer: ArrayBuffer | Uint8Array<ArrayBuffer>, shape: readonly number[]): Tensor {
     const array = arrayOf(checkedDType(dtype))
-    if (!isAnyArrayBuffer(buffer)) throw expected('an ArrayBuffer', 'buffer', buffer)
-    if (buffer.byteLength % array.BYTES_PER_ELEMENT !== 0) {
+    const isView = isUint8Array(buffer)
+    if (!isView && !isAnyArrayBuffer(buffer)) throw expected('an ArrayBuffer or a Uint8Array', 'buffer', buffer)
+    const size = array.BYTES_PER_ELEMENT
+    if (isView && buffer.byteOffset % size !== 0) {
+      const message = `Expected a byteOffset that is a multiple of ${size} for a ${dtype} tensor but received ${buffer.byteOffset}`
+      throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
+    }
+    if (buffer.byteLength % size !== 0) {
       throw new TensorRTError(
         'ERR_TRT_SHAPE',
         `Expected a multiple of ${array.BYTES_PER_ELEMENT} bytes for a ${dtype} tensor but received ${buffer.byteLength}`,
       )
     }
-    return new HostTensor(dtype, new array(buffer), shape) as Tensor
+    const data = isView ? new array(buffer.buffer, buffer.byteOffset, buffer.byteLength / size) : new array(buffer)
+    return new HostTensor(dtype, data, shape) as Tensor
   }
 
   static fromFloat32(dtype: FloatDType, numbers: Float32Array | readonly number[], shape?: readonly number[]): Tensor {

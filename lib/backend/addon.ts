@@ -174,6 +174,10 @@ export class AddonBackend implements Backend {
     return nativeSync(() => this.#engine.allocate(bytes))
   }
 
+  onReleased(memory: Uint8Array, callback: () => void): boolean {
+    return nativeSync(() => this.#engine.onReleased(memory, callback))
+  }
+
   upload(data: NodeJS.TypedArray): Promise<DeviceMemory> {
     return native(async () => new AddonMemory(await this.#engine.upload(data)))
   }

@@ -316,6 +316,8 @@ export interface Backend {
   /** A copy on that device; `data` is read before this returns, unless it is memory of allocate(). */
   upload?(data: NodeJS.TypedArray): Promise<DeviceMemory>
   allocate?(bytes: number): ArrayBuffer
+  /** Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does any more. Of a closed one, too. */
+  onReleased?(memory: Uint8Array, callback: () => void): boolean
   stats?(): EngineStats
   counters?(): EngineCounters
   memory?(): EngineMemory

@@ -220,6 +220,8 @@ export interface NativeEngine {
   /** The data is read before this returns, unless it is memory of allocate(). */
   upload(data: NodeJS.TypedArray): Promise<NativeTensor>
   allocate(bytes: number): ArrayBuffer
+  /** Whether an inference uses any byte of that memory of allocate(); then the callback is called once, when none does any more. Of a closed engine, too. */
+  onReleased(memory: Uint8Array, callback: () => void): boolean
   stats(): EngineStats
   counters(): EngineCounters
   memory(): Omit<EngineMemory, 'host'>

@@ -94,7 +94,8 @@ struct Uploaded {
 
 Uploaded uploaded(const Napi::CallbackInfo& info) {
   const Bytes bytes = viewOf(info[0], "data");
-  if (std::shared_ptr<void> owner = leasePinned(bytes.data, bytes.size))
+  PinnedCall call;
+  if (std::shared_ptr<void> owner = leasePinned(bytes.data, bytes.size, call, Access::read))
     return {std::move(owner), bytes.data, bytes.size, true};
   // ordinary memory: none is page-locked on this thread
   const std::shared_ptr<HostBlock> copy = HostPool::ordinary().acquire(bytes.size);

@@ -290,6 +290,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   value.Set("runtimeCache", keeping(env, runtimeCache, "runtimeCache", handle));
   value.Set("prepared", keeping(env, prepared, "prepared", handle));
   value.Set("allocate", keeping(env, allocate, "allocate", handle));
+  exportReleased(env, value);
   exportInference(env, value, handle);
   exportStats(env, value, handle);
   exportUpload(env, value, handle);

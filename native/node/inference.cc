@@ -30,6 +30,7 @@ struct Arguments {
   napi_value few[8] = {};
   std::vector<napi_value> many;  // where these are too few
   std::span<napi_value> values;
+  mutable PinnedCall pinned;  // what of our memory the call leases
 
   Arguments(napi_env env, napi_callback_info info) : env(env), values(few) {
     std::size_t count = values.size();
@@ -176,7 +177,8 @@ void lease(const Arguments& arguments, std::size_t first, std::vector<execution:
     if (given[i].leased) {
       lease = leaseResident(arguments, first + i, arguments.handle->open().engine(), i, given[i]);
     } else {
-      lease = {leasePinned(given[i].bytes.data(), given[i].bytes.size()), given[i].bytes.data()};
+      const std::span<const uint8_t> bytes = given[i].bytes;
+      lease = {leasePinned(bytes.data(), bytes.size(), arguments.pinned, Access::read), bytes.data()};
       given[i].leased = lease.owner != nullptr;
     }
     if (!given[i].leased) continue;
@@ -211,7 +213,7 @@ void select(const Arguments& arguments, std::size_t index, execution::Part& part
 execution::Target targetOf(const Arguments& arguments, napi_value value, const execution::Engine& engine,
                            std::size_t output) {
   if (const auto bytes = arguments.bytesOf(value)) {
-    std::shared_ptr<void> owner = leasePinned(bytes->data(), bytes->size());
+    std::shared_ptr<void> owner = leasePinned(bytes->data(), bytes->size(), arguments.pinned, Access::write);
     if (!owner) return {};
     return {std::move(owner), const_cast<uint8_t*>(bytes->data()), bytes->size(), false, nullptr};
   }

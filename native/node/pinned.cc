@@ -1,18 +1,61 @@
 #include "pinned.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "../base/error.h"
+#include "environment.h"
+#include "errors.h"
+#include "values.h"
 
 namespace nt::node {
 namespace {
 
+// Bytes from an address to the one behind the last.
+struct Range {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+
+  Range(const void* data, std::size_t bytes) : begin(reinterpret_cast<uintptr_t>(data)), end(begin + bytes) {}
+  bool overlaps(uintptr_t first, uintptr_t behind) const noexcept { return begin < behind && first < end; }
+};
+
+struct Leased {
+  uintptr_t end = 0;
+  uint64_t call = 0;
+  Access access = Access::read;
+};
+
+struct Waiter {
+  Range range;
+  std::function<void()> tell;
+};
+
+// Under the lock of all.
 struct Allocation {
   std::shared_ptr<HostBlock> block;
   std::size_t bytes = 0;
-  std::atomic<bool> leased{false};
+  std::multimap<uintptr_t, Leased> leases;  // by their begin
+  std::size_t longest = 0;                  // bytes of a lease, since there was none: no longer one is to be looked for
+  std::vector<Waiter> waiters;
+
+  uintptr_t base() const noexcept { return reinterpret_cast<uintptr_t>(block->data()); }
+
+  // Calls back with those that overlap, until it says that it was enough; whether it did.
+  template <class Visit>
+  bool visit(const Range& range, Visit enough) const {
+    auto lease = leases.lower_bound(range.begin - std::min(range.begin, longest));
+    for (; lease != leases.end() && lease->first < range.end; ++lease) {
+      if (range.overlaps(lease->first, lease->second.end) && enough(lease->second)) return true;
+    }
+    return false;
+  }
+  bool isLeased(const Range& range) const {
+    return !leases.empty() && visit(range, [](const Leased&) { return true; });
+  }
 };
 
 // By address, in the whole process: an ArrayBuffer cannot leave its environment, but its finalizer runs when it wants.
@@ -21,20 +64,21 @@ struct Allocations {
   std::mutex mutex;
   std::map<uintptr_t, std::shared_ptr<Allocation>> byAddress;
   std::atomic<std::size_t> count{0};
+  uint64_t calls = 0;
+
+  bool none() const noexcept { return count.load(std::memory_order_relaxed) == 0; }
+
+  // The one that holds all of the range. The lock is held.
+  std::shared_ptr<Allocation> find(const Range& range) const {
+    auto above = byAddress.upper_bound(range.begin);
+    if (above == byAddress.begin()) return nullptr;
+    const auto& [base, allocation] = *--above;
+    return range.end <= base + allocation->bytes ? allocation : nullptr;
+  }
 };
 Allocations& allocations() {
   static auto& all = *new Allocations;
   return all;
-}
-
-std::shared_ptr<Allocation> find(uintptr_t address, std::size_t bytes) {
-  Allocations& all = allocations();
-  if (all.count.load(std::memory_order_relaxed) == 0) return nullptr;
-  const std::lock_guard lock(all.mutex);
-  auto above = all.byAddress.upper_bound(address);
-  if (above == all.byAddress.begin()) return nullptr;
-  const auto& [base, allocation] = *--above;
-  return address + bytes <= base + allocation->bytes ? allocation : nullptr;
 }
 
 void forget(napi_env, void* data, void* hint) {
@@ -43,6 +87,90 @@ void forget(napi_env, void* data, void* hint) {
   const std::lock_guard lock(all.mutex);
   all.byAddress.erase(reinterpret_cast<uintptr_t>(data));
   all.count.store(all.byAddress.size(), std::memory_order_relaxed);
+}
+
+[[noreturn]] void failInUse(const Allocation& allocation, const Range& range) {
+  const std::size_t first = range.begin - allocation.base();
+  const bool whole = first == 0 && range.end - range.begin == allocation.bytes;
+  const std::string what = whole ? "A tensor made by engine.allocate() is"
+                                 : "Of the engine's memory, bytes " + std::to_string(first) + " to " +
+                                       std::to_string(range.end - allocation.base() - 1) + " of " +
+                                       std::to_string(allocation.bytes) + " are";
+  throw Error("ERR_TRT_BUFFER_IN_USE", what + " in use by another inference: await that first");
+}
+
+void refuseConflict(const Allocation& allocation, const Range& range, uint64_t call, Access access) {
+  const Leased* other = nullptr;
+  const bool found = allocation.visit(range, [&](const Leased& leased) {
+    other = &leased;
+    return leased.call != call || access == Access::write || leased.access == Access::write;
+  });
+  if (!found) return;
+  if (other->call != call) failInUse(allocation, range);
+  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected memory of its own for an output but it overlaps other memory");
+}
+
+void release(Allocation& allocation, std::multimap<uintptr_t, Leased>::iterator lease) {
+  std::vector<Waiter> free;
+  {
+    const std::lock_guard lock(allocations().mutex);
+    const uintptr_t begin = lease->first, end = lease->second.end;
+    allocation.leases.erase(lease);
+    if (allocation.leases.empty()) allocation.longest = 0;
+    std::erase_if(allocation.waiters, [&](Waiter& waiter) {
+      const bool isFree = waiter.range.overlaps(begin, end) && !allocation.isLeased(waiter.range);
+      if (isFree) free.push_back(std::move(waiter));
+      return isFree;
+    });
+  }
+  for (const Waiter& waiter : free) waiter.tell();  // which takes locks of its own
+}
+
+// Whether any of these bytes is leased. Where it is, `tell` is called once when none is any more, on the thread that
+// lets go of the last lease, which may be any; it must not throw.
+bool whenReleased(const Range& range, std::function<void()> tell) {
+  Allocations& all = allocations();
+  if (range.begin == range.end || all.none()) return false;
+  const std::lock_guard lock(all.mutex);
+  const std::shared_ptr<Allocation> allocation = all.find(range);
+  if (!allocation || !allocation->isLeased(range)) return false;
+  allocation->waiters.push_back({range, std::move(tell)});
+  return true;
+}
+
+// Of a Uint8Array; empty where it is detached.
+Range rangeOf(Napi::Env env, napi_value value) {
+  napi_typedarray_type type = napi_int8_array;
+  std::size_t bytes = 0;
+  void* data = nullptr;
+  const napi_status status = napi_get_typedarray_info(env, value, &type, &bytes, &data, nullptr, nullptr);
+  if (status != napi_ok || type != napi_uint8_array) throwExpected("a Uint8Array", "memory");
+  return {data, data == nullptr ? 0 : bytes};
+}
+
+// onReleased(memory, callback): whether an inference uses the memory; then the callback is called once, without
+// arguments, when none does any more. That needs no open engine.
+Napi::Value onReleased(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Napi::Env env = info.Env();
+    const Range range = rangeOf(env, info[0]);
+    if (!info[1].IsFunction()) throwExpected("a function", "callback");
+    const auto environment = Environment::of(env);
+    const int id = environment->hold(info[1].As<Napi::Object>());
+    const bool leased = whenReleased(range, [environment, id] {
+      environment->post([environment = environment.get(), id](Napi::Env inner) {
+        environment->end(inner);
+        const auto held = std::shared_ptr<void>(nullptr, [environment, id](void*) { environment->release(id); });
+        environment->callHeld(inner, id, {});
+      });
+    });
+    if (leased) {
+      environment->begin(env);  // what uses the memory keeps the process alive, too
+    } else {
+      environment->release(id);
+    }
+    return Napi::Boolean::New(env, leased);
+  });
 }
 
 }  // namespace
@@ -65,15 +193,27 @@ Napi::ArrayBuffer allocatePinned(Napi::Env env, HostPool& pool, std::size_t byte
   return {env, result};
 }
 
-std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes) {
-  if (bytes == 0) return nullptr;
-  const std::shared_ptr<Allocation> allocation = find(reinterpret_cast<uintptr_t>(data), bytes);
-  if (!allocation) return nullptr;
-  if (allocation->leased.exchange(true)) {
-    throw Error("ERR_TRT_BUFFER_IN_USE",
-                "A tensor made by engine.allocate() is in use by another inference: await that first");
+std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes, PinnedCall& call, Access access) {
+  Allocations& all = allocations();
+  if (bytes == 0 || all.none()) return nullptr;
+  const Range range(data, bytes);
+  std::shared_ptr<Allocation> allocation;
+  std::multimap<uintptr_t, Leased>::iterator lease;
+  {
+    const std::lock_guard lock(all.mutex);
+    allocation = all.find(range);
+    if (!allocation) return nullptr;
+    if (call.number == 0) call.number = ++all.calls;
+    if (!allocation->leases.empty()) refuseConflict(*allocation, range, call.number, access);
+    lease = allocation->leases.insert({range.begin, {range.end, call.number, access}});
+    allocation->longest = std::max(allocation->longest, bytes);
   }
-  return {allocation.get(), [allocation](void*) { allocation->leased.store(false); }};
+  // where there is no memory for this it calls the deleter, and throws
+  return {allocation.get(), [allocation, lease](void*) { release(*allocation, lease); }};
+}
+
+void exportReleased(Napi::Env env, Napi::Object engine) {
+  engine.Set("onReleased", Napi::Function::New(env, onReleased, "onReleased"));
 }
 
 }  // namespace nt::node

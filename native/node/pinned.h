@@ -1,11 +1,11 @@
-// Pinned memory that JavaScript fills or reads in place: engine.allocate().
+// Pinned memory that JavaScript fills or reads in place: engine.allocate() and engine.allocateBytes(). An inference
+// leases the byte ranges that it uses.
 #pragma once
 
 #include <napi.h>
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "../base/host_pool.h"
 
@@ -15,8 +15,18 @@ namespace nt::node {
 // external memory.
 Napi::ArrayBuffer allocatePinned(Napi::Env env, HostPool& pool, std::size_t bytes);
 
-// Leases the pinned memory that holds these bytes, until the result is let go; null when they are no pinned memory of
-// ours. Throws ERR_TRT_BUFFER_IN_USE when it is leased already.
-std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes);
+// The ranges of one call, which may overlap each other where all are read. The number is given with the first range.
+struct PinnedCall {
+  uint64_t number = 0;
+};
+enum class Access : uint8_t { read, write };
+
+// Leases these bytes for a call, until the result is let go, on any thread; null when they are no pinned memory of
+// ours. It keeps the memory, too. Throws ERR_TRT_BUFFER_IN_USE when another call has leased one of them, and
+// ERR_TRT_INVALID_ARGUMENT when the call itself has, and one of both writes.
+std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes, PinnedCall& call, Access access);
+
+// What the engine's object has of it: onReleased.
+void exportReleased(Napi::Env env, Napi::Object engine);
 
 }  // namespace nt::node

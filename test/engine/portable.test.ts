@@ -5,7 +5,7 @@ import t from 'tap'
 import { lacks, type LackingOption } from '../../lib/backend/portable/lacks.js'
 import { whyPortable } from '../../lib/backend/portable/why.js'
 import { packageRoot } from '../../lib/base/package.js'
-import { Engine, type EngineOptions } from '../../lib/index.js'
+import { Engine, type EngineOptions, Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { runNode } from '../support/children.js'
 import { identity } from '../support/models.js'
@@ -65,6 +65,12 @@ t.test('memory of allocate() is ordinary: two inferences may have it', async (t)
   const x = engine.allocate('x', [3])
   const results = [engine.infer(x), engine.infer(x)]
   for (const result of await Promise.all(results)) t.same(result.data, x.data)
+  const block = engine.allocateBytes(12)
+  const call = engine.infer(Tensor.fromBytes('float32', block, [3]))
+  await engine.released(block)
+  block.fill(1) // it was copied
+  t.same((await call).data, [0, 0, 0])
+  t.equal((await failureOf(() => engine.allocateBytes(2 ** 52))).code, 'ERR_TRT_OUT_OF_MEMORY')
 })
 
 t.test('why the addon is not used', async (t) => {

@@ -27,7 +27,7 @@ export const lacks = {
   },
   /** What goes on, in another way. */
   ways: [
-    '`allocate()` gives ordinary memory: it is copied, and nobody minds its use by two inferences at once',
+    '`allocate()` and `allocateBytes()` give ordinary memory: it is copied, and nobody minds its use by two inferences at once, so `released()` is fulfilled at once',
     'an inference that has begun runs to its end, though all who wait for it give it up',
     'inputs and outputs of bfloat16, fp8, int4 and fp4: ERR_TRT_DTYPE, since onnxruntime-node has none of them',
   ],

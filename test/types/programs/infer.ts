@@ -24,6 +24,11 @@ async function main(): Promise<void> {
   const dimension: string | undefined = info?.dimensionNames[0]
   const target = engine.allocate('abs', [1, 2])
   await engine.infer({ x }, { into: { abs: target }, timeoutMs: 60_000, signal: new AbortController().signal })
+  const block: Uint8Array<ArrayBuffer> = engine.allocateBytes(16)
+  await engine.infer({ x: Tensor.fromBytes('float32', block.subarray(0, 8), [1, 2]) }, { outputs: ['minus'] })
+  const released: Promise<void> = engine.released(block, { signal: new AbortController().signal })
+  await released
+  await engine.released(target)
   for await (const result of engine.stream([{ x }, { x }], { inFlight: 2 })) console.log(Object.keys(result))
   for await (const result of engine.stream([x, x], { outputs: ['minus'] })) console.log(result.as('float32').data)
   console.log(

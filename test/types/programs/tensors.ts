@@ -42,6 +42,7 @@ const reshaped: Tensor<'float32'> = floats.reshape([4]).clone()
 const rounded: Tensor<'bfloat16'> = Tensor.fromFloat32('bfloat16', [1, 2, 3])
 const back: Float32Array = rounded.toFloat32().data
 const whole: Tensor<'int32'> = Tensor.fromBytes('int32', new ArrayBuffer(8), [2])
+const part: Tensor<'int32'> = Tensor.fromBytes('int32', new Uint8Array(16).subarray(8), [2])
 const some: DType = dtypes[0] ?? 'int8'
 const any: Tensor = Tensor.zeros(some, [1])
 const list: Tensor[] = [floats, longs, half, flags, whole, any, doubles, shorts, pixels, counts, hashes]
