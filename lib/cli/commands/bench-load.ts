@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import { readOrdinary, saveText } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
 import type { LoadPoint, LoadTest, LoadTestable, LoadTestOptions, LoadTestProgress, Summary } from '../../benchmark/index.js'
@@ -54,7 +54,7 @@ const shared: ReadonlySet<string> = new Set(
 
 /** What would have no effect, before anything is measured. `builder`: the flags of a build, which are of loading. */
 export function refuseIdleLoad(command: Command, builder: readonly string[], refuse: (message: string) => never): void {
-  const of = loadOptions(new (command.constructor as new () => Command)()).options.map((option) => option.attributeName())
+  const of = loadOptions(new Command()).options.map((option) => option.attributeName())
   const isLoad = command.getOptionValue('load') === true
   for (const option of command.options) {
     const name = option.attributeName()
