@@ -105,7 +105,7 @@ function shapeRequired(name: string, shape: readonly number[]): TensorRTError {
 const [closedLoop, capacityMs] = [64, 500]
 
 /** Of what the engine takes; then each rate is a fifth above the one before. */
-const shares = [0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 1]
+const shares = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1]
 const mostRates = 16
 
 function* ladder(capacity: number): Generator<number> {

@@ -191,7 +191,7 @@ class Run {
         this.#unsent > 0 ||
         this.#failures.has('ERR_TRT_QUEUE_FULL') ||
         failed > requests / 10 ||
-        afterMs > durationMs / 10 + 4 * aloneMs,
+        afterMs > 0.03 * durationMs + 4 * aloneMs,
     }
   }
 }

@@ -26,8 +26,8 @@ export interface LoadTestRequest {
 /** How an engine is put under load. */
 export interface LoadTestOptions {
   /**
-   * Requests a second, each measured by itself, the lowest first; default: rates from a tenth of what the engine takes
-   * up to the first that is too much. What it takes is found by a short closed loop.
+   * Requests a second, each measured by itself, the lowest first; default: rates from a twentieth of what the engine
+   * takes up to the first that is too much. What it takes is found by a short closed loop.
    */
   readonly rates?: readonly number[] | undefined
   /** How long requests arrive at each rate, in milliseconds; default 3000. */
@@ -121,8 +121,8 @@ export interface LoadPoint {
   readonly late: { readonly requests: number; readonly maxMs: number }
   /**
    * The engine takes less than this rate: requests were refused (ERR_TRT_QUEUE_FULL), unfinished or never sent, more
-   * than one in ten failed, or the last results came later than a tenth of the duration and four lone requests after the
-   * schedule. Latencies then tell how long it was overloaded, and not how fast the engine is.
+   * than one in ten failed, or the last result came after the end of the schedule by more than 3 % of its duration and four
+   * lone requests. Latencies then tell how long it was overloaded, and not how fast the engine is.
    */
   readonly overloaded: boolean
 }

@@ -24,6 +24,7 @@ export interface LoadTestChartOptions {
 }
 
 const width = 960
+const margin = 12
 const panelWidth = 470
 const panelHeight = 300
 const gap = width - 2 * panelWidth
@@ -70,16 +71,16 @@ export function loadTestChart(curves: readonly LoadCurve[], options?: LoadTestCh
     'svg',
     {
       xmlns: 'http://www.w3.org/2000/svg',
-      width,
+      width: width + 2 * margin,
       height,
-      viewBox: `0 0 ${width} ${height}`,
+      viewBox: `${-margin} 0 ${width + 2 * margin} ${height}`,
       role: 'img',
       'font-family': 'system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif',
       'font-size': 12,
     },
     hint(head),
     styleSheet(style),
-    element('rect', { width, height, fill: '#fff' }),
+    element('rect', { x: -margin, width: width + 2 * margin, height, fill: '#fff' }),
     element('text', { x: 0, y: 22, class: 'title' }, text(head)),
     legend.drawing,
     placed,

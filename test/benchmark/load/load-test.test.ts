@@ -121,7 +121,7 @@ t.test('without rates: from what a closed loop takes up to the first that is too
   t.equal(test.capacity, 200, 'requests of 5 ms')
   t.same(
     test.points.slice(0, 7).map(({ rate }) => rate),
-    [20, 50, 80, 110, 140, 170, 200],
+    [10, 20, 40, 80, 120, 160, 200],
   )
   t.same(test.points.map(({ overloaded }) => overloaded), [...test.points.slice(1).map(() => false), true]) // prettier-ignore
 })
