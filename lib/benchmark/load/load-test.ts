@@ -24,6 +24,7 @@ export async function loadTest(engine: LoadTestable, options: LoadTestOptions = 
 export async function runLoadTest(engine: LoadTestable, given: LoadTestOptions, clock: Clock): Promise<LoadTest> {
   const options = checkedLoadTestOptions(given)
   const rows = rowsOf(checkedEngine(engine), options.rows)
+  engine.counters() // where there are none (onnxruntime without the addon), that is said before anything runs
   const inputs = inputsOf(engine, rows, options)
   const requests: Requests = {
     send: async (count, request) => engine.infer(inputs.get(count)!, request),
@@ -33,7 +34,7 @@ export async function runLoadTest(engine: LoadTestable, given: LoadTestOptions, 
   const test = new Test(requests, { ...options, rows }, clock)
   const aloneMs = await test.warmUp()
   const capacity = options.rates === undefined ? await test.capacity() : undefined
-  const { points, skipped } = await test.points(options.rates ?? ladder(capacity!), aloneMs)
+  const { points, skipped } = await test.points(options.rates ?? ladder(capacity!, options.durationMs), aloneMs)
   const { durationMs, warmUpMs, graceMs, maxInFlight, seed, priorities, queueTimeoutMs } = options
   const [fewest = {}] = inputs.values()
   return deepFrozen({
@@ -108,8 +109,8 @@ const [closedLoop, capacityMs] = [64, 500]
 const shares = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1]
 const mostRates = 16
 
-function* ladder(capacity: number): Generator<number> {
-  const rounded = (rate: number): number => Math.min(highestRate, Math.max(Number(rate.toPrecision(2)), Number.MIN_VALUE))
+function* ladder(capacity: number, durationMs: number): Generator<number> {
+  const rounded = (rate: number): number => Math.min(highestRate(durationMs), Math.max(Number(rate.toPrecision(2)), Number.MIN_VALUE))
   for (let i = 0; i < mostRates; i++) yield rounded(capacity * (shares[i] ?? 1.2 ** (i - shares.length + 1)))
 }
 

@@ -39,8 +39,11 @@ const names = [
 
 const day = 86_400_000
 
-/** Beyond it no event loop sends requests. */
-export const highestRate = 1e7
+/** Of one rate: each is kept until its figures are summed up. */
+const mostRequests = 1e7
+
+/** Requests a second, for so long. */
+export const highestRate = (durationMs: number): number => (mostRequests * 1000) / durationMs
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedLoadTestOptions(options: unknown): CheckedLoadTestOptions {
@@ -49,7 +52,7 @@ export function checkedLoadTestOptions(options: unknown): CheckedLoadTestOptions
     checkedNumber(given[name] ?? otherwise, name, least, day, `milliseconds from ${least} to ${day}`)
   const durationMs = milliseconds('durationMs', 3000, 1)
   return {
-    rates: given.rates === undefined ? undefined : checkedRates(given.rates),
+    rates: given.rates === undefined ? undefined : checkedRates(given.rates, highestRate(durationMs)),
     durationMs,
     warmUpMs: milliseconds('warmUpMs', 200, 0),
     graceMs: milliseconds('graceMs', durationMs, 0),
@@ -68,9 +71,9 @@ export function checkedLoadTestOptions(options: unknown): CheckedLoadTestOptions
   }
 }
 
-function checkedRates(rates: unknown): readonly number[] {
-  const what = `requests a second, above 0 and at most ${highestRate}`
-  const isRate = (value: unknown): value is number => typeof value === 'number' && value > 0 && value <= highestRate
+function checkedRates(rates: unknown, highest: number): readonly number[] {
+  const what = `requests a second, above 0 and at most ${Math.floor(highest)} for so long a duration,`
+  const isRate = (value: unknown): value is number => typeof value === 'number' && value > 0 && value <= highest
   const list = checkedList(rates, 'rates', what, isRate)
   if (list.length === 0) throw expected('at least one rate', 'rates', rates)
   return list.sort((a, b) => a - b)

@@ -180,6 +180,7 @@ t.test('what cannot be', async (t) => {
     [{ rates: [] }, /at least one rate/],
     [{ rates: [0] }, /requests a second, above 0/],
     [{ rates: [1, 1] }, /each once/],
+    [{ rates: [1e6], durationMs: 60_000 }, /at most 166666 for so long/],
     [{ rates: 100 }, /for rates but received number 100/],
     [{ durationMs: 0 }, /milliseconds from 1/],
     [{ graceMs: -1 }, /milliseconds from 0/],
