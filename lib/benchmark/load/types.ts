@@ -13,13 +13,19 @@ export interface LoadTestable {
   /** One request; see {@link Engine.infer}. */
   infer(inputs: Readonly<Record<string, Tensor>>, options?: LoadTestRequest): Promise<unknown>
   /** How many batches were run; see {@link Engine.counters}. */
-  counters(): { readonly executions: number }
+  counters(): {
+    /** Batches that ran to their end. */
+    readonly executions: number
+  }
 }
 
 /** The options of one request. */
 export interface LoadTestRequest {
+  /** Gives the request up. */
   readonly signal?: AbortSignal | undefined
+  /** Its level; 1 is served first. */
   readonly priority?: number | undefined
+  /** How long it may wait in the queue, in milliseconds. */
   readonly queueTimeoutMs?: number | undefined
 }
 
@@ -117,8 +123,13 @@ export interface LoadPoint {
   readonly unfinished: number
   /** Requests of the schedule that were never sent, since the rate was given up before. */
   readonly unsent: number
-  /** Requests that were sent more than a millisecond after they were due, and how late the latest was. */
-  readonly late: { readonly requests: number; readonly maxMs: number }
+  /** Requests that were sent more than a millisecond after they were due. */
+  readonly late: {
+    /** How many there were. */
+    readonly requests: number
+    /** How late the latest of all requests was, in milliseconds. */
+    readonly maxMs: number
+  }
   /**
    * The engine takes less than this rate: requests were refused (ERR_TRT_QUEUE_FULL), unfinished or never sent, more
    * than one in ten failed, or the last result came after the end of the schedule by more than 3 % of its duration and four
@@ -137,15 +148,23 @@ export interface LoadTest {
   readonly backend: 'tensorrt' | 'cpu'
   /** What it was measured with. */
   readonly settings: {
+    /** {@link LoadTestOptions.durationMs} */
     readonly durationMs: number
+    /** {@link LoadTestOptions.warmUpMs} */
     readonly warmUpMs: number
+    /** {@link LoadTestOptions.graceMs} */
     readonly graceMs: number
+    /** {@link LoadTestOptions.maxInFlight} */
     readonly maxInFlight: number
+    /** {@link LoadTestOptions.seed} */
     readonly seed: number
+    /** {@link LoadTestOptions.rows} */
     readonly rows: Readonly<Record<number, number>>
+    /** {@link LoadTestOptions.priorities} */
     readonly priorities?: Readonly<Record<number, number>>
+    /** {@link LoadTestOptions.queueTimeoutMs} */
     readonly queueTimeoutMs?: number
-    /** Of a request with the fewest rows. */
+    /** The shapes of inputs, of a request with the fewest rows. */
     readonly shapes: Readonly<Record<string, readonly number[]>>
   }
   /** What a request that is alone takes, in milliseconds: the median of the warm-up. */
