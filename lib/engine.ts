@@ -1,4 +1,4 @@
-import type { Backend, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
+import type { Backend, EngineCounters, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
 import { type Cut, within } from './base/cancellation.js'
 import { checkedWhole } from './base/checks.js'
 import { fitsDims, shapeText } from './base/dims.js'
@@ -64,6 +64,21 @@ interface Loaded {
 /** Makes the value of a call. */
 type Finish = (results: Results) => AnyTensor | AnyTensorRecord
 
+/** The options of a call but those that a cut takes the place of. */
+type CutOptions = Omit<InferOptions, 'signal' | 'timeoutMs' | 'location'> & { readonly location?: 'host' | 'device' | undefined }
+
+/**
+ * The same as {@link Engine.infer} for servers of this package, which know themselves when a client has gone or has waited too long: once the cut happens the
+ * promise is rejected with its reason, and the request leaves the queue or its result is dropped. No AbortSignal, listener or timer is made for it. The
+ * engine has to be ready. One cut is for one request; it may happen after that has ended.
+ */
+export let runWithCut: (
+  engine: Engine,
+  inputs: AnyTensor | AnyTensorRecord,
+  options: CutOptions | undefined,
+  cut: Cut,
+) => Promise<AnyTensor | AnyTensorRecord>
+
 /** @inline */
 type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
 
@@ -77,6 +92,10 @@ export interface StreamOptions<O extends TensorTypes = TensorTypes, L extends Ou
   readonly outputs?: readonly TensorName<O>[] | undefined
   /** Where outputs are left, as {@link InferOptions.location}. */
   readonly location?: L | undefined
+  /** The level of its requests, as {@link InferOptions.priority}. */
+  readonly priority?: number | undefined
+  /** How long each may wait for a lane, in milliseconds, as {@link InferOptions.queueTimeoutMs}. */
+  readonly queueTimeoutMs?: number | undefined
 }
 
 /**
@@ -311,7 +330,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * of the same device, and may be disposed as soon as that call has returned.
    * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_MISSING_INPUT, ERR_TRT_UNKNOWN_INPUT,
    * ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE, ERR_TRT_DISPOSED, ERR_TRT_DEVICE,
-   * ERR_TRT_QUEUE_FULL, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
+   * ERR_TRT_QUEUE_FULL, ERR_TRT_QUEUE_TIMEOUT, ERR_TRT_CLOSED, ERR_TRT_TIMEOUT, ERR_TRT_OUT_OF_MEMORY,
+   * ERR_TRT_EXECUTION, ERR_TRT_DEVICE_LOST
    * @see https://docs.nvidia.com/deeplearning/tensorrt/latest/_static/c-api/classnvinfer1_1_1_i_execution_context.html enqueueV3
    * @example
    * ```ts
@@ -369,6 +389,18 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     }
   }
 
+  static {
+    runWithCut = (engine, inputs, options, cut) => {
+      try {
+        cut.throwIfHappened()
+        engine.#refuseIfOver()
+        return engine.#run(engine.#known(), readInput(inputs), readInferOptions(options, 'infer'), cut)
+      } catch (error) {
+        return rejected(anew(error))
+      }
+    }
+  }
+
   async #runWhenReady(input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<AnyTensor | AnyTensorRecord> {
     const copy = copyInput(input)
     try {
@@ -386,7 +418,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const { backend, checker, forms } = loaded
     if (options === undefined) refuseUnusable(loaded)
     const inputs = checker.check(input)
-    if (backend.device === undefined) refuseStaying(backend, inputs, options)
+    if (backend.device === undefined) refuseLacking(backend, inputs, options)
     const run = options === undefined && cut === undefined ? forms.defaults : { ...runOptions(options, loaded, inputs), cut }
     const finish: Finish = isTensor(input) ? forms.bare(options?.outputs) : forms.record
     return backend.run(inputs, run, finish)
@@ -469,16 +501,15 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   async *#stream(inputs: AnyIterable<unknown>, options: unknown): AsyncGenerator<AnyTensor | AnyTensorRecord, void, undefined> {
-    const { inFlight, outputs, location, ...given } = readOptions(options, ['inFlight', 'signal', 'outputs', 'location'], 'stream')
-    const signal = unaborted(given.signal)
+    const names = ['inFlight', 'signal', 'outputs', 'location', 'priority', 'queueTimeoutMs'] as const
+    const { inFlight, signal: aborts, ...call } = readOptions(options, names, 'stream')
+    const signal = unaborted(aborts)
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
     const wanted = inFlight === undefined ? undefined : checkedWhole(inFlight, 'inFlight', 1)
     await awaited(within({ signal }, () => this.ready))
     const most = wanted ?? this.#known().backend.concurrency ?? 2
     const run = (input: unknown, cancelled: AbortSignal): Promise<AnyTensor | AnyTensorRecord> =>
-      this.infer(input as InputRecord<I>, { signal: cancelled, outputs, location } as InferOptions<O>) as Promise<
-        AnyTensor | AnyTensorRecord
-      >
+      this.infer(input as InputRecord<I>, { signal: cancelled, ...call } as InferOptions<O>) as Promise<AnyTensor | AnyTensorRecord>
     yield* inOrder(inputs, { most, signal, run })
   }
 
@@ -574,6 +605,17 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const { backend } = this.#known()
     if (backend.stats === undefined) throw lacking('stats', backend)
     return backend.stats()
+  }
+
+  /**
+   * What this engine has done, as counters that only grow: requests and batches, failures by kind, and nanoseconds in
+   * all and by batch size. A read stops no lane. Where it shares a queue, they are of all engines that share it.
+   * @throws TensorRTError as {@link stats}
+   */
+  counters(): EngineCounters {
+    const { backend } = this.#known()
+    if (backend.counters === undefined) throw lacking('counters()', backend)
+    return backend.counters()
   }
 
   /**
@@ -691,11 +733,13 @@ function refuseUnusable({ unsupported, forms, outputNames }: Loaded): void {
   if (unsupported.length > 0) refuseUnsupported(unsupported, forms.wanted, outputNames)
 }
 
-/** @throws TensorRTError ERR_TRT_UNSUPPORTED where nothing stays on the device of a backend */
-function refuseStaying(backend: Backend, inputs: readonly AnyTensor[], options: GivenOptions | undefined): void {
+/** @throws TensorRTError ERR_TRT_UNSUPPORTED where nothing stays on the device of a backend, which has no queue of levels either */
+function refuseLacking(backend: Backend, inputs: readonly AnyTensor[], options: GivenOptions | undefined): void {
   if (inputs.some(({ location }) => location === 'device')) throw lacking('a DeviceTensor', backend)
-  const { location = 'host' } = options ?? {}
+  const { location = 'host', priority = 1, queueTimeoutMs } = options ?? {}
   if (location !== 'host') throw lacking("location: 'device'", backend)
+  if (priority !== 1) throw lacking('priority', backend)
+  if (queueTimeoutMs !== undefined) throw lacking('queueTimeoutMs', backend)
 }
 
 /** Why a load is cut short by close(); nobody sees it. */

@@ -112,17 +112,18 @@ export const errorCodes = {
    */
   ERR_TRT_CLOSED: 'the engine or builder is closed',
   /**
-   * More is asked for than the lanes compute. The request was not begun.
+   * More is asked for than the lanes compute, or, where `batching.priorities` or `batching.queue` limit it, more of one
+   * level. The request was not begun.
    *
    * Message: `The engine's queue is full: 1 requests wait, maxQueue is 1`
    *
    * Remedy: Answer 503 and have the client try again later. More throughput: `lanes`, `batching`. A longer queue
-   * (`maxQueue`, `maxQueueBytes`) only adds waiting. Memory of `engine.allocate()` does not count against
-   * `maxQueueBytes`.
+   * (`maxQueue`, `maxQueueBytes`, `maxQueue` of a level) only adds waiting. Memory of `engine.allocate()` does not count
+   * against `maxQueueBytes`.
    *
    * Details: with `maxQueueBytes`: `waiting`, `limit` and `bytes`, as text.
    */
-  ERR_TRT_QUEUE_FULL: 'as many requests wait, or as many bytes, as maxQueue and maxQueueBytes allow',
+  ERR_TRT_QUEUE_FULL: 'as many requests wait, of the engine or of a level, or as many bytes, as maxQueue and maxQueueBytes allow',
   /**
    * Pinned memory of `engine.allocate()` is not copied, so one inference at a time may use it. A tensor on a device may
    * be read by several, or written by one (`into`).
@@ -172,6 +173,19 @@ export const errorCodes = {
    * Details: `timeoutMs`.
    */
   ERR_TRT_TIMEOUT: 'the time given with timeoutMs ran out',
+  /**
+   * No lane took the request within the `queueTimeoutMs` of its level or of its call. The time that a request runs does
+   * not count. The request was not begun.
+   *
+   * Message: `No lane took the request within 20 ms, the queue timeout of level 1`
+   *
+   * Remedy: Answer 503 and have the client try again later. More throughput: `lanes`, `batching`. Where an answer that
+   * is late is better than none, `onQueueTimeout: 'delay'`. A lower level may wait for as long as those before it have
+   * requests.
+   *
+   * Details: `queueTimeoutMs` and `level`.
+   */
+  ERR_TRT_QUEUE_TIMEOUT: 'no lane took the request within its queueTimeoutMs',
 
   // Files, models and plans
   /**

@@ -8,11 +8,15 @@
  */
 export type { Abortable } from './base/options.js'
 export type {
+  BatchSizeCounters,
+  EngineCounters,
   EngineMemory,
   EngineStats,
+  FailureCounts,
   NamedShapes,
   Percentiles,
   ProfileShapes,
+  SampledCounters,
   TensorInfo,
   UnsupportedTensor,
 } from './backend/backend.js'
@@ -43,7 +47,16 @@ export type { CpuEngineOptions, OnnxRuntimeOptions } from './engine/cpu-options.
 export type { AuditedLayer, EngineAudit, EngineAuditOptions, PrecisionShare } from './engine/audit.js'
 export { drawLayers } from './engine/layer-drawing.js'
 export type { AuditPrecision, ExpectedPrecision } from './engine/layers.js'
-export type { AttachOptions, BatchingOptions, DeclaredOptions, EngineOptions, LaneOptions, Undeclared } from './engine/options.js'
+export type {
+  AttachOptions,
+  BatchingOptions,
+  DeclaredOptions,
+  EngineOptions,
+  LaneOptions,
+  Priorities,
+  QueuePolicy,
+  Undeclared,
+} from './engine/options.js'
 export { type ErrorCode, errorCodes, TensorRTError, type TensorRTErrorOptions } from './errors.js'
 export type { EngineBuilderOptions } from './engine/opening.js'
 export type {

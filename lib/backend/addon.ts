@@ -7,6 +7,7 @@ import type {
   BenchmarkListener,
   BenchmarkRun,
   EngineAuditFacts,
+  EngineCounters,
   EngineMemory,
   EngineStats,
   ModelTensor,
@@ -14,7 +15,7 @@ import type {
   RunOptions,
   UnsupportedTensor,
 } from './backend.js'
-import { connect, forget, readSync, register, sharedBytes, writeShapes } from './completions.js'
+import { connect, forget, lastTicket, readSync, register, sharedBytes, writeCall } from './completions.js'
 import { AddonMemory } from './device-memory.js'
 import { fromNative, loadAddon, native, nativeSync } from './native.js'
 import type {
@@ -72,6 +73,7 @@ export class AddonBackend implements Backend {
   readonly maxQueueBytes: number
   readonly batches: number
   readonly maxBatch: number | undefined
+  readonly levels: number
   readonly precisions: readonly string[]
   /** Only of what runs on a GPU. */
   readonly audit?: NonNullable<Backend['audit']>
@@ -99,17 +101,18 @@ export class AddonBackend implements Backend {
     this.kind = onGpu ? 'tensorrt' : 'cpu'
     this.description = `${engine.library} on ${onGpu ? `GPU ${engine.device}` : 'the CPU'}`
     if (onGpu) this.audit = (options, cut) => this.#auditLayers(options, cut)
-    const { batches, maxBatch, maxQueue, maxQueueBytes } = engine.queue
+    const { batches, maxBatch, maxQueue, maxQueueBytes, levels } = engine.queue
     this.batches = batches
     this.maxBatch = maxBatch > 1 ? maxBatch : undefined
     this.maxQueueBytes = maxQueueBytes
+    this.levels = levels
     this.concurrency = Math.min(batches * maxBatch, maxQueue)
     // now that the lanes are made: a process that ends without close() has that at least
     void this.#keepCompiled()
   }
 
   run<R>(inputs: readonly AnyTensor[], options: RunOptions | undefined, finish: (results: Results) => R): Promise<R> {
-    return new Promise<R>((resolve) => {
+    return new Promise<R>((resolve, reject) => {
       const into = options?.into
       const request = register({
         outputs: this.outputs,
@@ -126,7 +129,15 @@ export class AddonBackend implements Backend {
         forget(request)
         throw fromNative(error)
       }
-      options?.cut?.onCut(() => this.#giveUp(request))
+      const cut = options?.cut
+      if (cut === undefined) return
+      const ticket = lastTicket()
+      cut.onCut(() => {
+        forget(request)
+        this.#engine.cancel(ticket)
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
+        reject(cut.reason)
+      })
     })
   }
 
@@ -137,25 +148,20 @@ export class AddonBackend implements Backend {
     // most models have one input: a call without a spread costs half
     if (inputs.length === 1 && only !== undefined) {
       const data = dataOf(only)
-      writeShapes(inputs)
+      writeCall(inputs, options?.priority, options?.queueTimeoutMs)
       this.#engine.submit(request, outputs, destinations, data)
     } else {
       const data = inputs.map(dataOf)
-      writeShapes(inputs)
+      writeCall(inputs, options?.priority, options?.queueTimeoutMs)
       this.#engine.submit(request, outputs, destinations, ...data)
     }
-  }
-
-  #giveUp(request: number): void {
-    forget(request)
-    this.#engine.cancel(request)
   }
 
   runSync(inputs: readonly AnyTensor[], options: RunOptions | undefined): Results {
     try {
       const data = inputs.map(dataOf)
       const destinations = destinationsOf(options)
-      writeShapes(inputs)
+      writeCall(inputs)
       const objects = this.#engine.runSync(maskOf(options?.outputs), destinations, ...data)
       const results = readSync(this.outputs, options?.into, objects)
       return options?.into === undefined ? results : results.map((result, i) => placed(result, options.into?.[i]))
@@ -174,6 +180,10 @@ export class AddonBackend implements Backend {
 
   stats(): EngineStats {
     return nativeSync(() => this.#engine.stats())
+  }
+
+  counters(): EngineCounters {
+    return nativeSync(() => this.#engine.counters())
   }
 
   memory(): EngineMemory {

@@ -61,6 +61,10 @@ export interface UnsupportedTensor {
 export interface RunOptions {
   /** Once it happens, nobody waits for the result any more: work that has not begun is given up. */
   readonly cut?: Cut | undefined
+  /** The level, at most as many as the backend has; the queue's default unless given. */
+  readonly priority?: number
+  /** How long it may wait for a lane; the level's unless given. */
+  readonly queueTimeoutMs?: number
   /** Which outputs are wanted, by position; all unless given. */
   readonly outputs?: readonly boolean[]
   /** Tensors that outputs go to, by position. */
@@ -111,6 +115,84 @@ export interface EngineStats {
   readonly computeMs: Percentiles
   /** Copying outputs from the GPU, in milliseconds, by CUDA events, of a sample of the batches. */
   readonly copyOutMs: Percentiles
+}
+
+/** Requests that gave no result, each counted once; see {@link EngineCounters}. */
+export interface FailureCounts {
+  /** Refused on arrival: ERR_TRT_QUEUE_FULL. */
+  readonly rejected: number
+  /** Waited too long for a lane: ERR_TRT_QUEUE_TIMEOUT. */
+  readonly queueTimeout: number
+  /** Aborted, or beyond `timeoutMs`, while they waited. */
+  readonly cancelledWaiting: number
+  /** Aborted, or beyond `timeoutMs`, on a lane. */
+  readonly cancelledRunning: number
+  /** Failed for any other reason, such as ERR_TRT_EXECUTION. */
+  readonly failed: number
+}
+
+/** Where the time of the batches of one size went; see {@link EngineCounters}. */
+export interface BatchSizeCounters {
+  /** Rows of such a batch, without those that only pad it. */
+  readonly rows: number
+  /** Batches of that size that ran to their end. */
+  readonly executions: number
+  /** Requests that gave a result, in all of them. */
+  readonly requests: number
+  /** Nanoseconds from the call until a lane took it, a sum over requests. */
+  readonly queueNs: number
+  /** Nanoseconds of bringing inputs to the device, a sum over executions. */
+  readonly inputNs: number
+  /** Nanoseconds of the computation, a sum over executions. */
+  readonly computeNs: number
+  /** Nanoseconds of bringing outputs to the requests, a sum over executions. */
+  readonly outputNs: number
+}
+
+/** What CUDA events have timed, of a sample of the batches; all 0 on the CPU. See {@link EngineCounters}. */
+export interface SampledCounters {
+  /** Batches that were sampled. */
+  readonly executions: number
+  /** Nanoseconds of copying inputs to the GPU, a sum over these executions. */
+  readonly copyInNs: number
+  /** Nanoseconds of the computation, a sum over these executions. */
+  readonly computeNs: number
+  /** Nanoseconds of copying outputs from the GPU, a sum over these executions. */
+  readonly copyOutNs: number
+}
+
+/**
+ * Counters that only grow: of every request and every batch since the engine was loaded, so that the difference of two
+ * reads is what happened between them ({@link EngineStats} has percentiles, of about the last thousand). Nanoseconds
+ * are by the host's clock, but for `sampled`. Where a queue is shared, they are of all engines that share it, each
+ * request counted once.
+ *
+ * `requests` and all of `failures` add up to the requests that came to their end.
+ */
+export interface EngineCounters {
+  /** Requests that gave a result. */
+  readonly requests: number
+  /** Rows of these requests: sizes of dimension 0, with the option `batching`; else 1 each. */
+  readonly rows: number
+  /** Batches that ran to their end; with the option `batching` fewer than requests. */
+  readonly executions: number
+  /** Requests that gave no result, by kind. */
+  readonly failures: FailureCounts
+  /** Nanoseconds from the call until a lane took it, a sum over requests that gave a result. */
+  readonly queueNs: number
+  /**
+   * Nanoseconds of bringing inputs to the device, a sum over requests: each has all of its batch's time, as in Triton's
+   * `inference_stats`.
+   */
+  readonly inputNs: number
+  /** Nanoseconds of the computation, a sum over requests in the same way. */
+  readonly computeNs: number
+  /** Nanoseconds of bringing outputs to the requests, a sum over requests in the same way. */
+  readonly outputNs: number
+  /** The same by rows of a batch, ascending; sums over executions, as in Triton's `batch_stats`. */
+  readonly batchSizes: readonly BatchSizeCounters[]
+  /** By CUDA events, of the batches that were sampled. */
+  readonly sampled: SampledCounters
 }
 
 /** Bytes. */
@@ -235,6 +317,7 @@ export interface Backend {
   upload?(data: NodeJS.TypedArray): Promise<DeviceMemory>
   allocate?(bytes: number): ArrayBuffer
   stats?(): EngineStats
+  counters?(): EngineCounters
   memory?(): EngineMemory
   /** Until all is there that the lanes have had made in the background, contexts for CUDA graphs: what runs then captures them. */
   prepared?(): Promise<void>
@@ -252,6 +335,8 @@ export interface Backend {
   readonly maxQueueBytes?: number
   /** How many batches the lanes have memory for. */
   readonly batches?: number
+  /** Levels of priority of its queue; nothing where it has no queue of the addon's. */
+  readonly levels?: number
   /** The most rows of a batch; nothing where requests are not merged. */
   readonly maxBatch?: number | undefined
 }

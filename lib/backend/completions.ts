@@ -71,14 +71,19 @@ export function connect(): void {
   connected = true
 }
 
-/** Writes the shapes of a call's inputs to where native code reads them. */
-export function writeShapes(inputs: readonly AnyTensor[]): void {
-  let at = 0
+/** Writes what a call is, and the shapes of its inputs, to where native code reads them. 0: the queue's own. */
+export function writeCall(inputs: readonly AnyTensor[], priority = 0, queueTimeoutMs = 0): void {
+  dims[0] = priority
+  dims[1] = queueTimeoutMs
+  let at = 2
   for (const { shape } of inputs) {
     dims[at++] = shape.length
     for (const dim of shape) dims[at++] = dim
   }
 }
+
+/** The ticket of the request that was submitted last, by which it is cancelled. */
+export const lastTicket = (): number => dims[0] ?? 0
 
 export function register(entry: Pending): number {
   pending.set(++lastRequest, entry)

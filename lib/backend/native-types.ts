@@ -5,6 +5,7 @@ import type {
   BenchmarkFacts,
   BenchmarkRun,
   EngineAuditFacts,
+  EngineCounters,
   EngineMemory,
   EngineStats,
   ModelTensor,
@@ -178,6 +179,13 @@ export interface NativeSessionOptions {
     readonly maxDelayMs: number
     readonly preferred: readonly number[]
     readonly pad: readonly number[]
+    readonly preserveOrder: 0 | 1
+    /** 0: none. */
+    readonly holdUntil: number
+    /** From 1. */
+    readonly defaultLevel: number
+    /** By level, the first served first; 0: no limit. */
+    readonly levels: readonly { readonly maxQueue: number; readonly queueTimeoutMs: number; readonly delays: 0 | 1 }[]
   }
 }
 
@@ -195,21 +203,25 @@ export interface NativeEngine {
     readonly maxBatch: number
     readonly maxQueue: number
     readonly maxQueueBytes: number
+    readonly levels: number
+    readonly defaultLevel: number
   }
   /**
    * Queues an inference; its completion comes through {@link NativeAddon.connect}. `outputs`: bit i for output i,
    * negative for all; or a byte for each output, where there are more than 53. `destinations`: by output; none: all go
-   * to the host. The inputs' shapes stand in the shared array; their data is copied before this returns.
+   * to the host. Priority, queue timeout and the inputs' shapes stand in the shared array (completions.ts); the
+   * data is copied before this returns. Then the request's ticket stands in the first place of that array.
    */
   submit(request: number, outputs: number | Uint8Array, destinations: NativeDestinations | undefined, ...data: readonly NativeData[]): void
   /** Runs on this thread; the completion stands in the shared array. */
   runSync(outputs: number | Uint8Array, destinations: NativeDestinations | undefined, ...data: readonly NativeData[]): unknown[]
   /** Whether the request was taken out of the queue: then no completion comes. */
-  cancel(request: number): boolean
+  cancel(ticket: number): boolean
   /** The data is read before this returns, unless it is memory of allocate(). */
   upload(data: NodeJS.TypedArray): Promise<NativeTensor>
   allocate(bytes: number): ArrayBuffer
   stats(): EngineStats
+  counters(): EngineCounters
   memory(): Omit<EngineMemory, 'host'>
   /** All that TensorRT-RTX compiled for the engine, where that is more than it was opened with and what the last call gave; nothing on other runtimes. */
   runtimeCache(): Promise<ArrayBuffer | undefined>

@@ -18,6 +18,13 @@ export function checkedTimeout(timeoutMs: unknown): number | undefined {
   throw expected(`milliseconds above 0 and at most ${longestTimeout}`, 'timeoutMs', timeoutMs)
 }
 
+/** Of a wait in the queue, which native code counts to the microsecond. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+export function checkedQueueTimeout(timeoutMs: unknown, name = 'queueTimeoutMs'): number | undefined {
+  if (timeoutMs === undefined) return undefined
+  if (typeof timeoutMs === 'number' && timeoutMs >= 0.001 && timeoutMs <= longestTimeout) return timeoutMs
+  throw expected(`milliseconds from 0.001 to ${longestTimeout}`, name, timeoutMs)
+}
+
 /** All of ours that wait for one signal. */
 class Waiters {
   static readonly #of = new WeakMap<AbortSignal, Waiters>()
@@ -79,6 +86,11 @@ export class Cut {
 
   get happened(): boolean {
     return this.#reason !== undefined
+  }
+
+  /** What it happened for; nothing before. */
+  get reason(): unknown {
+    return this.#reason?.given
   }
 
   /** Calls back when it happens, at once where it has. There is one callback, the last that was given; it does not throw. */

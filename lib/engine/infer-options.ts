@@ -1,7 +1,7 @@
-import type { RunOptions, UnsupportedTensor } from '../backend/backend.js'
-import { checkedTimeout } from '../base/cancellation.js'
+import type { Backend, RunOptions, UnsupportedTensor } from '../backend/backend.js'
+import { checkedQueueTimeout, checkedTimeout } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
-import { checkedSignal } from '../base/checks.js'
+import { checkedSignal, checkedWhole } from '../base/checks.js'
 import { fitsDims, shapeText } from '../base/dims.js'
 import { readOptions } from '../base/options.js'
 import type { AnyTensor } from '../device-tensor.js'
@@ -44,12 +44,25 @@ export interface InferOptions<
    * on, so waiting for {@link Engine.ready} is part of it.
    */
   readonly timeoutMs?: number | undefined
+  /**
+   * The level of the request, where the engine has {@link Priorities}: 1 leaves the queue first; default: the engine's.
+   * An engine without them takes 1 alone.
+   */
+  readonly priority?: number | undefined
+  /**
+   * The request is rejected with ERR_TRT_QUEUE_TIMEOUT, or delayed where its level says so, when no lane has taken it
+   * after so many milliseconds; 0.001 is a microsecond, the least. Default: the level's, which this may only shorten.
+   * It counts from when the request enters the queue, and never while it runs.
+   */
+  readonly queueTimeoutMs?: number | undefined
 }
 
 /** Options that were read once, and checked as far as that goes without the model. */
 export interface GivenOptions {
   readonly signal: AbortSignal | undefined
   readonly timeoutMs: number | undefined
+  readonly priority: number | undefined
+  readonly queueTimeoutMs: number | undefined
   readonly outputs: readonly string[] | undefined
   readonly into: ReadonlyMap<string, AnyTensor> | undefined
   readonly location: GivenLocation | undefined
@@ -62,11 +75,15 @@ type GivenLocation = 'host' | 'device' | ReadonlyMap<string, 'host' | 'device'>
 export function readInferOptions(options: unknown, method: 'infer' | 'inferSync'): GivenOptions | undefined {
   if (options === undefined) return undefined
   const names =
-    method === 'infer' ? (['signal', 'timeoutMs', 'outputs', 'into', 'location'] as const) : (['outputs', 'into', 'location'] as const)
+    method === 'infer'
+      ? (['signal', 'timeoutMs', 'priority', 'queueTimeoutMs', 'outputs', 'into', 'location'] as const)
+      : (['outputs', 'into', 'location'] as const)
   const given: Partial<Record<(typeof names)[number], unknown>> = readOptions(options, names, method)
   return {
     signal: checkedSignal(given.signal),
     timeoutMs: checkedTimeout(given.timeoutMs),
+    priority: given.priority === undefined ? undefined : checkedWhole(given.priority, 'priority', 1, 100, 'a level from 1 to 100'),
+    queueTimeoutMs: checkedQueueTimeout(given.queueTimeoutMs),
     outputs: checkedNames(given.outputs),
     into: checkedTargets(given.into),
     location: checkedLocation(given.location),
@@ -111,6 +128,7 @@ interface RunnableModel {
   readonly outputNames: readonly string[]
   readonly unsupported: readonly UnsupportedTensor[]
   readonly forms: { readonly wanted: readonly string[] | undefined }
+  readonly backend: Pick<Backend, 'levels'>
 }
 
 /**
@@ -118,10 +136,11 @@ interface RunnableModel {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
  */
 export function runOptions(
-  { outputs, into, location }: Partial<GivenOptions> = {},
-  { outputs: infos, outputNames: names, unsupported, forms }: RunnableModel,
+  { outputs, into, location, priority, queueTimeoutMs }: Partial<GivenOptions> = {},
+  { outputs: infos, outputNames: names, unsupported, forms, backend: { levels = 1 } }: RunnableModel,
   inputs: readonly AnyTensor[],
 ): RunOptions {
+  if (priority !== undefined && priority > levels) throw noLevel(priority, levels)
   const wanted = outputs ?? forms.wanted
   if (unsupported.length > 0) refuseUnsupported(unsupported, wanted, names)
   const located = typeof location === 'object' ? [...location.keys()] : []
@@ -139,7 +158,14 @@ export function runOptions(
     ...(wanted !== undefined && { outputs: names.map((name) => wanted.includes(name)) }),
     ...(into !== undefined && { into: names.map((name) => into.get(name)) }),
     ...(location !== undefined && { keep: names.map((name) => placeOf(location, name) === 'device') }),
+    ...(priority !== undefined && { priority }),
+    ...(queueTimeoutMs !== undefined && { queueTimeoutMs }),
   }
+}
+
+function noLevel(priority: number, levels: number): TensorRTError {
+  const what = levels === 1 ? '1, since the engine has no levels (batching.priorities),' : `a level from 1 to ${levels}`
+  return expected(what, 'priority', priority)
 }
 
 /** A place for an output that the call does not give would be passed over in silence. */

@@ -8,8 +8,18 @@ import { wishesFor, wishesForCpu } from './choice.js'
 import { checkedCpuOptions, type CpuEngineOptions, cpuNames } from './cpu-options.js'
 import { checkedDeclaration, type Declaration, type DeclaredTypes, type TensorTypes } from './declaration.js'
 import type { EngineBuilderOptions, OpenOptions } from './opening.js'
+import { checkedQueueTimeout } from '../base/cancellation.js'
 import { checkedPath } from '../base/files.js'
-import { checkedBoolean, checkedChoice, checkedListener, checkedNumber, checkedSignal, checkedWhole, isWhole } from '../base/checks.js'
+import {
+  checkedBoolean,
+  checkedChoice,
+  checkedListener,
+  checkedNumber,
+  checkedObject,
+  checkedSignal,
+  checkedWhole,
+  isWhole,
+} from '../base/checks.js'
 import { checkedPlace, plainCopy, readOptions } from '../base/options.js'
 import { type ModelSource, onnxSource } from '../base/source.js'
 
@@ -21,13 +31,70 @@ export interface BatchingOptions {
   readonly maxBatch: number
   /** How long a request may wait for others, in milliseconds; default 0: a batch leaves as soon as a lane is free. */
   readonly maxDelayMs?: number | undefined
-  /** Batch sizes, in rows, at which a batch leaves without waiting for more; default: none. */
+  /**
+   * Batch sizes, in rows, at which a batch leaves without waiting for more; default: none. A batch is made up when a
+   * lane takes it: of the largest preferred size that the waiting requests, in their order, can form; the rest waits.
+   * Where none can be formed, all that fit leave after `maxDelayMs`. The rows of one request are never split.
+   */
   readonly preferred?: readonly number[] | undefined
   /**
    * Batch sizes, in rows, that a batch is filled up to, so that it meets a CUDA graph that was captured; `true`: the
    * powers of two, and `maxBatch`; default false.
    */
   readonly pad?: boolean | readonly number[] | undefined
+  /**
+   * Whether requests settle in the order in which they left the queue, though a later batch may end first on another
+   * lane; default false.
+   */
+  readonly preserveOrder?: boolean | undefined
+  /**
+   * For tests: nothing leaves before so many requests wait at one time; from then on it has no effect. Closing the
+   * engine ends it, too. Default: none. Triton's is TRITONSERVER_DELAY_SCHEDULER.
+   */
+  readonly holdUntil?: number | undefined
+  /** The limits of each level that `priorities.policies` does not name; without `priorities` those of all requests. */
+  readonly queue?: QueuePolicy | undefined
+  /** Levels of priority; default: one. With `maxBatch: 1` requests have levels and do not merge. */
+  readonly priorities?: Priorities | undefined
+}
+
+/**
+ * What limits the requests of one level while they wait, as Triton's ModelQueuePolicy.
+ * @see https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/batcher.html#queue-policy
+ */
+export interface QueuePolicy {
+  /**
+   * The most requests of the level that may wait; default: no limit but {@link LaneOptions.maxQueue}. One more is
+   * rejected with ERR_TRT_QUEUE_FULL.
+   */
+  readonly maxQueue?: number | undefined
+  /**
+   * How long a request may wait, in milliseconds, from its call until a lane takes it; the time that it runs does not
+   * count. 0.001 is a microsecond, the least. Default: no limit. {@link InferOptions.queueTimeoutMs} may shorten it.
+   */
+  readonly queueTimeoutMs?: number | undefined
+  /**
+   * What becomes of a request that has waited so long; default `reject`.
+   *
+   * - `reject`: its call is rejected with ERR_TRT_QUEUE_TIMEOUT.
+   * - `delay`: it goes behind all others of its level, has no queue timeout any more, and runs when its turn comes.
+   */
+  readonly onQueueTimeout?: 'reject' | 'delay' | undefined
+}
+
+/**
+ * Levels of priority. Level 1 leaves the queue first, then 2, and so on; within a level requests leave in the order of
+ * their calls. A batch may have requests of several levels. A level waits for as long as requests of those before it
+ * keep all lanes busy: under such a load it may never run (starvation), as in Triton. A queue timeout bounds the wait.
+ * @see https://docs.nvidia.com/deeplearning/triton-inference-server/user-guide/docs/user_guide/batcher.html#priority-levels
+ */
+export interface Priorities {
+  /** How many levels there are, 2 to 100. */
+  readonly levels: number
+  /** The level of a request that names none; default: the last, so that a request is urgent only where it says so. */
+  readonly default?: number | undefined
+  /** The limits of levels, by level: `{ 1: { maxQueue: 16 } }`; {@link BatchingOptions.queue} is that of the others. */
+  readonly policies?: { readonly [level: number]: QueuePolicy } | undefined
 }
 
 /**
@@ -343,19 +410,65 @@ function checkedLanes({
     maxQueue: checkedWhole(maxQueue, 'maxQueue', 1, 2 ** 24, 'a number of requests from 1'),
     maxQueueBytes: checkedWhole(maxQueueBytes, 'maxQueueBytes', 1, Number.MAX_SAFE_INTEGER, 'a number of bytes from 1'),
     wait: checkedChoice(wait, 'wait', ['spin', 'block', 'adaptive']),
-    ...(batching !== undefined && { batching: checkedBatching(batching) }),
+    ...(batching !== undefined && { batching: checkedBatching(batching, Number(maxQueue)) }),
   }
 }
 
-function checkedBatching(batching: unknown): NonNullable<NativeSessionOptions['batching']> {
-  const given = readOptions(batching, ['maxBatch', 'maxDelayMs', 'preferred', 'pad'], 'batching')
-  const { maxDelayMs = 0, preferred = [], pad = false } = given
+type NativeBatching = NonNullable<NativeSessionOptions['batching']>
+
+/** `most`: requests may wait. */
+function checkedBatching(batching: unknown, most: number): NativeBatching {
+  const given = readOptions(
+    batching,
+    ['maxBatch', 'maxDelayMs', 'preferred', 'pad', 'preserveOrder', 'holdUntil', 'queue', 'priorities'],
+    'batching',
+  )
+  const { maxDelayMs = 0, preferred = [], pad = false, preserveOrder = false, holdUntil } = given
   const maxBatch = checkedWhole(given.maxBatch, 'batching.maxBatch', 1, 2 ** 20, 'a number of rows from 1')
   return {
     maxBatch,
     maxDelayMs: checkedNumber(maxDelayMs, 'batching.maxDelayMs', 0, 60_000, 'milliseconds from 0 to 60000'),
     preferred: checkedSizes(preferred, maxBatch, 'batching.preferred'),
     pad: typeof pad === 'boolean' ? (pad ? powersOfTwo(maxBatch) : []) : checkedSizes(pad, maxBatch, 'batching.pad'),
+    preserveOrder: checkedBoolean(preserveOrder, 'batching.preserveOrder') ? 1 : 0,
+    holdUntil:
+      holdUntil === undefined
+        ? 0
+        : checkedWhole(holdUntil, 'batching.holdUntil', 1, most, `a number of requests from 1 to maxQueue (${most})`),
+    ...checkedLevels(given.queue, given.priorities),
+  }
+}
+
+const priorityLevels = 'a number of levels from 2 to 100'
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
+function checkedLevels(queue: unknown, priorities: unknown): Pick<NativeBatching, 'levels' | 'defaultLevel'> {
+  const policy = checkedPolicy(queue, 'batching.queue')
+  if (priorities === undefined) return { levels: [policy], defaultLevel: 1 }
+  const given = readOptions(priorities, ['levels', 'default', 'policies'], 'batching.priorities')
+  const count = checkedWhole(given.levels, 'batching.priorities.levels', 2, 100, priorityLevels)
+  const { default: level = count, policies = {} } = given
+  const defaultLevel = checkedWhole(level, 'batching.priorities.default', 1, count, `a level from 1 to ${count}`)
+  const levels: NativeBatching['levels'][number][] = Array.from({ length: count }, () => policy)
+  for (const [name, value] of Object.entries(checkedObject(policies, 'batching.priorities.policies', 'an object of policies by level'))) {
+    const named = Number(name)
+    if (!isWhole(named, 1, count) || String(named) !== name)
+      throw expected(`a level from 1 to ${count}`, 'a name in batching.priorities.policies', name)
+    if (value !== undefined) levels[named - 1] = checkedPolicy(value, `batching.priorities.policies[${name}]`)
+  }
+  return { levels, defaultLevel }
+}
+
+function checkedPolicy(policy: unknown, name: string): NativeBatching['levels'][number] {
+  const {
+    maxQueue,
+    queueTimeoutMs,
+    onQueueTimeout = 'reject',
+  } = readOptions(policy, ['maxQueue', 'queueTimeoutMs', 'onQueueTimeout'], name)
+  return {
+    maxQueue: maxQueue === undefined ? 0 : checkedWhole(maxQueue, `${name}.maxQueue`, 1, 2 ** 24, 'a number of requests from 1'),
+    queueTimeoutMs: checkedQueueTimeout(queueTimeoutMs, `${name}.queueTimeoutMs`) ?? 0,
+    delays: checkedChoice(onQueueTimeout, `${name}.onQueueTimeout`, ['reject', 'delay']) === 'delay' ? 1 : 0,
   }
 }
 

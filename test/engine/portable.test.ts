@@ -46,8 +46,11 @@ t.test('each member that it lacks is refused by name', async (t) => {
     'inferSync()': () => engine.inferSync(pattern('float32', [2])),
     'share()': () => engine.share(),
     stats: () => engine.stats,
+    'counters()': () => engine.counters(),
     memory: () => engine.memory,
     "location: 'device'": () => engine.infer(pattern('float32', [2]), { location: 'device' }),
+    priority: () => engine.infer(pattern('float32', [2]), { priority: 2 }),
+    queueTimeoutMs: () => engine.infer(pattern('float32', [2]), { queueTimeoutMs: 5 }),
     'upload()': () => engine.upload(pattern('float32', [2])),
     'benchmark()': () => engine.benchmark(),
   }

@@ -125,6 +125,7 @@ const provoked: Record<string, () => unknown> = {
     return Engine.attach(token)
   },
   TIMEOUT: () => held({}, (engine) => engine.infer(row(), { timeoutMs: 50 })),
+  QUEUE_TIMEOUT: () => held({ batching: { maxBatch: 1, holdUntil: 2 } }, (engine) => engine.infer(row(), { queueTimeoutMs: 20 })),
   FILE: () => Engine.load('/models/none.onnx', cpu),
   MODEL_FORMAT: () => Engine.load(Uint8Array.of(0x50, 0x4b, 3, 4, 0, 0, 0, 0), cpu),
   IMAGE: () => readImage(Uint8Array.of(1, 2, 3, 4, 5)),

@@ -51,6 +51,52 @@ t.test('what is refused', async (t) => {
       { batching: { maxBatch: 4, pad } },
       /sizes from 1 to 4 for batching.pad/,
     ]),
+    ...['yes', 1, null].map((preserveOrder): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, preserveOrder } },
+      /Expected true or false for batching.preserveOrder/,
+    ]),
+    ...[0, 9, 1.5, '2', null].map((holdUntil): [unknown, RegExp] => [
+      { maxQueue: 8, batching: { maxBatch: 4, holdUntil } },
+      /Expected a number of requests from 1 to maxQueue \(8\) for batching.holdUntil/,
+    ]),
+    ...[null, 4, []].map((queue): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, queue } },
+      /Expected an object for the options of batching.queue/,
+    ]),
+    ...[0, -1, 1.5, '4', 2 ** 24 + 1].map((maxQueue): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, queue: { maxQueue } } },
+      /Expected a number of requests from 1 for batching.queue.maxQueue/,
+    ]),
+    ...[0, -1, 0.0009, NaN, Infinity, 2 ** 31, '5', null].map((queueTimeoutMs): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, queue: { queueTimeoutMs } } },
+      /Expected milliseconds from 0.001 to 2147483647 for batching.queue.queueTimeoutMs/,
+    ]),
+    ...['drop', 1, null].map((onQueueTimeout): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, queue: { onQueueTimeout } } },
+      /Expected 'reject' or 'delay' for batching.queue.onQueueTimeout/,
+    ]),
+    ...[undefined, 0, 1, 101, 2.5, '3', null].map((levels): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, priorities: { levels } } },
+      /Expected a number of levels from 2 to 100 for batching.priorities.levels/,
+    ]),
+    ...[0, 4, 1.5, '2', null].map((level): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, priorities: { levels: 3, default: level } } },
+      /Expected a level from 1 to 3 for batching.priorities.default/,
+    ]),
+    ...['0', '4', '01', 'high', '1.5'].map((level): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, priorities: { levels: 3, policies: { [level]: {} } } } },
+      /Expected a level from 1 to 3 for a name in batching.priorities.policies but received string/,
+    ]),
+    ...[null, 4, [{}]].map((policies): [unknown, RegExp] => [
+      { batching: { maxBatch: 4, priorities: { levels: 3, policies } } },
+      /Expected an object of policies by level for batching.priorities.policies/,
+    ]),
+    [
+      { batching: { maxBatch: 4, priorities: { levels: 3, policies: { 2: { maxQueue: 0 } } } } },
+      /Expected a number of requests from 1 for batching.priorities.policies\[2\].maxQueue/,
+    ],
+    [{ batching: { maxBatch: 4, priorities: { level: 3 } } }, /Unknown option "level" for batching.priorities: did you mean levels\?/],
+    [{ batching: { maxBatch: 4, queue: { timeoutMs: 3 } } }, /Unknown option "timeoutMs" for batching.queue/],
     [{ lane: 2 }, /Unknown option "lane" .* did you mean lanes\?/],
     [{ batching: { maxBatch: 4, maxDelay: 3 } }, /Unknown option "maxDelay" for batching: did you mean maxDelayMs\?/],
     [{ slots: 3 }, /Unknown option "slots"/],
@@ -94,7 +140,9 @@ t.test('what is taken', (t) => {
     wait: 'spin',
     batching: { maxBatch: 12, maxDelayMs: 0.5, preferred: [8, 4, 8], pad: true },
   })
-  const batching = { maxBatch: 12, maxDelayMs: 0.5, preferred: [4, 8], pad: [1, 2, 4, 8, 12] }
+  const unlimited = { maxQueue: 0, queueTimeoutMs: 0, delays: 0 }
+  const levels = { preserveOrder: 0, holdUntil: 0, defaultLevel: 1, levels: [unlimited] }
+  const batching = { maxBatch: 12, maxDelayMs: 0.5, preferred: [4, 8], pad: [1, 2, 4, 8, 12], ...levels }
   t.same(full.lanes, { lanes: 64, profile: 0, highPriority: 1, graphs: 0, slots: 2, maxQueue: 1, maxQueueBytes: 2, wait: 'spin', batching })
   const undefineds = {
     lanes: undefined,
@@ -106,6 +154,19 @@ t.test('what is taken', (t) => {
     batching: undefined,
   }
   t.same(checkedEngineOptions(undefineds), checkedEngineOptions({}))
+  const queue = { maxQueue: 9, queueTimeoutMs: 0.001, onQueueTimeout: 'delay' }
+  const limited = { maxQueue: 9, queueTimeoutMs: 0.001, delays: 1 }
+  const priorities = { levels: 3, policies: { 2: { queueTimeoutMs: 5, onQueueTimeout: 'reject' }, 3: undefined } }
+  const second = { maxQueue: 0, queueTimeoutMs: 5, delays: 0 }
+  const given = { maxBatch: 1, preserveOrder: true, holdUntil: 4096, queue, priorities }
+  t.match(checkedEngineOptions({ batching: given }).lanes.batching, {
+    preserveOrder: 1,
+    holdUntil: 4096,
+    defaultLevel: 3,
+    levels: [limited, second, limited],
+  })
+  const urgent = { maxBatch: 1, priorities: { levels: 100, default: 1 } }
+  t.match(checkedEngineOptions({ batching: urgent }).lanes.batching, { defaultLevel: 1, levels: Array(100).fill(unlimited) })
   t.same(checkedAttachOptions({ batching: { maxBatch: 8, pad: [8, 2] } }).lanes.batching?.pad, [2, 8])
   t.end()
 })

@@ -92,7 +92,11 @@ export class Session {
       const id = ++this.#lastId
       this.#waiting.set(id, { id, inputs, wanted, resolve, reject })
       this.#next()
-      cut?.onCut(() => this.#waiting.delete(id)) // one that the worker has runs to its end, unheard
+      cut?.onCut(() => {
+        this.#waiting.delete(id) // one that the worker has runs to its end, unheard
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
+        reject(cut.reason)
+      })
     })
   }
 
