@@ -89,6 +89,31 @@ t.test('on a fake: --shapes is widened to batches where the plan is built', asyn
   ])
 })
 
+t.test('priorities: latencies by level, and refusals by code', async (t) => {
+  const args = [...brief, '--rates', '400', '--priorities', '1:1,2:1', '--max-batch', '4', '--max-delay-ms', '0']
+  const run = await trt([...onCpu, ...args, '--json', '--plot', file('levels.svg')])
+  t.equal(run.code, 0, run.stderr)
+  const told = JSON.parse(run.stdout) as Told[]
+  t.match(told, [
+    { name: 'no batching', batching: { maxBatch: 1, priorities: { levels: 2 } } },
+    { name: 'maxDelayMs 0', batching: { maxBatch: 4, priorities: { levels: 2 } } },
+  ])
+  for (const { points, settings } of told) {
+    t.same(settings.priorities, { 1: 1, 2: 1 })
+    const [point] = points
+    t.same(point?.priorities.map(({ priority }) => priority), [1, 2]) // prettier-ignore
+    t.equal(point!.priorities.reduce((sum, { requests }) => sum + requests, 0), point!.requests) // prettier-ignore
+  }
+  t.match(readFileSync(file('levels.svg'), 'utf8'), /priority 1: p99[^]*priority 2: p99/)
+  const people = await trt([...onCpu, ...args, '--rows', '1,2'])
+  t.match(people, { code: 0, stderr: /left out: no batching/, stdout: /priorities +1:1, 2:1[^]*batch +priority +p50/ })
+  t.notMatch(people.stdout, 'no batching')
+  // a batch that is not full waits for 20 ms, a request for a microsecond
+  const late = await trt([...onCpu, ...brief, '--rates', '400', '--queue-timeout', '0.001', '--max-delay-ms', '20', '--json'])
+  const [, waiting] = JSON.parse(late.stdout) as Told[]
+  t.ok(waiting!.points[0]!.failures['ERR_TRT_QUEUE_TIMEOUT']! > 0)
+})
+
 t.test('what is wrong with a command line is said before anything is measured', async (t) => {
   for (const [args, message] of [
     [['--rates', '100'], /^error: --rates is of an open loop: give --load, too/],

@@ -2,11 +2,11 @@ import { basename } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { readOrdinary, saveText } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
-import type { LoadPoint, LoadTest, LoadTestable, LoadTestOptions, LoadTestProgress, Summary } from '../../benchmark/index.js'
+import type { LoadPoint, LoadTest, LoadTestOptions, LoadTestProgress, Summary } from '../../benchmark/index.js'
 import { checkedLoadTestOptions } from '../../benchmark/load/options.js'
 import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
-import type { BatchingOptions as PlainBatching, EngineOptions } from '../../engine/options.js'
+import type { BatchingOptions, EngineOptions } from '../../engine/options.js'
 import { type ShapesGiven, shapesOf } from '../options/builder.js'
 import { isBuilt, openingShapes } from '../options/opening.js'
 import { durationText } from '../output/format.js'
@@ -71,16 +71,6 @@ export function refuseIdleLoad(command: Command, builder: readonly string[], ref
   if (level > 100) refuse(`--priorities has the level ${level}, and there are 100 at most`)
 }
 
-// until h-api
-type BatchingOptions = PlainBatching & { readonly priorities?: { readonly levels: number } }
-const countedByStats = (engine: Engine): LoadTestable => ({
-  inputs: engine.inputs,
-  backend: engine.backend,
-  description: engine.description,
-  infer: (inputs, options) => engine.infer(inputs, options as object),
-  counters: () => ({ executions: engine.stats.batches }),
-})
-
 /** One line of the picture. */
 interface Curve {
   readonly name: string
@@ -106,7 +96,7 @@ export async function measureLoad(given: LoadGiven, path: string, session: Sessi
     session.signal.throwIfAborted()
     await using engine = await open({ ...laneOptions(given), ...(curve.batching !== undefined && { batching: curve.batching }) }, shapes)
     const tell = teller(session.progress(), curve.name)
-    const test = await loadTest(countedByStats(engine), { ...options, rates, signal: session.signal, onProgress: tell })
+    const test = await loadTest(engine, { ...options, rates, signal: session.signal, onProgress: tell })
     measured.set(curve, test)
     rates ??= test.points.map(({ rate }) => rate)
   }
