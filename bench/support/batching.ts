@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { uniform } from '../../lib/benchmark/random.js'
 import { percentileOf } from '../../lib/benchmark/statistics.js'
 import { loadAddon } from '../../lib/backend/native.js'
-import type { NativeAddon, NativeEngine } from '../../lib/backend/native-types.js'
+import type { NativeEngine } from '../../lib/backend/native-types.js'
 import { type Engine, Tensor } from '../../lib/index.js'
 import { identityPlan } from '../../test/fake/plan.js'
 import type { FakeDevice } from './fake.js'
@@ -190,16 +190,17 @@ type Cancel = NativeEngine['cancel']
 
 /** An engine whose native cancel() is another. */
 async function withNativeCancel(open: () => Promise<Engine>, changed: (cancel: Cancel) => Cancel): Promise<Engine> {
-  const addon = loadAddon() as { -readonly [K in keyof NativeAddon]: NativeAddon[K] }
-  const { openEngine } = addon
-  addon.openEngine = async (...args) => {
+  const addon = loadAddon()
+  const openEngine = addon.openEngine.bind(addon)
+  const changing: typeof openEngine = async (...args) => {
     const native = await openEngine(...args)
     const value = changed(native.cancel.bind(native))
     return Object.defineProperty(native, 'cancel', { value })
   }
+  Object.assign(addon, { openEngine: changing })
   try {
     return await open()
   } finally {
-    addon.openEngine = openEngine
+    Object.assign(addon, { openEngine })
   }
 }
