@@ -7,6 +7,7 @@ import { parseArgs, promisify } from 'node:util'
 import type { Results } from '../lib/backend/backend.js'
 import { Tensor } from '../lib/index.js'
 import { identityPlan } from '../test/fake/plan.js'
+import { cancels, counters, levels, preferred, saturated } from './support/batching.js'
 import { fakeDevice, type FakeDevice } from './support/fake.js'
 import { interleaved, keepInFlight, loopDelay, microsecondsPerCall, oneAfterAnother, throughput } from './support/measure.js'
 import { driverLoop, onnxruntimeDetector, onnxruntimeIdentity, onnxruntimeVersion, RoundTrip } from './support/peers.js'
@@ -317,7 +318,23 @@ const { values, positionals } = parseArgs({
   options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const parts = { calls, lone, eventLoop, lanes, slots, copies, pinned, batching, streams, soak: () => soak(values.quick) }
+const parts = {
+  calls,
+  lone,
+  eventLoop,
+  lanes,
+  slots,
+  copies,
+  pinned,
+  batching,
+  saturated,
+  preferred,
+  levels,
+  counters,
+  cancels,
+  streams,
+  soak: () => soak(values.quick),
+}
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
 if (unknown !== undefined) throw new Error(`core has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 

@@ -57,8 +57,8 @@ const isFloat = (dtype: DType): dtype is FloatDType => (floatDTypes as readonly 
 
 const bytesOf = ({ data }: Tensor): Uint8Array => new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
 
-/** Numbers from 0 to below 1: a generator of 32 bits (Mulberry32), which is enough for inputs that only have to be something. */
-function uniform(seed: number): () => number {
+/** Numbers from 0 to below 1: a generator of 32 bits (Mulberry32), which is enough for inputs that only have to be something, and for arrivals. */
+export function uniform(seed: number): () => number {
   let state = seed | 0
   return () => {
     state = (state + 0x6d2b79f5) | 0

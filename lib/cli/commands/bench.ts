@@ -1,16 +1,10 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Benchmark, BenchmarkOptions, BenchmarkPhase, BenchmarkProgress, Summary } from '../../benchmark/index.js'
+import type { Shapes } from '../../building/shapes.js'
 import type { Engine } from '../../engine.js'
+import type { EngineOptions } from '../../engine/options.js'
 import { checkedBenchmarkOptions } from '../../engine/benchmark-options.js'
-import {
-  builderFlags,
-  type BuilderGiven,
-  builderOptions,
-  type ShapesGiven,
-  shapesOf,
-  withBuilderOptions,
-  withShapeOptions,
-} from '../options/builder.js'
+import { builderFlags, type BuilderGiven, builderOptions, shapesOf, withBuilderOptions, withShapeOptions } from '../options/builder.js'
 import { type EngineGiven, engineOptions, withBackendOptions } from '../options/engine.js'
 import { isBuilt, openingShapes } from '../options/opening.js'
 import { tellBuild } from '../output/build-progress.js'
@@ -20,21 +14,19 @@ import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js
 import { action, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 import { benchmarkFiles, exportsOf, writeBenchmarkFiles } from './bench-files.js'
+import { loadAccount, type LoadGiven, loadOptions, measureLoad, refuseIdleLoad, toldLoad, writePlot } from './bench-load.js'
 
-interface BenchGiven extends EngineGiven, ShapesGiven, ForceGiven {
+interface BenchGiven extends EngineGiven, LoadGiven, ForceGiven {
   readonly profile?: number
   readonly streams?: number
   readonly threadPerStream?: true
   readonly depth?: 1 | 2
-  readonly warmUp?: number
-  readonly duration?: number
   readonly iterations?: number
   readonly sleepTime?: number
   readonly idleTime?: number
   readonly transfers: boolean
   readonly cudaGraph?: true
   readonly spinWait?: true
-  readonly percentile?: readonly number[]
   readonly endToEnd: boolean
   readonly javascript: boolean
   readonly layers?: true
@@ -54,9 +46,10 @@ interface Sweep {
 
 const example = `model.plan
 model.onnx --backend cpu --shapes images:1x3x224x224 --report report.html
-model.plan --sweep batch=1,2,4,8,16 --report report.html`
+model.plan --sweep batch=1,2,4,8,16 --report report.html
+model.plan --load --rates 50,100,200 --max-delay-ms 0,2,5 --plot load.svg`
 
-/** `trt bench`: {@link Engine.benchmark}, and `sweep` and `benchmarkReport` of `node-tensorrt/benchmark`. */
+/** `trt bench`: {@link Engine.benchmark}, and `sweep`, `benchmarkReport` and `loadTest` of `node-tensorrt/benchmark`. */
 export function command(session: Session): Command {
   const bench = newCommand(session, 'bench', example)
     .argument('<model>', 'a plan, or an ONNX file, which is built first or runs on the CPU')
@@ -78,16 +71,23 @@ export function command(session: Session): Command {
     .option('--layers', 'measure each layer too')
     .option('--sweep <WHAT=LIST>', 'batch=1,2,4 or streams=1,2,4: measure each', parseSweep)
     .option('--report <FILE>', 'write one page of HTML with charts')
-  benchmarkFiles(bench)
+  benchmarkFiles(loadOptions(bench))
   return action(
     withForce(withBuilderOptions(withShapeOptions(withBackendOptions(bench)))),
     session,
     async (given: BenchGiven & BuilderGiven, path: string) => {
+      refuseIdleLoad(bench, builderFlags(given), usageError(bench))
       await refuseIdle(given, path, usageError(bench))
-      checkedBenchmarkOptions(optionsOf(given))
+      if (given.load !== true) checkedBenchmarkOptions(optionsOf(given))
       const { plugin = [], timingCache, force } = given
-      const outputs = [given.report, given.exportTimes, given.exportProfile, given.exportOutput, given.exportLayerInfo]
+      const outputs = [given.plot, given.report, given.exportTimes, given.exportProfile, given.exportOutput, given.exportLayerInfo]
       await refuseOutputs({ models: [path], inputs: [...plugin, timingCache], outputs, force }, usageError(bench))
+      if (given.load === true) {
+        const measured = await measureLoad(given, path, session, (lanes, shapes) => openedWith(given, path, session, lanes, shapes))
+        await writePlot(given, path, measured)
+        session.result(toldLoad(path, measured), () => loadAccount(session, path, measured))
+        return
+      }
       const benchmarks = await measure(given, path, session)
       await writeBenchmarkFiles(given, benchmarks, session.signal)
       session.result(benchmarks.length === 1 ? told(benchmarks[0] as Benchmark) : benchmarks.map(told), () =>
@@ -134,11 +134,21 @@ async function measure(given: BenchGiven & BuilderGiven, path: string, session: 
 }
 
 async function opened(given: BenchGiven & BuilderGiven, path: string, session: Session): Promise<Engine> {
+  return await openedWith(given, path, session, {}, await openingShapes(path, given))
+}
+
+async function openedWith(
+  given: BenchGiven & BuilderGiven,
+  path: string,
+  session: Session,
+  lanes: Pick<EngineOptions, 'batching' | 'lanes'>,
+  shapes: Shapes | undefined,
+): Promise<Engine> {
   const { Engine } = await import('../../engine.js')
   const { tensorrt: _tensorrt, device: _device, ...builder } = builderOptions(given)
-  const shapes = await openingShapes(path, given)
   return Engine.load(path, {
     ...engineOptions(given),
+    ...lanes,
     ...(Object.keys(builder).length > 0 && { builder }),
     ...(shapes !== undefined && { shapes }),
     onProgress: tellBuild(session.progress()),

@@ -1,0 +1,205 @@
+import { checkedArray, checkedObject, checkedText } from '../../base/checks.js'
+import { coordinate, element, joined, type Markup, styleSheet, text } from '../../base/markup.js'
+import { readOptions } from '../../base/options.js'
+import { expected } from '../../errors.js'
+import type { LoadPoint, LoadTest } from '../load/types.js'
+import type { Summary } from '../types.js'
+import { milliseconds, rate as rateText } from './numbers.js'
+import { linearScale, logScale, type Scale } from './scale.js'
+import { bottomAxis, hint, leftAxis, type Plot, plotOf, textWidth } from './svg.js'
+import { tailOf } from './sweep.js'
+
+/** One line of a chart: what an engine did with one way of batching. */
+export interface LoadCurve {
+  /** What the line is called, such as `maxDelayMs 2`. */
+  readonly name: string
+  /** What was measured. */
+  readonly test: LoadTest
+}
+
+/** What {@link loadTestChart} writes beside the figures. */
+export interface LoadTestChartOptions {
+  /** At the head of the chart; `Latency against rate` unless given. */
+  readonly title?: string
+}
+
+const width = 960
+const margin = 12
+const panelWidth = 470
+const panelHeight = 300
+const gap = width - 2 * panelWidth
+const colours = ['#0e7c66', '#2f6fc9', '#b26a00', '#b8336a', '#6a4fc4', '#5b6876']
+
+const style = `text{fill:#5b6876}.title{fill:#16202b;font-size:16px;font-weight:600}.axis{stroke:#5b6876;stroke-opacity:.6}.grid{stroke:#ebeef2}
+.line{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}.median{stroke-dasharray:4 4;stroke-width:1.25}
+.point{fill:currentColor;stroke:currentColor;stroke-width:1.5}.over{fill:#fff}
+${colours.map((colour, i) => `.series-${i + 1}{color:${colour}}`).join('')}`
+
+/** What is drawn of a point. */
+interface Mark {
+  readonly rate: number
+  readonly value: number
+  readonly median?: number
+  readonly isOver: boolean
+  readonly words: string
+}
+
+interface Line {
+  readonly name: string
+  readonly colour: number
+  readonly marks: readonly Mark[]
+}
+
+/**
+ * Latency against rate as a drawing (SVG), a line for each curve: the highest percentile, and dashed the median; by priority where requests have some; and how
+ * large batches were. A hollow point is a rate that was too much.
+ * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT
+ */
+export function loadTestChart(curves: readonly LoadCurve[], options?: LoadTestChartOptions): string {
+  const checked = checkedCurves(curves)
+  const { title } = readOptions(options, ['title'], 'loadTestChart')
+  const head = title === undefined ? 'Latency against rate' : checkedText(title, 'title')
+  const panels = [...latencyPanels(checked), batchPanel(checked)]
+  const legend = legendOf(checked)
+  const top = 40 + legend.height
+  const height = top + Math.ceil(panels.length / 2) * panelHeight
+  const placed = panels.map((panel, i) => {
+    const [x, y] = [(i % 2) * (panelWidth + gap), top + Math.floor(i / 2) * panelHeight]
+    return element('g', { transform: `translate(${x} ${y})` }, panel)
+  })
+  const drawing = element(
+    'svg',
+    {
+      xmlns: 'http://www.w3.org/2000/svg',
+      width: width + 2 * margin,
+      height,
+      viewBox: `${-margin} 0 ${width + 2 * margin} ${height}`,
+      role: 'img',
+      'font-family': 'system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif',
+      'font-size': 12,
+    },
+    hint(head),
+    styleSheet(style),
+    element('rect', { x: -margin, width: width + 2 * margin, height, fill: '#fff' }),
+    element('text', { x: 0, y: 22, class: 'title' }, text(head)),
+    legend.drawing,
+    placed,
+  )
+  return `${drawing}\n`
+}
+
+function checkedCurves(curves: unknown): readonly LoadCurve[] {
+  const what = 'an array of { name, test }, whose tests are what loadTest resolves with,'
+  const list = checkedArray(curves, 'curves', what).map((curve) => {
+    const { name, test } = checkedObject(curve, 'curves', what) as Partial<LoadCurve>
+    if (typeof test !== 'object' || test?.kind !== 'load-test') throw expected(what, 'curves', test)
+    return { name: checkedText(name, 'the name of a curve'), test }
+  })
+  if (list.every(({ test }) => test.points.length === 0)) throw expected('at least one curve that has points', 'curves', curves)
+  return list
+}
+
+function latencyPanels(curves: readonly LoadCurve[]): Markup[] {
+  const levels = [
+    ...new Set(curves.flatMap(({ test }) => test.points.flatMap(({ priorities }) => priorities.map((each) => each.priority)))),
+  ]
+  const [percentile] = curves.flatMap(({ test }) =>
+    test.points.flatMap(({ latency }) => (latency ? [tailOf(latency.percentiles, 0).percentile] : [])),
+  )
+  const title = (of: string): string => `${of}p${percentile ?? '50'} latency, ms (dashed: median)`
+  if (levels.length === 0) return [latencyPanel(curves, title(''), ({ latency }) => latency)]
+  return levels
+    .sort((a, b) => a - b)
+    .map((level) =>
+      latencyPanel(
+        curves,
+        title(`priority ${level}: `),
+        ({ priorities }) => priorities.find(({ priority }) => priority === level)?.latency,
+      ),
+    )
+}
+
+function latencyPanel(curves: readonly LoadCurve[], title: string, latencyOf: (point: LoadPoint) => Summary | undefined): Markup {
+  const lines = linesOf(curves, (point) => {
+    const latency = latencyOf(point)
+    if (latency === undefined) return undefined
+    const { median } = latency
+    const { tail, percentile } = tailOf(latency.percentiles, median)
+    const words = `median ${milliseconds(median)} ms, ${percentile} % within ${milliseconds(tail)} ms`
+    return { value: tail, median, words }
+  })
+  const values = lines.flatMap(({ marks }) => marks.flatMap(({ value, median = value }) => [value, median]))
+  return panel(title, lines, (range) => logScale([lowest(values), Math.max(...values, 0.001)], range, { count: 10 }))
+}
+
+/** A logarithm has no zero: a clock that stands still has nothing to draw there. */
+const lowest = (values: readonly number[]): number => Math.max(Math.min(...values), 0.0005)
+
+function batchPanel(curves: readonly LoadCurve[]): Markup {
+  const lines = linesOf(curves, ({ meanBatch }) => ({ value: meanBatch, words: `${meanBatch.toFixed(2)} rows a batch` }))
+  const values = lines.flatMap(({ marks }) => marks.map(({ value }) => value))
+  return panel('mean batch, rows', lines, (range) => linearScale([0, Math.max(...values, 1)], range, { count: 5 }))
+}
+
+type Drawn = Pick<Mark, 'value' | 'words'> & { readonly median?: number }
+
+function linesOf(curves: readonly LoadCurve[], drawn: (point: LoadPoint) => Drawn | undefined): Line[] {
+  return curves.map(({ name, test }, i) => ({
+    name,
+    colour: (i % colours.length) + 1,
+    marks: test.points.flatMap((point) => {
+      const found = drawn(point)
+      const { rate, overloaded: isOver } = point
+      return found === undefined
+        ? []
+        : [{ ...found, rate, isOver, words: `${name}, ${rateText(rate)}/s: ${found.words}${isOver ? ', too much' : ''}` }]
+    }),
+  }))
+}
+
+function panel(title: string, lines: readonly Line[], scale: (range: readonly [number, number]) => Scale): Markup {
+  const plot: Plot = plotOf(panelHeight, { width: panelWidth, left: 58, top: 34 })
+  const rates = lines.flatMap(({ marks }) => marks.map(({ rate }) => rate))
+  const x = linearScale([0, Math.max(...rates, 1e-6)], [plot.left, plot.right - 14], { count: 6 })
+  const y = scale([plot.bottom, plot.top])
+  const drawn = lines.map(({ marks, colour }) => element('g', { class: `series-${colour}` }, drawLine(marks, x, y)))
+  return joined([...leftAxis(plot, y, title), ...bottomAxis(plot, x, 'requests a second'), ...drawn])
+}
+
+function drawLine(marks: readonly Mark[], x: Scale, y: Scale): Markup {
+  const path = (value: (mark: Mark) => number): string =>
+    marks.map((mark) => `${coordinate(x.at(mark.rate))},${coordinate(y.at(Math.max(value(mark), y.domain[0])))}`).join(' ')
+  const hasMedian = marks.some(({ median }) => median !== undefined)
+  return joined([
+    ...(hasMedian ? [element('polyline', { points: path(({ median, value }) => median ?? value), class: 'line median' })] : []),
+    element('polyline', { points: path(({ value }) => value), class: 'line' }),
+    ...marks.map(({ rate, value, isOver, words }) =>
+      element(
+        'circle',
+        { cx: x.at(rate), cy: y.at(Math.max(value, y.domain[0])), r: 3.5, class: isOver ? 'point over' : 'point' },
+        hint(words),
+      ),
+    ),
+  ])
+}
+
+/** The names of curves, in as many rows as they take. */
+function legendOf(curves: readonly LoadCurve[]): { readonly drawing: Markup; readonly height: number } {
+  const row = 18
+  let [x, y] = [0, 48]
+  const entry = (words: string, mark: Markup, colour: string): Markup => {
+    const entryWidth = 26 + textWidth(words) + 18
+    if (x > 0 && x + entryWidth > width) [x, y] = [0, y + row]
+    const drawn = element('g', { class: colour, transform: `translate(${x} ${y})` }, mark, element('text', { x: 26, y: 4 }, text(words)))
+    x += entryWidth
+    return drawn
+  }
+  const line = element('line', { x1: 0, x2: 18, y1: 0, y2: 0, class: 'line' })
+  const over = element('circle', { cx: 9, cy: 0, r: 3.5, class: 'point over' })
+  const entries = curves.map(({ name }, i) => entry(name, line, `series-${(i % colours.length) + 1}`))
+  const isOver = curves.some(({ test }) => test.points.some(({ overloaded }) => overloaded))
+  return {
+    drawing: joined([...entries, ...(isOver ? [entry('too much for the engine', over, 'series-6')] : [])]),
+    height: y - 48 + row + 10,
+  }
+}

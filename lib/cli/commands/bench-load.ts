@@ -1,0 +1,295 @@
+import { basename } from 'node:path'
+import { Command, InvalidArgumentError } from 'commander'
+import { readOrdinary, saveText } from '../../base/files.js'
+import { packageVersion } from '../../base/package.js'
+import type { LoadPoint, LoadTest, LoadTestOptions, LoadTestProgress, Summary } from '../../benchmark/index.js'
+import { checkedLoadTestOptions } from '../../benchmark/load/options.js'
+import type { Shapes } from '../../building/shapes.js'
+import type { Engine } from '../../engine.js'
+import type { BatchingOptions, EngineOptions } from '../../engine/options.js'
+import { type ShapesGiven, shapesOf } from '../options/builder.js'
+import { isBuilt, openingShapes } from '../options/opening.js'
+import { durationText } from '../output/format.js'
+import type { Progress } from '../output/progress.js'
+import { list, numberIn, whole } from '../parsing.js'
+import type { Session } from '../session.js'
+
+export interface LoadGiven extends ShapesGiven {
+  readonly load?: true
+  readonly rates?: readonly number[]
+  readonly rows?: Weights
+  readonly priorities?: Weights
+  readonly maxBatch?: number
+  readonly maxDelayMs?: readonly number[]
+  readonly queueTimeout?: number
+  readonly lanes?: number
+  readonly seed?: number
+  readonly plot?: string
+  readonly warmUp?: number
+  readonly duration?: number
+  readonly percentile?: readonly number[]
+}
+
+type Weights = Readonly<Record<number, number>>
+
+/** Gives a command what an open loop is measured with. */
+export function loadOptions(command: Command): Command {
+  return command
+    .option('--load', 'an open loop: latency against the rate at which requests arrive, with and without batching')
+    .option('--rates <LIST>', 'with --load: requests a second, as in 50,100,200; found out unless given', rates)
+    .option('--rows <LIST>', 'with --load: rows of requests, as in 1,1,4, or with weights, as in 1:8,4:2', weights)
+    .option('--priorities <LIST>', 'with --load: priorities of requests, with weights, as in 1:1,2:9', weights)
+    .option('--max-batch <N>', 'with --load: rows of a batch at most; what the profile takes, or 16, unless given', whole(2))
+    .option('--max-delay-ms <LIST>', 'with --load: how long batches wait, each measured; 0,2,5 unless given', delays)
+    .option('--queue-timeout <MS>', 'with --load: how long a request may wait in the queue', numberIn(0.001, 86_400_000))
+    .option('--lanes <N>', 'with --load: inferences that compute at a time', whole(1))
+    .option('--seed <N>', 'with --load: another seed gives other arrivals', whole(0))
+    .option('--plot <FILE>', 'with --load: write the curves as a drawing (SVG)')
+}
+
+/** Options of bench that are of an open loop, too. */
+const shared: ReadonlySet<string> = new Set(
+  'json quiet load warmUp duration percentile shapes minShapes optShapes maxShapes backend threads device tensorrt force'.split(' '),
+)
+
+/** What would have no effect, before anything is measured. `builder`: the flags of a build, which are of loading. */
+export function refuseIdleLoad(command: Command, builder: readonly string[], refuse: (message: string) => never): void {
+  const of = loadOptions(new Command()).options.map((option) => option.attributeName())
+  const isLoad = command.getOptionValue('load') === true
+  for (const option of command.options) {
+    const name = option.attributeName()
+    if (command.getOptionValueSource(name) !== 'cli' || shared.has(name) || builder.includes(option.flags)) continue
+    if (!isLoad && of.includes(name)) refuse(`${option.long ?? name} is of an open loop: give --load, too`)
+    if (isLoad && !of.includes(name)) refuse(`${option.long ?? name} is of a closed loop, and --load measures an open one: leave it out`)
+  }
+  const given = command.opts<LoadGiven>()
+  if (!isLoad) return
+  const most = Math.max(...Object.keys(given.rows ?? { 1: 1 }).map(Number))
+  if (given.maxBatch !== undefined && most > given.maxBatch)
+    refuse(`--rows has requests of ${most} rows, and --max-batch ${given.maxBatch} takes none of them`)
+  const level = Math.max(...Object.keys(given.priorities ?? { 1: 1 }).map(Number))
+  if (level > 100) refuse(`--priorities has the level ${level}, and there are 100 at most`)
+}
+
+/** One line of the picture. */
+interface Curve {
+  readonly name: string
+  readonly batching: BatchingOptions | undefined
+}
+
+export type Measured = Curve & { readonly test: LoadTest }
+
+/** How an engine is opened with these options beside those of the command. */
+export type Opener = (options: Pick<EngineOptions, 'batching' | 'lanes'>, shapes: Shapes | undefined) => Promise<Engine>
+
+/** An engine for each curve, one after the other: they measure the same arrivals. */
+export async function measureLoad(given: LoadGiven, path: string, session: Session, open: Opener): Promise<Measured[]> {
+  const { loadTest } = await import('../../benchmark/index.js')
+  const options = optionsOf(given)
+  checkedLoadTestOptions(options)
+  const shapes = await loadShapes(path, given)
+  const curves = await curvesOf(given, session, () => open(laneOptions(given), shapes))
+  const measured = new Map<Curve, LoadTest>()
+  let rates = given.rates
+  // the first finds the rates, up to what is too much for it: one that batches takes the most
+  for (const curve of [...curves.slice(1), ...curves.slice(0, 1)]) {
+    session.signal.throwIfAborted()
+    await using engine = await open({ ...laneOptions(given), ...(curve.batching !== undefined && { batching: curve.batching }) }, shapes)
+    const tell = teller(session.progress(), curve.name)
+    const test = await loadTest(engine, { ...options, rates, signal: session.signal, onProgress: tell })
+    measured.set(curve, test)
+    rates ??= test.points.map(({ rate }) => rate)
+  }
+  return curves.map((curve) => ({ ...curve, test: measured.get(curve)! }))
+}
+
+const laneOptions = ({ lanes }: LoadGiven): Pick<EngineOptions, 'lanes'> => (lanes === undefined ? {} : { lanes })
+
+function optionsOf(given: LoadGiven): LoadTestOptions {
+  const { duration, rates, rows, priorities, seed, percentile } = given
+  return {
+    rates,
+    rows,
+    priorities,
+    seed,
+    percentiles: percentile,
+    warmUpMs: given.warmUp,
+    durationMs: duration === undefined ? undefined : duration * 1000,
+    queueTimeoutMs: given.queueTimeout,
+    shapes: shapesOf(given),
+  }
+}
+
+/** Without batching first. What batches an engine takes is asked of one that is opened for that. */
+async function curvesOf(given: LoadGiven, session: Session, open: () => Promise<Engine>): Promise<Curve[]> {
+  const { priorities, maxDelayMs = [0, 2, 5] } = given
+  const most = Math.max(...Object.keys(given.rows ?? { 1: 1 }).map(Number))
+  const levels = priorities && { levels: Math.max(2, ...Object.keys(priorities).map(Number)) }
+  const maxBatch = given.maxBatch ?? (await largestBatch(open, most))
+  const single: Curve = {
+    name: 'no batching',
+    batching: levels && { maxBatch: 1, priorities: levels },
+  }
+  if (maxBatch === undefined) {
+    session.note('dimension 0 of the model is fixed: measured without batching alone')
+    return [single]
+  }
+  const batching = maxDelayMs.map((delay): Curve => ({
+    name: `maxDelayMs ${delay}`,
+    batching: { maxBatch, maxDelayMs: delay, ...(levels && { priorities: levels }) },
+  }))
+  if (levels === undefined || most === 1) return [single, ...batching]
+  session.note('left out: no batching. Priorities need a queue that takes requests of several rows')
+  return batching
+}
+
+/** Of the best profile; nothing where dimension 0 is fixed. */
+async function largestBatch(open: () => Promise<Engine>, rows: number): Promise<number | undefined> {
+  await using engine = await open()
+  const inputs = Object.values(engine.inputs)
+  if (![...inputs, ...Object.values(engine.outputs)].every(({ shape }) => shape[0] === -1)) return undefined
+  const most = inputs.flatMap(({ profiles }) => (profiles.length === 0 ? [] : [Math.max(...profiles.map(({ max }) => max[0] ?? 1))]))
+  const found = most.length === 0 ? Math.max(16, rows) : Math.min(...most)
+  return found > 1 ? found : undefined
+}
+
+/**
+ * The profile for opening a model: `--shapes` says one shape, and batches need rows from 1 to the largest where the model leaves them open.
+ * @throws TensorRTError as {@link openingShapes}
+ */
+async function loadShapes(path: string, given: LoadGiven): Promise<Shapes | undefined> {
+  const { shapes } = given
+  if (shapes === undefined || (await isBuilt(path))) return await openingShapes(path, given)
+  const [{ declaredInputs }, { describeValue }] = await Promise.all([import('../../onnx/declared-inputs.js'), import('../../onnx/info.js')])
+  const open = new Set(
+    declaredInputs(await readOrdinary(path))
+      .map(describeValue)
+      .filter(({ shape }) => typeof shape?.[0] === 'string' || shape?.[0] === -1)
+      .map(({ name }) => name),
+  )
+  const rows = Object.keys(given.rows ?? { 1: 1 }).map(Number)
+  const most = Math.max(given.maxBatch ?? 16, ...rows)
+  const widened = Object.entries(shapes).map(([name, shape]) => {
+    const [, ...others] = shape
+    const range = { min: [1, ...others], opt: [most, ...others], max: [most, ...others] }
+    return [name, open.has(name) ? range : shape] as const
+  })
+  const { shapes: _shapes, ...ranges } = given
+  return { ...(await openingShapes(path, ranges)), ...Object.fromEntries(widened) }
+}
+
+function teller(progress: Progress, name: string): (told: LoadTestProgress) => void {
+  const phases = { 'warm-up': 'warming up', capacity: 'finding rates' } as const
+  return ({ phase, rate, elapsedMs, totalMs }) =>
+    progress.update(Math.min(elapsedMs, totalMs), totalMs, `${name}: ${phase === 'load' ? `${rate} a second` : phases[phase]}`)
+}
+
+/** The drawing that was asked for. @throws TensorRTError ERR_TRT_FILE */
+export async function writePlot({ plot }: LoadGiven, path: string, measured: readonly Measured[]): Promise<void> {
+  if (plot === undefined) return
+  const { loadTestChart } = await import('../../benchmark/index.js')
+  const title = `${basename(path)}, ${measured[0]?.test.runtime}, node-tensorrt ${packageVersion()}`
+  await saveText(plot, loadTestChart(measured, { title }))
+}
+
+/** What JSON has: a list of curves. */
+export function toldLoad(path: string, measured: readonly Measured[]): object[] {
+  return measured.map(({ name, batching, test }) => ({ name, model: path, batching: batching ?? null, ...test }))
+}
+
+export function loadAccount(session: Session, path: string, measured: readonly Measured[]): string {
+  const [first] = measured.map(({ test }) => test)
+  const { settings, runtime } = first!
+  const shares = (of: Weights): string => Object.entries(of).map(([value, weight]) => `${value}:${weight}`).join(', ') // prettier-ignore
+  const facts = session.fields([
+    ['model', path],
+    ['runs on', runtime],
+    ['rows', shares(settings.rows)],
+    ['priorities', settings.priorities && shares(settings.priorities)],
+    ['measured', `${durationText(settings.durationMs)} a rate, Poisson arrivals of seed ${settings.seed}`],
+  ])
+  const lines = [
+    'rate (asked for), offered (as drawn by chance) and achieved (results) are requests a second; batch is the mean in rows; latency in ms counts from when a request was due by the schedule.',
+    'failed: refused, timed out or given up; late: sent more than 1 ms after they were due, since the event loop was busy.',
+  ]
+  return [facts, ...measured.map((curve) => curveText(session, curve)), lines.map((line) => session.prose(line)).join('\n')].join('\n\n')
+}
+
+function curveText(session: Session, { name, batching, test }: Measured): string {
+  const ranks = Object.keys(test.points.find(({ latency }) => latency)?.latency?.percentiles ?? {})
+  const hasLevels = test.settings.priorities !== undefined
+  const head = [
+    'rate',
+    'offered',
+    'achieved',
+    'batch',
+    ...(hasLevels ? ['priority'] : []),
+    ...ranks.map((rank) => `p${rank}`),
+    'failed',
+    'late',
+    '',
+  ]
+  const figures = (latency: Summary | undefined): string[] => ranks.map((rank) => (latency ? ms(latency.percentiles[rank]!) : '-'))
+  const rows = test.points.flatMap((point) => {
+    const { rate, offered, achieved, meanBatch, late, overloaded, requests, completed, unsent } = point
+    const about = [figure(rate), figure(offered), figure(achieved), meanBatch.toFixed(2)]
+    const end = [String(requests - completed + unsent), String(late.requests), overloaded ? 'too much' : '']
+    if (!hasLevels) return [[...about, ...figures(point.latency), ...end]]
+    return point.priorities.map(({ priority, latency, failed }, i) => [
+      ...(i === 0 ? about : about.map(() => '')),
+      String(priority),
+      ...figures(latency),
+      String(failed),
+      ...(i === 0 ? end.slice(1) : ['', '']),
+    ])
+  })
+  const title = batching === undefined || batching.maxBatch === 1 ? name : `${name}, maxBatch ${batching.maxBatch}`
+  const right = head.map((_, i) => i).slice(0, -1)
+  const notes = [
+    `${session.paint('bold', title)}: a lone request takes ${durationText(test.aloneMs)}`,
+    ...test.points.flatMap((point) => failuresText(point)),
+    ...(test.skipped.length > 0 ? [`not measured, beyond what is too much: ${test.skipped.map(figure).join(', ')}`] : []),
+  ]
+  return `${notes.map((line) => session.prose(line)).join('\n')}\n${session.table(head, rows, { right })}`
+}
+
+/** Whatever did not give a result, by its reason. */
+function failuresText({ rate, failures, unfinished, unsent }: LoadPoint): string[] {
+  const parts = [
+    ...Object.entries(failures).map(([code, count]) => `${count} ${code}`),
+    ...(unfinished > 0 ? [`${unfinished} unfinished`] : []),
+    ...(unsent > 0 ? [`${unsent} never sent`] : []),
+  ]
+  return parts.length === 0 ? [] : [`at ${figure(rate)} a second: ${parts.join(', ')}`]
+}
+
+const figure = (value: number): string => (value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3))))
+
+const ms = (value: number): string => (value < 100 ? value.toFixed(2) : value.toFixed(0))
+
+function rates(text: string): number[] {
+  const numbers = list(text).map(Number)
+  if (numbers.length === 0 || !numbers.every((rate) => rate > 0 && Number.isFinite(rate)))
+    throw new InvalidArgumentError('Expected requests a second, as in 50,100,200.')
+  return [...new Set(numbers)]
+}
+
+function delays(text: string): number[] {
+  const numbers = list(text).map(numberIn(0, 60_000))
+  if (numbers.length === 0) throw new InvalidArgumentError('Expected milliseconds, as in 0,2,5.')
+  return [...new Set(numbers)]
+}
+
+/** `1,1,4` or `1:8,4:2`: what comes twice adds up. */
+function weights(text: string): Weights {
+  const found: Record<number, number> = {}
+  for (const part of list(text)) {
+    const [, value = '', weight = '1'] = /^(\d+)(?::(\d+(?:\.\d+)?))?$/.exec(part) ?? []
+    const key = Number(value)
+    if (!Number.isSafeInteger(key) || key < 1 || !(Number(weight) > 0))
+      throw new InvalidArgumentError('Expected whole numbers from 1, alone (1,1,4) or with weights above 0 (1:8,4:2).')
+    found[key] = (found[key] ?? 0) + Number(weight)
+  }
+  if (Object.keys(found).length === 0) throw new InvalidArgumentError('Expected a list, as in 1:8,4:2.')
+  return found
+}
