@@ -17,13 +17,14 @@ uint64_t nanoseconds(float milliseconds) noexcept {
 
 }  // namespace
 
-Counters::Counters(int64_t maxBatch) : sizes_(static_cast<std::size_t>(maxBatch) / kNeighbours + 1) {}
+Counters::Counters(int64_t maxBatch)
+    : sizes_(static_cast<std::size_t>(std::min(maxBatch, kMostRows)) / kNeighbours + 1) {}
 
 Counters::~Counters() {
   for (auto& neighbours : sizes_) delete neighbours.load();
 }
 
-// Null where there is no memory for it.
+// Null where it is beyond what is told apart, and where there is no memory for it.
 Counters::Size* Counters::sizeOf(int64_t rows) noexcept {
   const auto at = static_cast<std::size_t>(rows);
   if (at / kNeighbours >= sizes_.size()) return nullptr;

@@ -60,6 +60,7 @@ class Counters {
   };
   // Sizes are many, and few of them are met: the counts of so many neighbours are made when one of them is.
   static constexpr std::size_t kNeighbours = 64;
+  static constexpr int64_t kMostRows = int64_t{1} << 20;  // of a batch that is told apart from others
   using Neighbours = std::array<Size, kNeighbours>;
   Size* sizeOf(int64_t rows) noexcept;
 

