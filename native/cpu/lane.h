@@ -92,7 +92,7 @@ class Lane : public execution::Lane {
   std::size_t smallUsed_ = 0;         // bytes
 
   bool whole_ = true;  // the batch's rows lie together
-  Shapes shapes_;  // of all inputs, padding and all
+  Shapes shapes_;      // of all inputs, padding and all
   execution::TimePoint started_;
   std::shared_ptr<HostBlock> gathered_;  // the batch's rows together, where they were not
   std::vector<std::size_t> gatheredAt_;  // by input

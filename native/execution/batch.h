@@ -16,8 +16,8 @@ struct Seat;
 
 // Rows in one block of memory: of each input they lie together, at `offsets`. Requests that may merge share some.
 struct Rows {
-  int64_t room = 0;    // for so many rows
-  bool sole = false;   // all are of one request, and what that leases has no place here
+  int64_t room = 0;     // for so many rows
+  bool sole = false;    // all are of one request, and what that leases has no place here
   bool shared = false;  // other requests' rows may lie behind those of a batch
   std::shared_ptr<HostBlock> block;
   std::vector<std::size_t> offsets;
@@ -51,7 +51,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
   // as they were for the last one, where that was alike
   bool leased = false;  // some input is not in `memory`
   Shapes shapes;        // dimension 0 means nothing where requests merge
-  std::vector<std::size_t> rowBytes;  // of each input: bytes of one row, or of the whole tensor when requests do not merge
+  std::vector<std::size_t>
+      rowBytes;  // of each input: bytes of one row, or of the whole tensor when requests do not merge
   std::vector<std::shared_ptr<Rows>> memory;  // that the parts' data lies in
 
   // Puts a request behind those that are there.

@@ -88,7 +88,7 @@ void Counters::ended(const Batch& batch, const std::vector<Completion>& completi
 }
 
 Counters::Snapshot Counters::snapshot() const {
-  Snapshot all{requests_,         rows_,   executions_,  rejected_, timedOut_,       cancelledWaiting_,
+  Snapshot all{requests_,         rows_,   executions_,  rejected_, timedOut_,      cancelledWaiting_,
                cancelledRunning_, failed_, sums_.read(), sampled_,  device_.read(), {}};
   for (std::size_t chunk = 0; chunk < sizes_.size(); ++chunk) {
     const Neighbours* const there = sizes_[chunk].load(std::memory_order_acquire);

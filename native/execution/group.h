@@ -16,8 +16,8 @@ struct Form {
   std::size_t requests = 0;
   int64_t rows = 0;
   TimePoint oldest = TimePoint::max();
-  bool due = false;    // it may leave
-  bool early = false;  // it would not grow by waiting
+  bool due = false;       // it may leave
+  bool early = false;     // it would not grow by waiting
   Entry* next = nullptr;  // behind it
 };
 

@@ -298,8 +298,7 @@ Queue::AllCancelled Queue::cancelAll(Front& front) {
     if (entry.state == Entry::State::waiting) {
       --front.asked;
       cancelled.parts.push_back(takeOut(entry));
-    } else if (entry.state == Entry::State::running && !entry.cancelled.exchange(true) &&
-               --entry.batch->wanted == 0) {
+    } else if (entry.state == Entry::State::running && !entry.cancelled.exchange(true) && --entry.batch->wanted == 0) {
       entry.batch->abandoned = true;
       cancelled.abandoned.push_back(entry.batch->shared_from_this());
     }

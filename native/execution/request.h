@@ -41,8 +41,8 @@ struct Front;  // whose a request is
 struct Rows;   // batch.h
 
 struct Part {
-  uint64_t request = 0;    // each front-end has numbers of its own
-  Front* front = nullptr;  // stays until the completion was told
+  uint64_t request = 0;             // each front-end has numbers of its own
+  Front* front = nullptr;           // stays until the completion was told
   uint32_t level = 0;               // of priority: 1 is served first; 0: the default one
   Clock::duration queueTimeout{0};  // how long it may wait for a lane; 0: as its level says
   int64_t row = 0;                  // in its batch

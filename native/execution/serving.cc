@@ -25,9 +25,9 @@ struct Session::Hand {
   // JavaScript is at work on results, and so will ask for more at once; where it sleeps, a thread that stays awake
   // would only keep it from this core
   bool alert = false;
-  std::vector<Completion> held{};     // results that nobody has heard of yet
+  std::vector<Completion> held{};                                       // results that nobody has heard of yet
   std::vector<std::pair<uint64_t, std::vector<Completion>>> ordered{};  // the same, where batches keep their order
-  TimePoint ended{};                  // the last batch
+  TimePoint ended{};                                                    // the last batch
   std::shared_ptr<Batch> spent = {};  // goes back to the queue when the thread asks for the next one
 };
 
@@ -132,7 +132,8 @@ std::shared_ptr<Batch> Session::next(Hand& hand) {
   std::shared_ptr<Batch> batch;
   if (!hand.held.empty() || !hand.ordered.empty()) {
     batch = queue_.take(hand.seat, hand.ended, std::move(hand.spent));
-    const bool hold = batch && hand.ordered.empty() && hand.held.size() < Brief::kMostHeld && hand.brief.isAlike(batch->shapes);
+    const bool hold =
+        batch && hand.ordered.empty() && hand.held.size() < Brief::kMostHeld && hand.brief.isAlike(batch->shapes);
     if (!hold) tell(hand);
     hand.brief.begin(hand.ended);
     if (batch) return batch;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostArguments = 2048;
 constexpr double kMostSafe = 9007199254740991;  // Number.MAX_SAFE_INTEGER
 constexpr double kMostMilliseconds = 1e12;
-constexpr double kMostDimensions = 8;           // of TensorRT's Dims
+constexpr double kMostDimensions = 8;  // of TensorRT's Dims
 
 [[noreturn]] void failNoDestination(std::size_t output) {
   throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected memory, or whether it stays, for output " + std::to_string(output));
@@ -266,8 +266,8 @@ void readPolicy(const double* numbers, execution::Part& part) {
   if (!(milliseconds >= 0 && milliseconds <= kMostMilliseconds))
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected milliseconds of a queue timeout");
   part.level = static_cast<uint32_t>(level);
-  part.queueTimeout = std::chrono::duration_cast<execution::Clock::duration>(
-      std::chrono::duration<double, std::milli>(milliseconds));
+  part.queueTimeout =
+      std::chrono::duration_cast<execution::Clock::duration>(std::chrono::duration<double, std::milli>(milliseconds));
 }
 
 // submit(request, outputs, destinations, ...arrays): queues an inference; its completion comes through the port

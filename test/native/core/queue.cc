@@ -59,9 +59,7 @@ struct Clocked {
     queue.commit(place);
   }
   // Whether the request was taken out.
-  bool cancel(uint64_t request, const Front* front = nullptr) {
-    return queue.cancel(front, tickets[request]).waiting;
-  }
+  bool cancel(uint64_t request, const Front* front = nullptr) { return queue.cancel(front, tickets[request]).waiting; }
   std::vector<uint64_t> take() {
     std::vector<uint64_t> requests;
     const auto batch = queue.take(seat, now);
@@ -79,6 +77,7 @@ struct Clocked {
       }
     }
     CHECK_EQ(batch->rows, row);
+    queue.forget(*batch);
     return requests;
   }
 };
