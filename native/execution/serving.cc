@@ -287,15 +287,17 @@ void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
 
 // One thread for all requests whose wait has an end, from the first of them on.
 void Session::watchWaits() {
-  std::call_once(watching_, [this] {
-    watch_ = startThread("that rejects what waits too long", [this] {
-      while (true) {
-        std::vector<Part> parts = queue_.waitAndExpire();
-        if (parts.empty()) return;
-        rejectLate(std::move(parts));
-      }
-    });
+  if (watching_) return;
+  const std::lock_guard lock(watchMutex_);
+  if (watching_) return;
+  watch_ = startThread("that rejects what waits too long", [this] {
+    for (;;) {
+      std::vector<Part> parts = queue_.waitAndExpire();
+      if (parts.empty()) return;
+      rejectLate(std::move(parts));
+    }
   });
+  watching_ = true;
 }
 
 void Session::rejectLate(std::vector<Part> parts) {

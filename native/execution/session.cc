@@ -217,6 +217,7 @@ void Session::close() {
   for (const auto& worker : workers_) {
     if (worker->thread.joinable()) worker->thread.join();
   }
+  const std::lock_guard watchLock(watchMutex_);  // the queue is closed: its end is near
   if (watch_.joinable()) watch_.join();
 }
 

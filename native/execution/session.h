@@ -170,7 +170,8 @@ class Session {
   Stats stats_;
   Counters counters_;
   Order order_;
-  std::once_flag watching_;
+  std::mutex watchMutex_;
+  std::atomic<bool> watching_{false};
   std::thread watch_;  // rejects what waits too long, once there is such a thing
   alignas(64) std::atomic<std::size_t> running_{0};
   std::mutex closing_;
