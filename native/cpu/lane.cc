@@ -102,28 +102,28 @@ bool Lane::isWhole() const {
   return true;
 }
 
-// Puts the rows of a batch together that do not lie so, or are to be padded: in memory for this batch, or in its own
-// where it is alone there.
+// Puts the rows of a batch together that do not lie so, or are to be padded: in its own memory where there is room,
+// else in memory for this batch.
 void Lane::gather() {
   gatheredAt_.clear();
   whole_ = isWhole();
   if (whole_) return;
   const Batch& batch = *batch_;
   const int64_t rows = shapes_.front().front();
-  const bool alone = batch.memory.size() == 1 && !batch.memory.front()->shared && !batch.memory.front()->sole &&
-                     batch.memory.front()->room >= rows;
+  const bool hasRoom = !batch.parts.front().memory->sole && batch.spare >= rows - batch.rows;
   std::size_t bytes = 0;
   for (const std::size_t rowBytes : batch.rowBytes) {
     gatheredAt_.push_back(bytes);
     bytes += execution::bytesOf(rowBytes, rows, bytes);
   }
-  if (!alone) gathered_ = engine_->pool().acquire(bytes);
+  if (!hasRoom) gathered_ = engine_->pool().acquire(bytes);
   for (std::size_t i = 0; i < inputs_.size(); ++i) gatherInput(i, gatheredInput(i));
 }
 
 uint8_t* Lane::gatheredInput(std::size_t input) const {
   if (gathered_) return gathered_->data() + gatheredAt_[input];
-  return batch_->memory.front()->at(input, batch_->rowBytes[input], 0);
+  const Part& first = batch_->parts.front();
+  return first.memory->at(input, batch_->rowBytes[input], first.placed);
 }
 
 // Padding repeats a row, since a row of nothing might be an index into nowhere.

@@ -48,6 +48,8 @@ struct Batch : std::enable_shared_from_this<Batch> {
   Seat* seat = nullptr;
   std::size_t wanted = 0;
   uint64_t number = 0;
+  // rows of its memory that are free behind its own, which lie one behind the other; negative: they do not
+  int64_t spare = -1;
   // as they were for the last one, where that was alike
   bool leased = false;  // some input is not in `memory`
   Shapes shapes;        // dimension 0 means nothing where requests merge

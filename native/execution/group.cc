@@ -182,6 +182,26 @@ void Group::makeUp(Batch& batch, const Form& form) {
       entry.memory.reset();
     }
   }
+  takeSpare(batch);
+}
+
+// Room for padding, behind rows that lie together, while nobody else has been given it.
+void Group::takeSpare(Batch& batch) const {
+  batch.spare = -1;
+  const Part& first = batch.parts.front();
+  int64_t next = first.placed;
+  for (const Part& part : batch.parts) {
+    if (part.memory != first.memory || part.placed != next) return;
+    next += part.rows;
+  }
+  batch.spare = 0;
+  const auto padded = std::ranges::lower_bound(batching_.pad, batch.rows);
+  if (batch.memory.size() != 1 || padded == batching_.pad.end()) return;
+  Rows& rows = *batch.memory.front();
+  const int64_t wanted = std::min(*padded, batching_.maxBatch) - batch.rows;
+  if (wanted <= 0 || rows.used != next || next + wanted > rows.room) return;
+  rows.used += wanted;
+  batch.spare = wanted;
 }
 
 }  // namespace nt::execution

@@ -60,6 +60,7 @@ class Group {
 
  private:
   void insert(Entry& entry);
+  void takeSpare(Batch& batch) const;
   bool hasPreferred() const noexcept { return !batching_.preferred.empty(); }
   TimePoint oldest() const;
 

@@ -60,6 +60,7 @@ void layOut(Batch& batch, const Shapes& shapes, const std::vector<std::size_t>& 
     batch.shapes = shapes;
   }
   batch.memory.front()->block->rest(false);
+  batch.spare = rows - part.rows;
 }
 
 void Batch::add(Part part) {

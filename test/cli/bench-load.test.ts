@@ -68,8 +68,8 @@ t.test('for people, and rates that are found', async (t) => {
   const found = await trt([...onCpu, ...brief, '--duration', '0.01', '--max-delay-ms', '0', '--json'])
   const [single, batched] = JSON.parse(found.stdout) as Told[]
   t.ok(batched!.capacity! > 0)
-  const rates = [...batched!.points.map(({ rate }) => rate), ...batched!.skipped]
-  t.ok(rates.length > 1)
+  const rates = batched!.points.map(({ rate }) => rate)
+  t.ok(rates.length > 0)
   t.equal(single!.capacity, undefined, 'the others are given the rates of the first')
   t.ok(single!.points.every(({ rate }) => rates.includes(rate)))
 })
