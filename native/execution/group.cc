@@ -85,8 +85,8 @@ void Group::remove(Entry& entry) {
   rows_ -= entry.rows;
   delayed_ -= entry.rank & 1;
   leaving_ -= entry.leaving ? 1 : 0;
-  // those that come next begin at the begin of a block, so that their rows lie together
-  if (empty()) open_.reset();
+  // those that come next begin at the begin of a block, or behind one that is being written: their rows lie together
+  if (isIdle()) open_.reset();
 }
 
 void Group::delay(Entry& entry) {
