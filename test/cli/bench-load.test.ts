@@ -64,7 +64,9 @@ t.test('for people, and rates that are found', async (t) => {
     run.stdout,
     /rows +1:1\nmeasured +50\.0 ms a rate, Poisson arrivals of seed 1\n\nno batching: a lone request takes [^]*rate +offered +achieved +batch +p50 +p90 +failed +late[^]*\n *100 [^]*maxDelayMs 0, maxBatch 16/,
   )
-  t.equal(Math.max(...run.stdout.split('\n').map((line) => line.length)) <= 80, true, 'the table fits')
+  // but for the model's path, which is as long as the folder of this checkout has it
+  const long = run.stdout.split('\n').filter((line) => line.length > 80 && !line.includes(home))
+  t.same(long, [], 'the table fits')
   const found = await trt([...onCpu, ...brief, '--duration', '0.01', '--max-delay-ms', '0', '--json'])
   const [single, batched] = JSON.parse(found.stdout) as Told[]
   t.ok(batched!.capacity! > 0)
