@@ -138,16 +138,17 @@ Form Group::form(Entry* from, TimePoint now, bool closed) const {
   const Clock::duration delay = batching_.maxDelay;
   const bool over = delay > Clock::duration(0) && now >= form.oldest + delay;
   const bool leaves = full || over || closed || leaving_ > 0;
+  const bool isFirstLevel = batching_.levels.size() == 1 || from->level == 1;
   if (preferredRequests == 0) {
     form.due = leaves || delay == Clock::duration(0);
-    form.early = leaves;
+    form.early = leaves && isFirstLevel;
     return form;
   }
   form.requests = preferredRequests;
   form.rows = preferredRows;
   form.next = behindPreferred;
   form.due = true;
-  form.early = leaves || preferredRows == preferred.back();
+  form.early = (leaves || preferredRows == preferred.back()) && isFirstLevel;
   return form;
 }
 

@@ -17,7 +17,7 @@ struct Form {
   int64_t rows = 0;
   TimePoint oldest = TimePoint::max();
   bool due = false;       // it may leave
-  bool early = false;     // it would not grow by waiting
+  bool early = false;     // a busy lane may have it: it would not grow by waiting, and nothing can overtake it
   Entry* next = nullptr;  // behind it
 };
 
