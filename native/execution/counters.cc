@@ -56,8 +56,9 @@ void Counters::ended(const Batch& batch, const std::vector<Completion>& completi
       queue += nanoseconds(batch.parts[i].asked, batch.times.begun);
     }
   }
-  if (cancelled > 0) add(cancelledRunning_, cancelled);
-  if (failed > 0) add(failed_, failed);
+  const std::lock_guard lock(ending_);
+  if (cancelled > 0) addAlone(cancelledRunning_, cancelled);
+  if (failed > 0) addAlone(failed_, failed);
   const bool ran = batch.times.ended != TimePoint{};
   if (!ran) return;
   const auto& times = batch.times;
@@ -65,26 +66,26 @@ void Counters::ended(const Batch& batch, const std::vector<Completion>& completi
   const uint64_t compute = nanoseconds(times.placed, times.computed);
   const uint64_t output = nanoseconds(times.computed, times.ended);
   const auto sum = [&](AtomicSums& sums, uint64_t count) {
-    add(sums.queue, queue);
-    add(sums.input, input * count);
-    add(sums.compute, compute * count);
-    add(sums.output, output * count);
+    addAlone(sums.queue, queue);
+    addAlone(sums.input, input * count);
+    addAlone(sums.compute, compute * count);
+    addAlone(sums.output, output * count);
   };
-  add(requests_, requests);
-  add(rows_, rows);
-  add(executions_, 1);
+  addAlone(requests_, requests);
+  addAlone(rows_, rows);
+  addAlone(executions_, 1);
   sum(sums_, requests);
   if (Size* const size = sizeOf(batch.rows)) {
-    add(size->executions, 1);
-    add(size->requests, requests);
+    addAlone(size->executions, 1);
+    addAlone(size->requests, requests);
     sum(size->sums, 1);
   }
   if (completions.empty() || completions.front().timing.copyIn < 0) return;
   const Timing& timing = completions.front().timing;  // one for the whole batch
-  add(sampled_, 1);
-  add(device_.input, nanoseconds(timing.copyIn));
-  add(device_.compute, nanoseconds(timing.compute));
-  add(device_.output, nanoseconds(timing.copyOut));
+  addAlone(sampled_, 1);
+  addAlone(device_.input, nanoseconds(timing.copyIn));
+  addAlone(device_.compute, nanoseconds(timing.compute));
+  addAlone(device_.output, nanoseconds(timing.copyOut));
 }
 
 Counters::Snapshot Counters::snapshot() const {

@@ -14,7 +14,7 @@ namespace nt::execution {
 // Names a request to its queue; never 0, and whole as a JavaScript number.
 using Ticket = uint64_t;
 
-struct Entry {
+struct alignas(64) Entry {
   enum class State : uint8_t {
     none,
     writing,  // its data is being copied; not among those that wait yet
@@ -22,32 +22,31 @@ struct Entry {
     running,
   };
 
-  Part part;                   // while it waits, where requests merge
-  std::shared_ptr<Batch> own;  // its batch, where they do not
-  std::shared_ptr<Rows> memory;
+  // what each request needs comes first: callers and lanes take turns with it, a cache line at a time
+  std::shared_ptr<Batch> own;  // its batch, where requests do not merge
   TimePoint asked;
-  TimePoint deadline;  // of its wait
   Front* front = nullptr;
-  int64_t rows = 1;
+  Entry* before = nullptr;
+  Entry* next = nullptr;
   uint64_t arrival = 0;
   uint32_t level = 1;
   uint32_t rank = 0;  // order within a group: by level, those that were delayed last
+  int64_t rows = 1;
+  class Group* group = nullptr;
+  Batch* batch = nullptr;  // that it runs in
   State state = State::none;
   bool timed = false;    // it has a deadline
   bool leaving = false;  // its front-end closes
   // nobody waits for its result; read by the lane that ends its batch
   std::atomic<bool> cancelled{false};
-  class Group* group = nullptr;
-  Batch* batch = nullptr;  // that it runs in
-  Entry* before = nullptr;
-  Entry* next = nullptr;
-
-  const Part& asPart() const { return own ? own->parts.front() : part; }
-
- private:
-  friend class Entries;
+  // of Entries
   uint32_t index = 0;
   uint32_t generation = 1;
+  std::shared_ptr<Rows> memory;
+  Part part;           // while it waits, where requests merge
+  TimePoint deadline;  // of its wait
+
+  const Part& asPart() const { return own ? own->parts.front() : part; }
 };
 
 // All entries of a queue, under its lock; those that are free are used again.
