@@ -81,6 +81,12 @@ export function numberIn(least: number, most: number): (text: string) => number 
   }
 }
 
+/** The name of a drawing, which is SVG whatever it is called. */
+export function drawingFile(path: string): string {
+  if (!/\.(png|jpe?g|webp|avif|gif|tiff?|bmp|pdf|html?)$/i.test(path)) return path
+  throw new InvalidArgumentError('The drawing is written as SVG: give a name that ends in .svg.')
+}
+
 /** For an option that may come several times, or once with commas. */
 export function list(text: string, before: readonly string[] = []): string[] {
   return [...before, ...text.split(',').filter((part) => part !== '')]

@@ -11,7 +11,7 @@ import { type ShapesGiven, shapesOf } from '../options/builder.js'
 import { isBuilt, openingShapes } from '../options/opening.js'
 import { durationText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
-import { list, numberIn, whole } from '../parsing.js'
+import { drawingFile, list, numberIn, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
 export interface LoadGiven extends ShapesGiven {
@@ -44,7 +44,7 @@ export function loadOptions(command: Command): Command {
     .option('--queue-timeout <MS>', 'with --load: how long a request may wait in the queue', numberIn(0.001, 86_400_000))
     .option('--lanes <N>', 'with --load: inferences that compute at a time', whole(1))
     .option('--seed <N>', 'with --load: another seed gives other arrivals', whole(0))
-    .option('--plot <FILE>', 'with --load: write the curves as a drawing (SVG)')
+    .option('--plot <FILE>', 'with --load: write the curves as a drawing (SVG)', drawingFile)
 }
 
 /** Options of bench that are of an open loop, too. */

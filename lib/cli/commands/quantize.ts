@@ -7,7 +7,7 @@ import { refuseUnknownNodes } from '../options/nodes.js'
 import { bytesText, counted, percentText } from '../output/format.js'
 import type { Progress } from '../output/progress.js'
 import { type ForceGiven, refuseOutputs, withForce } from '../output/writable.js'
-import { action, choice, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
+import { action, choice, drawingFile, list, newCommand, numberIn, usageError, whole } from '../parsing.js'
 import type { Session } from '../session.js'
 
 interface QuantizeGiven extends DataGiven, ForceGiven {
@@ -41,7 +41,7 @@ export function command(session: Session): Command {
     .option('--exclude-operators <NAMES>', 'operators that do', list)
     .addOption(choice('--weights <HOW>', 'how weights are stored; int8 unless given', ['int8', 'float32']))
     .option('--min-cosine <C>', 'leave as few layers in floating point as it takes for this', numberIn(0, 1))
-    .option('--plot <FILE>', 'write the ranges as a picture (SVG)')
+    .option('--plot <FILE>', 'write the ranges as a picture (SVG)', drawingFile)
     .option('--threads <N>', 'how many threads the CPU runs the model with', whole(1))
   return action(withForce(withDataOptions(command)), session, async (asked: QuantizeGiven, path: string) => {
     const given = await withPreset(asked, usageError(command))
