@@ -50,7 +50,8 @@ class Batcher {
   bool cancel(uint64_t id);
   // Those that were rejected by `now` and were not told yet, in order.
   Ids expire(Time now);
-  // The batch that a free lane gets; empty: there is none.
+  // The batch that a lane with nothing to do gets; empty: there is none. What a busy one takes early is no matter of
+  // Triton's, and not of this model: its lanes have one slot each. See dispatch.cc.
   Ids take(Time now);
   void closeFront(int front);
   void close() { closed_ = true; }

@@ -49,12 +49,20 @@ struct Table {
     DeviceContext::get(0).makeCurrent();
     for (int i = 0; i < lanes * slots; ++i) seats.push_back(&queue.addSeat(i / slots));
   }
-  void add(int64_t rows = 1) {
+  void add(int64_t rows = 1) { add({.rows = rows}); }
+  // A request of a level, 0: the default one; those whose rows have other bytes do not merge.
+  struct Asked {
+    int64_t rows = 1;
+    uint32_t level = 0;
+    int64_t bytes = 8;
+  };
+  void add(const Asked& asked) {
     Part part;
     part.request = next++;
-    part.rows = rows;
+    part.rows = asked.rows;
+    part.level = asked.level;
     part.asked = now;
-    queue.commit(queue.reserve({{rows, 8}}, {8}, std::move(part)));
+    queue.commit(queue.reserve({{asked.rows, asked.bytes}}, {static_cast<std::size_t>(asked.bytes)}, std::move(part)));
   }
   // The first request of what the thread of a seat takes; 0: nothing.
   uint64_t take(std::size_t seat) {
@@ -63,6 +71,15 @@ struct Table {
     return batch ? batch->parts.front().request : 0;
   }
 };
+
+// Four rows make a full batch, and the default level is the last.
+BatchingOptions levels(std::size_t count) {
+  BatchingOptions options;
+  options.maxBatch = 4;
+  options.levels.resize(count);
+  options.defaultLevel = static_cast<uint32_t>(count);
+  return options;
+}
 
 }  // namespace
 
@@ -107,6 +124,91 @@ TEST("dispatch: a busy lane leaves a batch that may grow, unless it is full or o
   CHECK_EQ(delayed.take(1), 0u);
   delayed.now += 2ms;
   CHECK_EQ(delayed.take(1), 4u);
+}
+
+TEST("dispatch: with several levels a busy lane takes early only what begins with the first one") {
+  Table t(levels(3), 1, 2);
+  t.add();
+  CHECK_EQ(t.take(0), 1u);
+  t.add(4);
+  CHECK_EQ(t.take(1), 0u);  // full, but a request of the first level may still come before it
+  t.add({.rows = 4, .level = 2});
+  CHECK_EQ(t.take(1), 0u);
+  t.add({.level = 1});
+  CHECK_EQ(t.take(1), 4u);  // the batch that it begins is as large as it can be: four more rows do not fit
+  CHECK_EQ(t.take(1), 0u);  // its own is over, the other slot's is not
+  CHECK_EQ(t.take(0), 3u);  // now the lane has nothing to do
+  CHECK_EQ(t.take(1), 0u);
+  CHECK_EQ(t.take(0), 2u);
+  CHECK_EQ(t.queue.waiting(), 0u);
+}
+
+TEST("dispatch: a busy lane takes a batch of the first level early although one of a lower level came before") {
+  Table t(levels(2), 1, 2);
+  t.add();
+  CHECK_EQ(t.take(0), 1u);
+  t.add({.rows = 4, .bytes = 16});
+  CHECK_EQ(t.take(1), 0u);
+  for (int i = 0; i < 3; ++i) t.add({.level = 1});
+  CHECK_EQ(t.take(1), 0u);  // these may grow
+  t.add({.level = 1});
+  CHECK_EQ(t.take(1), 3u);
+  t.add({.rows = 4, .level = 1});
+  CHECK_EQ(t.take(0), 7u);
+  CHECK_EQ(t.take(1), 0u);
+  CHECK_EQ(t.take(0), 2u);
+}
+
+TEST("dispatch: neither a close nor a delay that is over has a busy lane take a lower level early") {
+  BatchingOptions delayed = levels(2);
+  delayed.maxDelay = 2ms;
+  for (const bool closes : {false, true}) {
+    Table t(delayed, 1, 2);
+    t.add(4);
+    CHECK_EQ(t.take(0), 1u);
+    t.add();
+    closes ? t.queue.close() : void(t.now += 2ms);
+    CHECK_EQ(t.take(1), 0u);
+    CHECK_EQ(t.take(0), 2u);  // its own is over: it has nothing to do
+  }
+}
+
+TEST("dispatch: with one level a busy lane takes a full batch early, whatever number the level has in a request") {
+  for (const uint32_t level : {0u, 1u}) {
+    Table t(levels(1), 1, 2);
+    t.add();
+    CHECK_EQ(t.take(0), 1u);
+    t.add({.rows = 4, .level = level});
+    CHECK_EQ(t.take(1), 2u);
+  }
+}
+
+TEST("dispatch: what a busy lane leaves to one with nothing to do does not let it take a lower level early") {
+  for (const uint32_t level : {1u, 2u}) {
+    Table t(levels(2), 2, 2);
+    t.add(4);
+    CHECK_EQ(t.take(0), 1u);
+    t.add({.rows = 4, .level = 1});  // for the other lane
+    t.add({.rows = 4, .level = level});
+    CHECK_EQ(t.take(1), level == 1 ? 3u : 0u);
+    CHECK_EQ(t.take(2), 2u);
+  }
+}
+
+TEST("dispatch: of two lanes that are busy neither takes a lower level early, and one that is free does") {
+  Table t(levels(2), 2, 2);
+  for (int i = 0; i < 2; ++i) {
+    t.add(4);
+    CHECK_EQ(t.take(static_cast<std::size_t>(2 * i)), static_cast<uint64_t>(i + 1));
+  }
+  t.add(4);
+  t.add({.rows = 4, .level = 1});
+  t.add(4);
+  CHECK_EQ(t.take(1), 4u);
+  CHECK_EQ(t.take(3), 0u);
+  CHECK_EQ(t.take(2), 3u);
+  CHECK_EQ(t.take(3), 0u);
+  CHECK_EQ(t.take(2), 5u);
 }
 
 TEST("dispatch: a lane whose batches are over at once is left to one thread, unless one takes longer after all") {
