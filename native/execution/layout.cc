@@ -84,7 +84,6 @@ void Batch::clear() noexcept {
   parts.clear();
   rows = 0;
   copied = 0;
-  abandoned.store(false, std::memory_order_relaxed);
   if (memory.empty() || memory.front()->shared) return;
   HostBlock* const block = memory.front()->block.get();
   if (memory.size() > 1 || block == nullptr || block->capacity() > kKept) return memory.clear();

@@ -249,6 +249,8 @@ void Queue::keep(std::shared_ptr<Batch> spent) noexcept {
   forgetLocked(*spent);
   // who cancels one of its requests may hold it still
   if (spent.use_count() > 1 || closed_ || spare_.size() == spare_.capacity()) return;
+  // not before: until here its requests could be cancelled, although it was over
+  spent->abandoned.store(false, std::memory_order_relaxed);
   spare_.push_back(std::move(spent));
 }
 

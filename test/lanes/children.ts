@@ -14,7 +14,7 @@ const imports = `
 
 /** What a program begins with. `plan`, `load`, `call` and `soon` are all that most need; `plan({ computeMs })` is slow on any runtime. */
 const given = (runtime: Runtime): string => `
-  const { driver, trt10, trt11 } = controlFakes(JSON.parse(process.env.FAKES))
+  const { driver, trt10, trt11, rtx17 } = controlFakes(JSON.parse(process.env.FAKES))
   const planSpec = ${JSON.stringify(rowsPlan())}
   ${runtime.child}
   const plan = (more = {}) => planFrom({ ...planSpec, ...more })

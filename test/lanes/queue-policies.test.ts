@@ -5,7 +5,7 @@ import { runWithCut } from '../../lib/engine.js'
 import { type BatchingOptions, Engine, type EngineCounters, type EngineOptions } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { until } from '../support/waiting.js'
-import { driver, leftovers, load, rows, rowsPlan, runtimes, wanted } from './rig.js'
+import { driver, leftovers, load, rows, rowsPlan, rtx, runtimes, wanted } from './rig.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 
@@ -17,7 +17,7 @@ const ended = ({ requests, failures }: EngineCounters): number =>
 /** Nothing leaves before the engine closes. */
 const held = (more: Partial<BatchingOptions> = {}): EngineOptions => batching({ holdUntil: 1000, ...more })
 
-for (const runtime of runtimes) {
+for (const runtime of [...runtimes, rtx]) {
   await t.test(runtime.name, async (t) => {
     await t.test('7 rows with preferred 4 and 8 leave as 4, and 3 wait', async (t) => {
       const engine = await load(runtime, rowsPlan(), batching({ maxBatch: 16, preferred: [4, 8], maxDelayMs: 60_000, holdUntil: 7 }))
@@ -145,4 +145,4 @@ for (const runtime of runtimes) {
   })
 }
 
-t.same(leftovers(), {})
+t.same(leftovers(rtx), {})

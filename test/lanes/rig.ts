@@ -11,6 +11,8 @@ import { onnxModel, shapesOf, type Spec } from './onnx-models.js'
 
 export type { Spec }
 
+export type FakeName = 'TensorRT 10' | 'TensorRT 11' | 'TensorRT-RTX'
+
 const fakes = await useFakes()
 export const { driver } = fakes
 
@@ -19,10 +21,10 @@ export type Delay = { readonly computeMs: number; readonly clock?: 'manual' } | 
 
 /** What runs models: the same code demands the same of each. */
 export interface Runtime {
-  readonly name: 'TensorRT 10' | 'TensorRT 11' | 'onnxruntime'
+  readonly name: FakeName | 'onnxruntime'
   readonly backend: 'tensorrt' | 'cpu'
   /** Which of the fakes it is, where it is one. */
-  readonly fake?: FakeFamily
+  readonly fake?: FakeFamily<FakeName>
   /** The model that a spec describes, and the options that it is loaded with. */
   model(spec: Spec): Uint8Array
   options(spec: Spec): EngineOptions
@@ -35,11 +37,14 @@ export interface Runtime {
 }
 
 /** One of the fakes, whose driver and library do as they are told. */
-export interface FakeRuntime extends FakeFamily, Runtime {
-  readonly name: FakeFamily['name']
+export interface FakeRuntime<Name extends FakeName = FakeFamily['name']> extends FakeFamily<Name>, Runtime {
+  readonly name: Name
 }
 
-const fakeRuntime = (family: FakeFamily): FakeRuntime => ({
+/** What a child's controls of the fakes call a family, by the first number of its version. */
+const controls: Readonly<Record<number, string>> = { 10: 'trt10', 11: 'trt11', 1: 'rtx17' }
+
+const fakeRuntime = <Name extends FakeName>(family: FakeFamily<Name>): FakeRuntime<Name> => ({
   ...family,
   fake: family,
   backend: 'tensorrt',
@@ -56,7 +61,7 @@ const fakeRuntime = (family: FakeFamily): FakeRuntime => ({
   child: `
     const options = { tensorrt: ${JSON.stringify(family.path)} }
     const planFrom = (spec) => fakePlan({ ...spec, version: ${JSON.stringify(family.version)} })
-    const liveEngines = () => ${family.version[0] === 10 ? 'trt10' : 'trt11'}.runtime.stats().live.engines
+    const liveEngines = () => ${controls[family.version[0] ?? 0]}.runtime.stats().live.engines
   `,
 })
 
@@ -95,6 +100,8 @@ export const families: readonly [FakeRuntime, FakeRuntime] = [fakeRuntime(ten), 
  * logger is another object) run on it, which take `families` and `everyRuntime`.
  */
 export const suiteFamilies: readonly FakeRuntime[] = long ? families : [families[0]]
+/** TensorRT-RTX, whose ways of its own its own tests are about: for what servers stand on. */
+export const rtx: FakeRuntime<'TensorRT-RTX'> = fakeRuntime(fakes.rtx)
 /** TensorRT 10 before it told the values of profiles in 64 bits, and whether a plan is stripped. */
 export const older = (): FakeRuntime => fakeRuntime(olderFamily(fakes.fakes, [10, 3, 0]))
 export const everyRuntime: readonly Runtime[] = [...families, onnxruntime]
@@ -102,9 +109,13 @@ export const everyRuntime: readonly Runtime[] = [...families, onnxruntime]
 export const runtimes: readonly Runtime[] = [...suiteFamilies, onnxruntime]
 
 /** What is live in any of them that should not be, and what was done wrong to the fakes; empty when all is well. */
-export const leftovers = (): Record<string, unknown> => {
+export const leftovers = (...more: readonly FakeRuntime<FakeName>[]): Record<string, unknown> => {
   const { engines, lanes } = cpuLive()
-  return { ...fakes.leftovers(), ...(engines > 0 && { 'engines on the CPU': engines }), ...(lanes > 0 && { 'lanes on the CPU': lanes }) }
+  return {
+    ...fakes.leftovers([...families, ...more]),
+    ...(engines > 0 && { 'engines on the CPU': engines }),
+    ...(lanes > 0 && { 'lanes on the CPU': lanes }),
+  }
 }
 
 /** y = relu(2 · x + 1), [rows, columns] of up to `most` rows. */

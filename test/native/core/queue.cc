@@ -199,6 +199,25 @@ TEST("queue: a full batch from which a request is taken waits again") {
   CHECK_EQ(q.take(), (Ids{1, 3, 4, 5}));
 }
 
+TEST("queue: of a batch that is over nobody's cancel is left when it is used again") {
+  for (const int64_t maxBatch : {1, 4}) {
+    Clocked q({maxBatch, 0ms, {}, {}});
+    const uint64_t request = q.add();
+    std::shared_ptr<Batch> batch = q.queue.take(q.seat, q.now);
+    CHECK(batch != nullptr);
+    if (!batch) return;
+    batch->clear();  // the lane is done with it, and the queue has not heard of that yet
+    CHECK(q.queue.cancel(nullptr, q.tickets[request]).abandoned == batch);
+    const Batch* const used = batch.get();
+    CHECK(q.queue.take(q.seat, q.now, std::move(batch)) == nullptr);
+    q.add();
+    batch = q.queue.take(q.seat, q.now);
+    CHECK(batch.get() == used);
+    CHECK(!batch->abandoned);
+    q.queue.forget(*batch);
+  }
+}
+
 TEST("queue: without batching each request is a batch of its own, in order") {
   Clocked q(batching(1, 0ms));
   q.add(1, 8);
