@@ -1,9 +1,9 @@
 #include "pinned.h"
 
-#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "../base/error.h"
@@ -14,48 +14,13 @@
 namespace nt::node {
 namespace {
 
-// Bytes from an address to the one behind the last.
-struct Range {
-  uintptr_t begin = 0;
-  uintptr_t end = 0;
-
-  Range(const void* data, std::size_t bytes) : begin(reinterpret_cast<uintptr_t>(data)), end(begin + bytes) {}
-  bool overlaps(uintptr_t first, uintptr_t behind) const noexcept { return begin < behind && first < end; }
-};
-
-struct Leased {
-  uintptr_t end = 0;
-  uint64_t call = 0;
-  Access access = Access::read;
-};
-
-struct Waiter {
-  Range range;
-  std::function<void()> tell;
-};
-
 // Under the lock of all.
 struct Allocation {
   std::shared_ptr<HostBlock> block;
   std::size_t bytes = 0;
-  std::multimap<uintptr_t, Leased> leases;  // by their begin
-  std::size_t longest = 0;                  // bytes of a lease, since there was none: no longer one is to be looked for
-  std::vector<Waiter> waiters;
+  ByteLeases leases;
 
   uintptr_t base() const noexcept { return reinterpret_cast<uintptr_t>(block->data()); }
-
-  // Calls back with those that overlap, until it says that it was enough; whether it did.
-  template <class Visit>
-  bool visit(const Range& range, Visit enough) const {
-    auto lease = leases.lower_bound(range.begin - std::min(range.begin, longest));
-    for (; lease != leases.end() && lease->first < range.end; ++lease) {
-      if (range.overlaps(lease->first, lease->second.end) && enough(lease->second)) return true;
-    }
-    return false;
-  }
-  bool isLeased(const Range& range) const {
-    return !leases.empty() && visit(range, [](const Leased&) { return true; });
-  }
 };
 
 // By address, in the whole process: an ArrayBuffer cannot leave its environment, but its finalizer runs when it wants.
@@ -69,7 +34,7 @@ struct Allocations {
   bool none() const noexcept { return count.load(std::memory_order_relaxed) == 0; }
 
   // The one that holds all of the range. The lock is held.
-  std::shared_ptr<Allocation> find(const Range& range) const {
+  std::shared_ptr<Allocation> find(const ByteRange& range) const {
     auto above = byAddress.upper_bound(range.begin);
     if (above == byAddress.begin()) return nullptr;
     const auto& [base, allocation] = *--above;
@@ -89,7 +54,7 @@ void forget(napi_env, void* data, void* hint) {
   all.count.store(all.byAddress.size(), std::memory_order_relaxed);
 }
 
-[[noreturn]] void failInUse(const Allocation& allocation, const Range& range) {
+[[noreturn]] void failInUse(const Allocation& allocation, const ByteRange& range) {
   const std::size_t first = range.begin - allocation.base();
   const bool whole = first == 0 && range.end - range.begin == allocation.bytes;
   const std::string what = whole ? "A tensor made by engine.allocate() is"
@@ -99,47 +64,38 @@ void forget(napi_env, void* data, void* hint) {
   throw Error("ERR_TRT_BUFFER_IN_USE", what + " in use by another inference: await that first");
 }
 
-void refuseConflict(const Allocation& allocation, const Range& range, uint64_t call, Access access) {
-  const Leased* other = nullptr;
-  const bool found = allocation.visit(range, [&](const Leased& leased) {
-    other = &leased;
-    return leased.call != call || access == Access::write || leased.access == Access::write;
-  });
-  if (!found) return;
-  if (other->call != call) failInUse(allocation, range);
-  throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected memory of its own for an output but it overlaps other memory");
+void refuseConflict(Allocation& allocation, const ByteRange& range, uint64_t call, Access access) {
+  switch (allocation.leases.conflict(range, call, access)) {
+    case ByteLeases::Conflict::none:
+      return;
+    case ByteLeases::Conflict::others:
+      failInUse(allocation, range);
+    case ByteLeases::Conflict::own:
+      throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected memory of its own for an output but it overlaps other memory");
+  }
 }
 
-void release(Allocation& allocation, std::multimap<uintptr_t, Leased>::iterator lease) {
-  std::vector<Waiter> free;
+void release(Allocation& allocation, ByteLeases::Lease lease) {
+  std::vector<ByteLeases::Waiter> free;
   {
     const std::lock_guard lock(allocations().mutex);
-    const uintptr_t begin = lease->first, end = lease->second.end;
-    allocation.leases.erase(lease);
-    if (allocation.leases.empty()) allocation.longest = 0;
-    std::erase_if(allocation.waiters, [&](Waiter& waiter) {
-      const bool isFree = waiter.range.overlaps(begin, end) && !allocation.isLeased(waiter.range);
-      if (isFree) free.push_back(std::move(waiter));
-      return isFree;
-    });
+    free = allocation.leases.end(lease);
   }
-  for (const Waiter& waiter : free) waiter.tell();  // which takes locks of its own
+  for (const ByteLeases::Waiter& waiter : free) waiter.tell();  // which takes locks of its own
 }
 
 // Whether any of these bytes is leased. Where it is, `tell` is called once when none is any more, on the thread that
 // lets go of the last lease, which may be any; it must not throw.
-bool whenReleased(const Range& range, std::function<void()> tell) {
+bool whenReleased(const ByteRange& range, std::function<void()> tell) {
   Allocations& all = allocations();
-  if (range.begin == range.end || all.none()) return false;
+  if (range.empty() || all.none()) return false;
   const std::lock_guard lock(all.mutex);
   const std::shared_ptr<Allocation> allocation = all.find(range);
-  if (!allocation || !allocation->isLeased(range)) return false;
-  allocation->waiters.push_back({range, std::move(tell)});
-  return true;
+  return allocation && allocation->leases.wait(range, std::move(tell));
 }
 
 // Of a Uint8Array; empty where it is detached.
-Range rangeOf(Napi::Env env, napi_value value) {
+ByteRange rangeOf(Napi::Env env, napi_value value) {
   napi_typedarray_type type = napi_int8_array;
   std::size_t bytes = 0;
   void* data = nullptr;
@@ -153,7 +109,7 @@ Range rangeOf(Napi::Env env, napi_value value) {
 Napi::Value onReleased(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Env env = info.Env();
-    const Range range = rangeOf(env, info[0]);
+    const ByteRange range = rangeOf(env, info[0]);
     if (!info[1].IsFunction()) throwExpected("a function", "callback");
     const auto environment = Environment::of(env);
     const int id = environment->hold(info[1].As<Napi::Object>());
@@ -196,17 +152,16 @@ Napi::ArrayBuffer allocatePinned(Napi::Env env, HostPool& pool, std::size_t byte
 std::shared_ptr<void> leasePinned(const void* data, std::size_t bytes, PinnedCall& call, Access access) {
   Allocations& all = allocations();
   if (bytes == 0 || all.none()) return nullptr;
-  const Range range(data, bytes);
+  const ByteRange range(data, bytes);
   std::shared_ptr<Allocation> allocation;
-  std::multimap<uintptr_t, Leased>::iterator lease;
+  ByteLeases::Lease lease;
   {
     const std::lock_guard lock(all.mutex);
     allocation = all.find(range);
     if (!allocation) return nullptr;
     if (call.number == 0) call.number = ++all.calls;
-    if (!allocation->leases.empty()) refuseConflict(*allocation, range, call.number, access);
-    lease = allocation->leases.insert({range.begin, {range.end, call.number, access}});
-    allocation->longest = std::max(allocation->longest, bytes);
+    refuseConflict(*allocation, range, call.number, access);
+    lease = allocation->leases.begin(range, call.number, access);
   }
   // where there is no memory for this it calls the deleter, and throws
   return {allocation.get(), [allocation, lease](void*) { release(*allocation, lease); }};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "../base/byte_leases.h"
 #include "../base/host_pool.h"
 
 namespace nt::node {
@@ -19,7 +20,6 @@ Napi::ArrayBuffer allocatePinned(Napi::Env env, HostPool& pool, std::size_t byte
 struct PinnedCall {
   uint64_t number = 0;
 };
-enum class Access : uint8_t { read, write };
 
 // Leases these bytes for a call, until the result is let go, on any thread; null when they are no pinned memory of
 // ours. It keeps the memory, too. Throws ERR_TRT_BUFFER_IN_USE when another call has leased one of them, and
