@@ -331,7 +331,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   /**
    * Runs the model: tensors by name in, tensors by name out. The data of inputs is copied before this returns, so the
    * caller may reuse its arrays at once. The data of a tensor made by {@link allocate} is not copied: leave it alone
-   * until the promise settles. A call before {@link ready} waits for it.
+   * until the promise settles, and after an abort or a timeout until {@link released}. A call before {@link ready} waits
+   * for it.
    *
    * With `location: 'device'` outputs stay on the device, as {@link DeviceTensor}s. These may be inputs of any engine
    * of the same device, and may be disposed as soon as that call has returned.
@@ -571,8 +572,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * A block of the memory that {@link allocate} gives, of `bytes` bytes: its tensors are views of it, such as
    * `Tensor.fromBytes('float32', block.subarray(0, 48), [4, 3])`. Several of them may be inputs of one inference, and
    * outputs that `into` names on other bytes. Inferences that are under way at once have to use bytes of their own:
-   * else ERR_TRT_BUFFER_IN_USE. What the bytes are is undefined until they are written. The block begins at a multiple
-   * of 64 on a GPU, and of 8 at least elsewhere.
+   * else ERR_TRT_BUFFER_IN_USE, until {@link released}. What the bytes are is undefined until they are written. The
+   * block begins at a multiple of 256 bytes, on a GPU and on the CPU; at one of 8 where it is JavaScript's own memory:
+   * on the CPU where the addon does not load, and in runtimes that have no external ArrayBuffers.
    * @param bytes the length of the block, from 0
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY, ERR_TRT_CLOSED
    * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html cuMemHostAlloc

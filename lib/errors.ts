@@ -125,12 +125,14 @@ export const errorCodes = {
    */
   ERR_TRT_QUEUE_FULL: 'as many requests wait, of the engine or of a level, or as many bytes, as maxQueue and maxQueueBytes allow',
   /**
-   * Pinned memory of `engine.allocate()` is not copied, so one inference at a time may use it. A tensor on a device may
-   * be read by several, or written by one (`into`).
+   * Pinned memory of `engine.allocate()` and `engine.allocateBytes()` is not copied, so one inference at a time may use
+   * a byte of it, also one that was aborted or timed out, until the device is done. A tensor on a device may be read by
+   * several, or written by one (`into`).
    *
    * Message: `A tensor made by engine.allocate() is in use by another inference: await that first`
    *
-   * Remedy: Await the inference that has the tensor, or allocate one for each inference that is under way.
+   * Remedy: `await engine.released(memory)`; for a tensor on a device await the inference that has it. Or allocate one
+   * for each inference that is under way.
    */
   ERR_TRT_BUFFER_IN_USE: 'a tensor made by engine.allocate(), or one on a device that is written, is in use by another inference',
   /**

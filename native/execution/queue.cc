@@ -1,7 +1,6 @@
 #include "queue.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "../base/error.h"
@@ -12,16 +11,6 @@ namespace {
 
 constexpr std::size_t kMostSpare = 64;       // batches
 constexpr std::size_t kMostEmptyGroups = 4;  // kept for what they have learned, and their memory
-
-// As JavaScript writes it: to the microsecond, without zeros at the end.
-std::string numberText(double number) {
-  char text[64];
-  std::snprintf(text, sizeof(text), "%.3f", number);
-  std::string shown = text;
-  shown.erase(shown.find_last_not_of('0') + 1);
-  if (shown.back() == '.') shown.pop_back();
-  return shown;
-}
 
 }  // namespace
 
@@ -51,15 +40,6 @@ Clock::duration Queue::timeoutOf(const Part& part) const {
 }
 
 bool Queue::isTimed(const Part& part) const { return timeoutOf(part) > Clock::duration(0); }
-
-Error Queue::waitedTooLong(const Part& part) const {
-  const double milliseconds = std::chrono::duration<double, std::milli>(timeoutOf(part)).count();
-  const std::string text = numberText(milliseconds);
-  const std::string level = std::to_string(levelOf(part));
-  return {"ERR_TRT_QUEUE_TIMEOUT",
-          "No lane took the request within " + text + " ms, the queue timeout of level " + level,
-          {{"queueTimeoutMs", text}, {"level", level}}};
-}
 
 // The lock is held.
 void Queue::checkRoom(const Part& part, uint32_t level) const {
@@ -125,15 +105,6 @@ void Queue::line(Entry& entry) {
   if (held_ && ready_ >= batching_.holdUntil) held_ = false;
   limitWait(entry);
   ++news_;
-}
-
-void Queue::limitWait(Entry& entry) {
-  const Clock::duration timeout = timeoutOf(entry.asPart());
-  if (timeout == Clock::duration(0) || closed_) return;  // what is closed leaves without delay
-  entry.deadline = entry.asked + timeout;
-  entry.timed = true;
-  const auto [at, _] = deadlines_.emplace(std::pair(entry.deadline, entry.arrival), &entry);
-  if (at == deadlines_.begin()) expiring_.notify_one();
 }
 
 Ticket Queue::push(std::shared_ptr<Batch>& batch) {
@@ -261,133 +232,9 @@ void Queue::release(std::shared_ptr<Rows> rows) noexcept {
   if (group != groups_.end()) (*group)->keep(std::move(rows));
 }
 
-// The lock is held: a request that waits is out of the queue. Its leases end with what is given.
-Part Queue::takeOut(Entry& entry) {
-  entry.group->remove(entry);
-  --ready_;
-  uncount(entry, entry.asPart().bytes);
-  if (entry.timed) deadlines_.erase({entry.deadline, entry.arrival});
-  Part part = std::move(entry.own ? entry.own->parts.front() : entry.part);
-  if (entry.memory) release(std::move(entry.memory));
-  entries_.free(entry);
-  if (closed_ && waiting_ == 0) callAll();  // all may go
-  return part;
-}
-
-Queue::Cancelled Queue::cancel(const Front* front, Ticket ticket) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Entry* const entry = entries_.find(ticket);
-  if (entry == nullptr || entry->front != front || entry->cancelled) return {};
-  if (entry->state == Entry::State::waiting) {
-    if (entry->front != nullptr) --entry->front->asked;
-    Cancelled cancelled{true, nullptr};
-    cancelled.parts.push_back(takeOut(*entry));
-    return cancelled;
-  }
-  if (entry->state == Entry::State::writing) return {};  // it will run, and its result is dropped
-  entry->cancelled = true;
-  if (--entry->batch->wanted > 0) return {};
-  entry->batch->abandoned = true;
-  return {false, entry->batch->shared_from_this()};
-}
-
-Queue::AllCancelled Queue::cancelAll(Front& front) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  front.closed = true;
-  AllCancelled cancelled;
-  entries_.each([&](Entry& entry) {
-    if (entry.front != &front) return;
-    if (entry.state == Entry::State::waiting) {
-      --front.asked;
-      cancelled.parts.push_back(takeOut(entry));
-    } else if (entry.state == Entry::State::running && !entry.cancelled.exchange(true) && --entry.batch->wanted == 0) {
-      entry.batch->abandoned = true;
-      cancelled.abandoned.push_back(entry.batch->shared_from_this());
-    }
-  });
-  return cancelled;
-}
-
-void Queue::closeFor(Front& front) {
-  Seat* seat = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    front.closed = true;
-    entries_.each([&](Entry& entry) {
-      if (entry.front == &front && entry.state == Entry::State::waiting) entry.group->hurry(entry);
-    });
-    held_ = held_ && ready_ == 0;
-    ++news_;
-    seat = callAllFor(Clock::now());
-  }
-  if (seat != nullptr) seat->called.notify_one();
-}
-
 uint64_t Queue::asked(const Front& front) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return front.asked;
-}
-
-// The lock is held.
-void Queue::expireLocked(TimePoint now) {
-  bool any = false;
-  while (!deadlines_.empty() && deadlines_.begin()->first.first <= now) {
-    Entry& entry = *deadlines_.begin()->second;
-    if (batching_.levels[entry.level - 1].delays) {
-      deadlines_.erase(deadlines_.begin());
-      entry.timed = false;
-      entry.arrival = ++arrivals_;  // among other groups, too, it is the last of its level
-      entry.group->delay(entry);
-    } else {
-      expired_.push_back(takeOut(entry));
-      any = true;
-    }
-  }
-  if (any) expiring_.notify_one();
-}
-
-std::vector<Part> Queue::expire(TimePoint now) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  expireLocked(now);
-  return std::exchange(expired_, {});
-}
-
-std::vector<Part> Queue::waitAndExpire() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  for (;;) {
-    expireLocked(Clock::now());
-    if (!expired_.empty()) return std::exchange(expired_, {});
-    if (closed_ && deadlines_.empty()) return {};
-    if (deadlines_.empty()) {
-      expiring_.wait(lock);
-    } else {
-      expiring_.wait_until(lock, deadlines_.begin()->first.first);
-    }
-  }
-}
-
-void Queue::close() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  closed_ = true;
-  held_ = false;
-  ++news_;
-  spare_.clear();
-  callAll();
-  expiring_.notify_all();
-  for (Borrower* borrower : borrowers_) borrower->given.notify_one();
-}
-
-std::vector<Part> Queue::drain() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<Part> all;
-  for (const auto& group : groups_) {
-    while (Entry* const entry = group->first()) {
-      if (entry->front != nullptr) --entry->front->asked;
-      all.push_back(takeOut(*entry));
-    }
-  }
-  expiring_.notify_all();
-  return all;
 }
 
 std::size_t Queue::waiting() const {

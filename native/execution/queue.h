@@ -118,12 +118,14 @@ class Queue {
   void uncount(const Entry& entry, std::size_t bytes) noexcept;
   Group& groupFor(const Shapes& shapes, const std::vector<std::size_t>& rowBytes);
   void line(Entry& entry);
-  void limitWait(Entry& entry);
-  Part takeOut(Entry& entry);
   void release(std::shared_ptr<Rows> rows) noexcept;
   std::shared_ptr<Batch> emptyBatch();
   void keep(std::shared_ptr<Batch> spent) noexcept;
   void forgetLocked(Batch& batch) noexcept;
+
+  // withdrawal.cc; the lock is held
+  void limitWait(Entry& entry);
+  Part takeOut(Entry& entry);
   void expireLocked(TimePoint now);
 
   // A caller who waits for a seat.

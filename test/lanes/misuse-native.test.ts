@@ -1,9 +1,11 @@
 // What nobody should do to an engine in the midst of its work, or to what is beneath it.
 import t from 'tap'
 import { loadAddon } from '../../lib/backend/native.js'
+import { connect, lastTicket, writeCall } from '../../lib/backend/completions.js'
 import type { NativeEngine } from '../../lib/backend/native-types.js'
 import { checkedAttachOptions } from '../../lib/engine/options.js'
 import { Tensor } from '../../lib/index.js'
+import { until } from '../support/waiting.js'
 import { runChild } from './children.js'
 import { packagedBinaries } from '../support/onnxruntime.js'
 import { fanPlan, leftovers, load, planOf, runtimes } from './rig.js'
@@ -11,14 +13,51 @@ import { fanPlan, leftovers, load, planOf, runtimes } from './rig.js'
 type Call = () => unknown
 
 const { lanes } = checkedAttachOptions({ maxQueue: 9 })
+/** Nothing leaves before two requests wait. */
+const { lanes: held } = checkedAttachOptions({ batching: { maxBatch: 1, holdUntil: 2 } })
+
+/** What lib/ never gives. */
+const wrong = [
+  undefined,
+  null,
+  -1,
+  0,
+  1.5,
+  NaN,
+  2 ** 53,
+  'x',
+  Symbol('s'),
+  7n,
+  {},
+  [],
+  () => 0,
+  new ArrayBuffer(8),
+  new DataView(new ArrayBuffer(8)),
+]
 const cpu = { path: '', package: packagedBinaries, threads: 1, optimization: 99, deterministic: 0, config: {} } as const
+
+/** Calls past lib/, with what that writes into the shared array before a call, rank and dimensions too; gives the ticket. */
+const submitter =
+  (engine: NativeEngine) =>
+  (x: Float32Array, priority = 0, queueTimeoutMs = 0, [length, ...dims]: readonly number[] = [1, 4]): number => {
+    writeCall(
+      [{ shape: { length, [Symbol.iterator]: () => dims.values() } }] as unknown as Parameters<typeof writeCall>[0],
+      priority,
+      queueTimeoutMs,
+    )
+    engine.submit(2 ** 40, -1, undefined, x)
+    return lastTicket()
+  }
+
+const invalid = (message: RegExp): { code: string; message: RegExp } => ({ code: 'ERR_TRT_INVALID_ARGUMENT', message })
 
 for (const runtime of runtimes) {
   const options = { ...lanes, tensorrt: runtime.fake?.path ?? '', device: 0 }
   const plan = planOf(runtime, fanPlan(2))
-  const open = async (): Promise<NativeEngine> => {
-    if (runtime.fake !== undefined) return loadAddon().openEngine(plan, options)
-    return (await loadAddon().loadOnnx({ model: plan }, cpu)).open(lanes)
+  const open = async (session = lanes): Promise<NativeEngine> => {
+    connect()
+    if (runtime.fake !== undefined) return loadAddon().openEngine(plan, { ...options, ...session })
+    return (await loadAddon().loadOnnx({ model: plan }, cpu)).open(session)
   }
 
   await t.test(runtime.name, async (t) => {
@@ -112,6 +151,100 @@ for (const runtime of runtimes) {
       for (const name of methods) attempt(() => (engine[name] as Call)())
       await using after = await load(runtime, fanPlan(2))
       t.same((await after.infer({ x: Tensor.from(Float32Array.of(1, 2, 3, 4)) }))['y1']?.data, Float32Array.of(2, 4, 6, 8))
+    })
+
+    await t.test("onReleased: wrong memory, wrong callbacks, and memory that is nobody's", async (t) => {
+      const engine = await open()
+      const never = (): void => void t.fail('nothing was leased')
+      const onReleased = Reflect.get(engine, 'onReleased') as (...args: unknown[]) => unknown
+      const memory = [...wrong, new Float32Array(2), new Uint8ClampedArray(2), new BigInt64Array(1), Buffer.alloc(0).buffer]
+      for (const given of memory) t.throws(() => onReleased(given, never), invalid(/Expected a Uint8Array for memory/))
+      const block = new Uint8Array(engine.allocate(64))
+      for (const callback of wrong.filter((each) => typeof each !== 'function'))
+        for (const bytes of [block, new Uint8Array(4)]) t.throws(() => onReleased(bytes, callback), invalid(/a function/))
+      t.throws(() => onReleased(), invalid(/a Uint8Array/))
+      t.throws(() => onReleased(block), invalid(/a function/))
+      const gone = new Uint8Array(8)
+      structuredClone(gone, { transfer: [gone.buffer] })
+      for (const bytes of [
+        block,
+        block.subarray(5, 9),
+        block.subarray(64),
+        new Uint8Array(0),
+        new Uint8Array(9),
+        gone,
+        Buffer.from('text'),
+      ])
+        t.equal(onReleased(bytes, never), false)
+      t.equal(Reflect.apply(onReleased, undefined, [block, never, 5, {}]), false, 'this does not matter, nor what is too much')
+      await engine.close()
+      t.equal(onReleased(block, never), false, 'of a closed engine, too')
+      t.throws(() => onReleased(5, never), invalid(/a Uint8Array/))
+    })
+
+    await t.test('onReleased: callbacks that close the engine, submit to it, and wait once more', async (t) => {
+      const engine = await open(held)
+      const bytes = new Uint8Array(engine.allocate(16))
+      const x = new Float32Array(bytes.buffer)
+      const submit = submitter(engine)
+      const called: string[] = []
+      const onReleased = (name: string, then: () => void): boolean =>
+        engine.onReleased(bytes, () => {
+          called.push(name)
+          then()
+        })
+      let closed: Promise<void> | undefined
+      submit(x)
+      const submits = onReleased('submits', () => {
+        submit(x)
+        if (!onReleased('waits again', () => {})) called.push('waits again') // it was over at once
+        closed = engine.close()
+      })
+      t.ok(submits)
+      t.throws(() => submit(x), { code: 'ERR_TRT_BUFFER_IN_USE' })
+      submit(new Float32Array(4))
+      t.ok(await until(() => called.length === 2))
+      t.same(called, ['submits', 'waits again'])
+      await closed
+      t.equal(
+        onReleased('never', () => {}),
+        false,
+      )
+    })
+
+    await t.test('the numbers before the shapes: priority and queue timeout; afterwards the ticket', async (t) => {
+      const engine = await open()
+      const submit = submitter(engine)
+      const x = new Float32Array(4)
+      const tickets = new Set<number>()
+      for (let i = 0; i < 3; i++) tickets.add(submit(x))
+      t.ok([...tickets].every((ticket) => Number.isSafeInteger(ticket) && ticket > 0))
+      for (const level of [-1, -1e-9, NaN, Infinity, -Infinity, 2 ** 20 + 1, 2 ** 53, 1e308])
+        t.throws(() => submit(x, level), invalid(/^Expected a priority$/), `level ${level}`)
+      for (const level of [2, 3, 2 ** 20])
+        t.throws(() => submit(x, level), invalid(/a priority from 1 to 1 but received/), `level ${level}`)
+      for (const milliseconds of [-1, -1e-9, NaN, Infinity, -Infinity, 1e12 + 1, 1e308])
+        t.throws(() => submit(x, 0, milliseconds), invalid(/milliseconds of a queue timeout/), `${milliseconds} ms`)
+      for (const rank of [-1, NaN, Infinity, 9, 1e308])
+        t.throws(() => submit(x, 0, 0, [rank, 4]), invalid(/the rank of input 0/), `rank ${rank}`)
+      for (const dim of [-1, NaN, Infinity, 2 ** 53, 1e308])
+        t.throws(() => submit(x, 0, 0, [1, dim]), invalid(/the dimensions of input 0/), `dimension ${dim}`)
+      for (const dim of [0, 3, 2 ** 40, 2 ** 53 - 1]) t.throws(() => submit(x, 0, 0, [1, dim]), Error, `dimension ${dim}`)
+      // what is refused leaves the numbers as they are, and no request
+      const { waiting, inFlight } = engine.stats()
+      t.ok(waiting + inFlight <= 3)
+      for (const [level, milliseconds] of [
+        [0.5, 0],
+        [1, 1e12],
+        [1.9, 1e-9],
+        [0, 5e-324],
+      ] as const)
+        // prettier-ignore
+        t.ok(submit(x, level, milliseconds) > 0, `level ${level}, ${milliseconds} ms`)
+      for (const ticket of [...tickets, 0, 1, 2 ** 25, 2 ** 53 - 1, 0.5]) engine.cancel(ticket)
+      for (const ticket of [-1, NaN, 2 ** 53, Infinity, 'x' as never, undefined as never])
+        t.throws(() => engine.cancel(ticket), invalid(/whole number|a number/))
+      await engine.close()
     })
 
     await t.test('nothing is left', (t) => {
