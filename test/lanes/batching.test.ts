@@ -139,8 +139,10 @@ for (const runtime of runtimes) {
       results.forEach((result, i) => t.same(result.data, wanted(rows(i, 2).data)))
       t.equal(results[7], y)
       const { bytesCopied } = engine.stats
-      if (engine.counters().executions === 2) t.equal(bytesCopied, 8 * 24)
-      else t.ok(bytesCopied >= 8 * 24 && bytesCopied <= 2 * 8 * 24, `${bytesCopied} bytes, in more batches`)
+      // beside ordinary ones the CPU has to put theirs, too, where all lie together
+      const gathered = runtime.backend === 'cpu' ? 4 * 24 : 0
+      if (engine.counters().executions === 2) t.equal(bytesCopied, 8 * 24 + gathered)
+      else t.ok(bytesCopied >= 8 * 24 && bytesCopied <= 2 * 8 * 24 + gathered, `${bytesCopied} bytes, in more batches`)
     })
 
     await t.test('several inputs and outputs merge row by row', async (t) => {

@@ -60,6 +60,34 @@ for (const runtime of runtimes) {
       t.same((await engine.infer({ a, b }, { into: { y } }))['y']?.data, both, 'nothing is leased by what was refused')
     })
 
+    await t.test('rows of one block are the inputs of several requests, which merge without a copy where they merge whole', async (t) => {
+      const counts = [2, 1, 3, 2]
+      const options = { batching: { maxBatch: 8, holdUntil: counts.length } }
+      /** How they lie in the block: what is begun `apart` rows further on does not lie together. */
+      for (const [apart, order] of [
+        [0, [0, 1, 2, 3]],
+        [1, [0, 1, 2, 3]],
+        [0, [1, 0, 2, 3]],
+      ] as const) {
+        await using engine = await load(runtime, rowsPlan(), options)
+        const block = engine.allocateBytes(12 * (8 + 4 * apart))
+        const x = rows(7, block.length / 12).data
+        rowsOf(block, 0, block.length / 12).data.set(x)
+        let next = 0
+        const places = counts.map((count) => {
+          const first = next
+          next += count + apart
+          return { first, count }
+        })
+        const asked = order.map((i) => places[i] ?? { first: 0, count: 0 })
+        const results = await Promise.all(asked.map(({ first, count }) => engine.infer(rowsOf(block, first, count))))
+        for (const [i, { first, count }] of asked.entries()) t.same(results[i]?.data, wanted(x.subarray(3 * first, 3 * (first + count))))
+        t.match(engine.counters(), { requests: 4, rows: 8, executions: 1, batchSizes: [{ rows: 8, executions: 1 }] })
+        const isGathered = runtime.backend === 'cpu' && (apart > 0 || order[0] > 0)
+        t.equal(engine.stats.bytesCopied, isGathered ? 8 * 12 : 0)
+      }
+    })
+
     await t.test('blocks of any length; a view that begins within an element is refused', async (t) => {
       await using engine = await load(runtime, pairPlan)
       t.equal(engine.allocateBytes(0).length, 0)

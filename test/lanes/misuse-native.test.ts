@@ -218,6 +218,7 @@ for (const runtime of runtimes) {
       const x = new Float32Array(4)
       const tickets = new Set<number>()
       for (let i = 0; i < 3; i++) tickets.add(submit(x))
+      t.equal(tickets.size, 3)
       t.ok([...tickets].every((ticket) => Number.isSafeInteger(ticket) && ticket > 0))
       for (const level of [-1, -1e-9, NaN, Infinity, -Infinity, 2 ** 20 + 1, 2 ** 53, 1e308])
         t.throws(() => submit(x, level), invalid(/^Expected a priority$/), `level ${level}`)
@@ -239,7 +240,6 @@ for (const runtime of runtimes) {
         [1.9, 1e-9],
         [0, 5e-324],
       ] as const)
-        // prettier-ignore
         t.ok(submit(x, level, milliseconds) > 0, `level ${level}, ${milliseconds} ms`)
       for (const ticket of [...tickets, 0, 1, 2 ** 25, 2 ** 53 - 1, 0.5]) engine.cancel(ticket)
       for (const ticket of [-1, NaN, 2 ** 53, Infinity, 'x' as never, undefined as never])
