@@ -82,6 +82,36 @@ export async function refused(plan: Plan): Promise<void> {
   await Engine.load('m.onnx', { onnxruntime: { optimization: 'most' } })
   // @ts-expect-error onnxruntime takes strings
   await Engine.load('m.onnx', { onnxruntime: { config: { 'session.disable_prepacking': 1 } } })
+  // @ts-expect-error it is not ignored
+  await Engine.load('m.onnx', { batching: { maxBatch: 4, queue: { onQueueTimeout: 'ignore' } } })
+  // @ts-expect-error policies are of levels
+  await Engine.load('m.onnx', { batching: { maxBatch: 4, priorities: { levels: 2, policies: { first: { maxQueue: 1 } } } } })
+  // @ts-expect-error how many?
+  await Engine.load('m.onnx', { batching: { maxBatch: 4, priorities: { default: 1 } } })
+  // @ts-expect-error what is merged is at most how much?
+  await Engine.load('m.onnx', { batching: { preserveOrder: true } })
+  // @ts-expect-error a number of requests
+  await Engine.load('m.onnx', { batching: { maxBatch: 4, holdUntil: true } })
+  // @ts-expect-error of streams of CUDA; a request's is a number
+  const level: InferOptions = { priority: 'high' }
+  // @ts-expect-error milliseconds
+  await undeclared.infer(any, { queueTimeoutMs: '5' })
+  // @ts-expect-error who blocks his thread waits for no lane but the first that is free
+  undeclared.inferSync(any, { priority: 1 })
+  // @ts-expect-error nor has a queue timeout
+  undeclared.inferSync(any, { queueTimeoutMs: 5 })
+  // @ts-expect-error counters only grow
+  undeclared.counters().requests = 0
+  // @ts-expect-error no kind of failure
+  void undeclared.counters().failures.timeout
+  // @ts-expect-error what stays on a device nobody waits for
+  await undeclared.released(there)
+  // @ts-expect-error a view of it
+  await undeclared.released(new ArrayBuffer(8))
+  // @ts-expect-error bytes, not a shape
+  undeclared.allocateBytes([4, 3])
+  // @ts-expect-error a block has no type
+  const floats: Float32Array = undeclared.allocateBytes(48)
   // @ts-expect-error of an engine that is shared they are decided
   await Engine.attach({ pid: 1, id: '' }, { threads: 2 })
   // @ts-expect-error whose queue is that?
@@ -110,5 +140,5 @@ export async function refused(plan: Plan): Promise<void> {
   new DeviceTensor('float32', [1])
   // @ts-expect-error nothing of a tensor can be set
   float.shape = [1]
-  void [hosted, numbers, wrong, longs, options, signed, single]
+  void [hosted, numbers, wrong, longs, options, signed, single, level, floats]
 }
