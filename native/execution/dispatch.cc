@@ -1,7 +1,8 @@
 // Who takes which batch: the queue as lanes see it.
 //
 // A batch goes to a lane that has nothing to do. A lane that has takes another one early only where all such lanes have
-// theirs, and where the batch would not grow by waiting: so batches do not shrink.
+// theirs, and where the batch would not grow by waiting: so batches do not shrink. Until they have theirs it leaves
+// them the first ones, and takes what comes after those; where order is to be kept, nothing.
 #include <algorithm>
 
 #include "pace.h"
@@ -38,6 +39,7 @@ std::shared_ptr<Batch> Queue::takeFor(Seat& seat, TimePoint now) {
   Group* best = nullptr;
   Form chosen;
   if (int forOthers = busy ? seats_.idle(seat.lane) : 0; forOthers > 0) {
+    if (batching_.preserveOrder) return nullptr;
     eachDue(now, [&](Group& group, const Form& form) {
       if (--forOthers >= 0 || !form.early) return true;
       best = &group;
@@ -93,6 +95,8 @@ Seat* Queue::call(TimePoint now) {
   Seat* seat = seats_.toCall(now);
   if (seat == nullptr) return nullptr;
   const bool busy = seats_.busy(seat->lane) > 0;
+  // it would find what is for others; who takes that calls it
+  if (busy && batching_.preserveOrder && seats_.idle(seat->lane) > 0) return nullptr;
   int expected = seats_.coming();  // who is on his way takes one
   bool wanted = false;
   std::size_t due = 0;

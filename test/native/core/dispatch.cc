@@ -102,6 +102,19 @@ TEST("dispatch: what waits is for a lane that has nothing to do, and only then f
   CHECK_EQ(t.queue.waitedWhileIdle(), 0u);
 }
 
+TEST("dispatch: where order is to be kept a busy lane takes nothing before others have taken what comes first") {
+  BatchingOptions options;
+  options.preserveOrder = true;
+  Table t(options, 2, 2);
+  for (int i = 0; i < 4; ++i) t.add();
+  CHECK_EQ(t.take(0), 1u);
+  CHECK_EQ(t.take(1), 0u);
+  CHECK_EQ(t.take(2), 2u);
+  CHECK_EQ(t.take(1), 3u);
+  CHECK_EQ(t.take(3), 4u);
+  CHECK_EQ(t.queue.waitedWhileIdle(), 0u);
+}
+
 TEST("dispatch: a busy lane leaves a batch that may grow, unless it is full or overdue") {
   Table t({4, 0ms, {}, {}}, 1, 2);
   t.add();
