@@ -138,17 +138,16 @@ Form Group::form(Entry* from, TimePoint now, bool closed) const {
   const Clock::duration delay = batching_.maxDelay;
   const bool over = delay > Clock::duration(0) && now >= form.oldest + delay;
   const bool leaves = full || over || closed || leaving_ > 0;
-  const bool isFirstLevel = batching_.levels.size() == 1 || from->level == 1;
   if (preferredRequests == 0) {
     form.due = leaves || delay == Clock::duration(0);
-    form.early = leaves && isFirstLevel;
+    form.early = leaves && from->level == 1;
     return form;
   }
   form.requests = preferredRequests;
   form.rows = preferredRows;
   form.next = behindPreferred;
   form.due = true;
-  form.early = (leaves || preferredRows == preferred.back()) && isFirstLevel;
+  form.early = (leaves || preferredRows == preferred.back()) && from->level == 1;
   return form;
 }
 
@@ -196,11 +195,10 @@ void Group::takeSpare(Batch& batch) const {
     next += part.rows;
   }
   batch.spare = 0;
-  const auto padded = std::ranges::lower_bound(batching_.pad, batch.rows);
-  if (batch.memory.size() != 1 || padded == batching_.pad.end()) return;
+  if (batch.memory.size() != 1) return;
   Rows& rows = *batch.memory.front();
-  const int64_t wanted = std::min(*padded, batching_.maxBatch) - batch.rows;
-  if (wanted <= 0 || rows.used != next || next + wanted > rows.room) return;
+  const int64_t wanted = paddedRows(batch.rows, batching_.pad, batching_.maxBatch) - batch.rows;
+  if (wanted == 0 || rows.used != next || next + wanted > rows.room) return;
   rows.used += wanted;
   batch.spare = wanted;
 }

@@ -1,15 +1,11 @@
 #include "lane.h"
 
-#include <algorithm>
-
 #include "../base/error.h"
+#include "layout.h"
 
 namespace nt::execution {
 
-int64_t paddedRows(int64_t rows, const LaneOptions& options) {
-  const auto next = std::ranges::lower_bound(options.pad, rows);
-  return next == options.pad.end() ? rows : std::max(rows, std::min(*next, options.maxBatch));
-}
+int64_t paddedRows(int64_t rows, const LaneOptions& options) { return paddedRows(rows, options.pad, options.maxBatch); }
 
 std::vector<Completion> completionsOf(const Batch& batch, TimePoint started, Timing timing,
                                       const std::function<void(Completion&, const Part&)>& complete) {

@@ -34,7 +34,7 @@ struct LaneOptions {
   int slots = 2;
 };
 
-// The rows that a batch runs with: those that it has, and padding up to the next of the sizes that is allowed.
+// As layout.h has it.
 int64_t paddedRows(int64_t rows, const LaneOptions& options);
 
 // What became of each request of a batch that has run. `complete` adds a request's results; one for which it throws

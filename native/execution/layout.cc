@@ -37,6 +37,11 @@ int64_t rowsAtOnce(const Part& part, const std::vector<std::size_t>& rowBytes, i
   return std::max(part.rows, std::min(part.rows + more, static_cast<int64_t>(kOwnMemory / row)));
 }
 
+int64_t paddedRows(int64_t rows, const std::vector<int64_t>& pad, int64_t maxBatch) {
+  const auto next = std::ranges::lower_bound(pad, rows);
+  return next == pad.end() ? rows : std::max(rows, std::min(*next, maxBatch));
+}
+
 void layOut(Rows& rows, const std::vector<std::size_t>& rowBytes, const Part& part, int64_t room, bool sole,
             const Allocate& allocate) {
   rows.room = 0;

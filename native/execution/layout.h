@@ -19,6 +19,9 @@ std::size_t bytesOf(std::size_t rowBytes, int64_t rows, std::size_t before);
 // follow.
 int64_t rowsAtOnce(const Part& part, const std::vector<std::size_t>& rowBytes, int64_t more);
 
+// The rows that a batch runs with: those that it has, and padding up to the next of the sizes that is allowed.
+int64_t paddedRows(int64_t rows, const std::vector<int64_t>& pad, int64_t maxBatch);
+
 // Memory for `room` rows of requests like `part`. Where no others are to follow, what `part` leases needs none. Throws
 // ERR_TRT_OUT_OF_MEMORY, and has no room then. Takes the block that is there where it is large enough.
 void layOut(Rows& rows, const std::vector<std::size_t>& rowBytes, const Part& part, int64_t room, bool sole,

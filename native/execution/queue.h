@@ -126,6 +126,8 @@ class Queue {
   // withdrawal.cc; the lock is held
   void limitWait(Entry& entry);
   Part takeOut(Entry& entry);
+  Part takeBack(Entry& entry);
+  static std::shared_ptr<Batch> giveUp(Entry& entry);
   void expireLocked(TimePoint now);
 
   // A caller who waits for a seat.

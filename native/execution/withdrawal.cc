@@ -33,21 +33,31 @@ Part Queue::takeOut(Entry& entry) {
   return part;
 }
 
+// The lock is held: the same where its front-end will hear nothing of it.
+Part Queue::takeBack(Entry& entry) {
+  if (entry.front != nullptr) --entry.front->asked;
+  return takeOut(entry);
+}
+
+// The lock is held: nobody waits for the result of a request that runs. Its batch where that was the last of it.
+std::shared_ptr<Batch> Queue::giveUp(Entry& entry) {
+  entry.cancelled = true;
+  if (--entry.batch->wanted > 0) return nullptr;
+  entry.batch->abandoned = true;
+  return entry.batch->shared_from_this();
+}
+
 Queue::Cancelled Queue::cancel(const Front* front, Ticket ticket) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Entry* const entry = entries_.find(ticket);
   if (entry == nullptr || entry->front != front || entry->cancelled) return {};
   if (entry->state == Entry::State::waiting) {
-    if (entry->front != nullptr) --entry->front->asked;
     Cancelled cancelled{true, nullptr};
-    cancelled.parts.push_back(takeOut(*entry));
+    cancelled.parts.push_back(takeBack(*entry));
     return cancelled;
   }
   if (entry->state == Entry::State::writing) return {};  // it will run, and its result is dropped
-  entry->cancelled = true;
-  if (--entry->batch->wanted > 0) return {};
-  entry->batch->abandoned = true;
-  return {false, entry->batch->shared_from_this()};
+  return {false, giveUp(*entry)};
 }
 
 Queue::AllCancelled Queue::cancelAll(Front& front) {
@@ -57,11 +67,9 @@ Queue::AllCancelled Queue::cancelAll(Front& front) {
   entries_.each([&](Entry& entry) {
     if (entry.front != &front) return;
     if (entry.state == Entry::State::waiting) {
-      --front.asked;
-      cancelled.parts.push_back(takeOut(entry));
-    } else if (entry.state == Entry::State::running && !entry.cancelled.exchange(true) && --entry.batch->wanted == 0) {
-      entry.batch->abandoned = true;
-      cancelled.abandoned.push_back(entry.batch->shared_from_this());
+      cancelled.parts.push_back(takeBack(entry));
+    } else if (entry.state == Entry::State::running && !entry.cancelled) {
+      if (std::shared_ptr<Batch> batch = giveUp(entry)) cancelled.abandoned.push_back(std::move(batch));
     }
   });
   return cancelled;
@@ -153,10 +161,7 @@ std::vector<Part> Queue::drain() {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<Part> all;
   for (const auto& group : groups_) {
-    while (Entry* const entry = group->first()) {
-      if (entry->front != nullptr) --entry->front->asked;
-      all.push_back(takeOut(*entry));
-    }
+    while (Entry* const entry = group->first()) all.push_back(takeBack(*entry));
   }
   expiring_.notify_all();
   return all;
