@@ -34,7 +34,7 @@ const fill = async (withAddon) => {
   rmSync(stage, { recursive: true, force: true })
   const config = join(root, 'scripts', 'package.tsconfig.json')
   await runQuietly(execPath, [tsc, '-p', config], { what: 'compiling the TypeScript for the package' })
-  const assets = filesUnder(join(root, 'lib')).filter((path) => !['.ts', '.md'].includes(extname(path)))
+  const assets = filesUnder(join(root, 'lib')).filter((path) => !['.ts', '.md', '.proto'].includes(extname(path)))
   for (const path of assets) cpSync(path, join(stage, 'dist', relative(root, path)))
   for (const path of declarations()) cpSync(path, join(stage, relative(root, path)))
   for (const name of manifest.files) {
