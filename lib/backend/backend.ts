@@ -102,7 +102,10 @@ export interface EngineStats {
   readonly cancelled: number
   /** Batches that were enqueued; with the option `batching` fewer than requests. */
   readonly batches: number
-  /** Bytes of inputs that the host copied. Tensors made by {@link Engine.allocate} are not copied, and not counted. */
+  /**
+   * Bytes of inputs that the host copied. Tensors made by {@link Engine.allocate} are not copied, and not counted,
+   * unless a batch on the CPU has to put them beside others.
+   */
   readonly bytesCopied: number
   /** From the call until a lane took it, by the host's clock, in milliseconds. */
   readonly queueMs: Percentiles
