@@ -7,6 +7,7 @@ import tseslint from 'typescript-eslint'
 const rooms = [
   ['index.ts'],
   ['cli/'],
+  ['serve/'],
   ['tasks/'],
   ['vision/'],
   ['quantization/'],
@@ -70,7 +71,18 @@ const downwards = [
 ]
 
 export default defineConfig(
-  globalIgnores(['dist/', 'build/', 'prebuilds/', '.cache/', '.tap/', 'out/', 'coverage/', 'lib/onnx/onnx_pb.ts', 'test/types/']),
+  globalIgnores([
+    'dist/',
+    'build/',
+    'prebuilds/',
+    '.cache/',
+    '.tap/',
+    'out/',
+    'coverage/',
+    'lib/onnx/onnx_pb.ts',
+    'lib/serve/config/model_config_pb.ts',
+    'test/types/',
+  ]),
   js.configs.recommended,
   {
     rules: {

@@ -396,6 +396,18 @@ export const errorCodes = {
    * Details: `cuda` and `call` in the first such error.
    */
   ERR_TRT_DEVICE_LOST: 'the GPU reported an error after which nothing runs on it in this process',
+  /**
+   * A server of models could not answer a request, load a model or start: what the message says is what its clients are
+   * told, in Triton's words where Triton has any.
+   *
+   * Message: `failed to load 'resnet50', version 1: model.plan: the file is truncated`
+   *
+   * Remedy: The message names the model, the file or the field, and what to do. Everything that is read in a
+   * `config.pbtxt` is in docs/serving.md.
+   *
+   * Details: `kind`: INVALID_ARG, NOT_FOUND, UNAVAILABLE, UNSUPPORTED, INTERNAL, CANCELLED, TIMEOUT or TOO_LARGE.
+   */
+  ERR_TRT_SERVER: 'a server of models could not do what it was asked for',
 
   // What this machine has
   /**

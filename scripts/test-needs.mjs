@@ -6,6 +6,7 @@ import { buildFakes } from './fakes.mjs'
 import { ensurePythonOnnx, ensurePythonOnnxRuntime } from './onnxruntime.mjs'
 import { say } from './support.mjs'
 import { ensureTensorRT } from './tensorrt.mjs'
+import { ensureTritonClient } from './tritonclient.mjs'
 
 /** @returns {Promise<Record<string, string>>} what could be had; of the rest the reason is told */
 export const prepareTests = async () => {
@@ -15,6 +16,7 @@ export const prepareTests = async () => {
     TRT_TEST_CENTERFACE: await ensureCenterFace(),
     TRT_TEST_PYTHONPATH: await ensurePythonOnnxRuntime(),
     TRT_TEST_ONNX_PYTHONPATH: await ensurePythonOnnx(),
+    TRT_TEST_TRITONCLIENT: await ensureTritonClient(),
   }
   /** @type {Record<string, string>} */
   const had = {}

@@ -38,7 +38,8 @@ function unknownOption(name: string, known: readonly string[], owner: string): T
   return new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { option: name, known } })
 }
 
-function nearest(name: string, known: readonly string[]): string {
+/** The one of some names that a wrong one is closest to. */
+export function nearest(name: string, known: readonly string[]): string {
   const wanted = name.toLowerCase()
   const ranked = known.map((candidate) => ({ candidate, distance: editDistance(wanted, candidate.toLowerCase()) }))
   return ranked.reduce((best, next) => (next.distance < best.distance ? next : best)).candidate

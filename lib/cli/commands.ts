@@ -6,6 +6,7 @@ export const commandFiles: CommandFiles = {
   run: () => import('./commands/run.js'),
   bench: () => import('./commands/bench.js'),
   exec: () => import('./commands/exec.js'),
+  serve: () => import('./commands/serve.js'),
   convert: () => import('./commands/convert.js'),
   quantize: () => import('./commands/quantize.js'),
   compare: () => import('./commands/compare.js'),

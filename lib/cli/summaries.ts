@@ -4,6 +4,7 @@ export const summaries = {
   run: 'run a model on files: tensors, or pictures with answers for people',
   bench: 'measure a model, as trtexec does and as an application sees it',
   exec: "take trtexec's own options: build a plan and measure it",
+  serve: 'serve a repository of models over HTTP, as Triton does',
   convert: 'give an ONNX model half precision, newer operators, or pictures of any size',
   quantize: 'make an INT8 model of an ONNX model and data',
   compare: 'say how far the outputs of two models are from each other',

@@ -1,0 +1,125 @@
+import { setFlagsFromString } from 'node:v8'
+import { type Command, Option } from 'commander'
+import { TensorRTError } from '../../errors.js'
+import { type FlagRule, flagRules, flagUsage } from '../../serve/flags.js'
+import type { ServeOptions } from '../../serve/options.js'
+import type { Server } from '../../serve/operations/server.js'
+import { exitCodes } from '../exit-codes.js'
+import { counted } from '../output/format.js'
+import { action, newCommand, usageError } from '../parsing.js'
+import type { Session } from '../session.js'
+
+const example = '--model-repository models\n--model-repository models --http-port=8080 --model-control-mode=poll'
+
+/** `trt serve`: a server that takes Triton's flags, until it is told to end. */
+export function command(session: Session): Command {
+  const given = new Map<string, string[]>()
+  const serve = newCommand(session, 'serve', example)
+  for (const rule of flagRules) serve.addOption(optionOf(rule, given))
+  serve
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .addHelpText(
+      'after',
+      `\n${session.prose("Triton's other flags are known, too: docs/serving.md says which have no effect, and which are refused.")}`,
+    )
+  return action(serve, session, async () => {
+    const refuse = usageError(serve)
+    for (const { name } of flagRules.filter(({ value }) => value === 'switch')) if (isSet(serve, name)) given.set(name, [''])
+    const { options, ignored } = await readFlags(given, serve.args, refuse)
+    return await run(session, options, ignored, refuse)
+  })
+}
+
+/** Texts are collected as they stand: what they are is for lib/serve to say. Only what has an effect is in the help. */
+function optionOf(rule: FlagRule, given: Map<string, string[]>): Option {
+  const { name, about, fallback, use, choices } = rule
+  const option = new Option(flagUsage(rule), fallback === undefined ? about : `${about} (default: ${fallback})`).hideHelp(use !== 'used')
+  return (choices === undefined ? option : option.choices(choices)).argParser((text) => take(given, name, text))
+}
+
+function take(given: Map<string, string[]>, name: string, text: string): string[] {
+  const texts = [...(given.get(name) ?? []), text]
+  given.set(name, texts)
+  return texts
+}
+
+/** Of a switch commander has no text to hand on. */
+function isSet(serve: Command, name: string): boolean {
+  return serve.options.some((option) => option.long === `--${name}` && serve.getOptionValue(option.attributeName()) === true)
+}
+
+async function readFlags(given: Map<string, string[]>, rest: readonly string[], refuse: (message: string) => never) {
+  const [{ optionsOfFlags }, { FlagError, unknownFlag }] = await Promise.all([
+    import('../../serve/operations/flag-options.js'),
+    import('../../serve/operations/flag-values.js'),
+  ])
+  const [first] = rest
+  if (first?.startsWith('-')) return refuse(unknownFlag(first).message)
+  if (first !== undefined) return refuse(`unexpected argument ${first}: the folder of the models is given with --model-repository`)
+  try {
+    return optionsOfFlags(given)
+  } catch (error) {
+    if (error instanceof FlagError) return refuse(error.message)
+    throw error
+  }
+}
+
+async function run(
+  session: Session,
+  options: ServeOptions,
+  ignored: readonly string[],
+  refuse: (message: string) => never,
+): Promise<number> {
+  const { checkedServeOptions } = await import('../../serve/options.js')
+  const [{ start }, { closeWithin, serveUntil }] = await Promise.all([
+    import('../../serve/operations/start.js'),
+    import('../../serve/operations/exit.js'),
+  ])
+  const settings = usage(refuse, () => checkedServeOptions({ ...withLog(options, session), signal: session.signal }))
+  sparePauses()
+  const server = await start(settings, ignored)
+  session.result(server.addresses, () => addressText(session, server))
+  const left = await serveUntil(server, session.signal)
+  if (left === 0) {
+    await server.close()
+    return exitCodes.done
+  }
+  session.warn(`${counted(left, 'request')} had not ended after ${settings.exitTimeoutMs / 1000} s`)
+  // what runs on a lane may go on for long, and would keep the process
+  if (!(await closeWithin(server, graceMs))) process.exit(exitCodes.failed)
+  return exitCodes.failed
+}
+
+const graceMs = 1000
+
+/** The log goes to stderr, as all that is no result. */
+function withLog(options: ServeOptions, session: Session): ServeOptions {
+  const log = typeof options.log === 'object' ? options.log : {}
+  return { ...options, log: { ...log, destination: session.stderr } }
+}
+
+/** What no option may be is wrong with the command line. */
+function usage<T>(refuse: (message: string) => never, body: () => T): T {
+  try {
+    return body()
+  } catch (error) {
+    if (error instanceof TensorRTError && error.code === 'ERR_TRT_INVALID_ARGUMENT') return refuse(error.message)
+    throw error
+  }
+}
+
+/**
+ * Bodies are read in pieces of 64 KiB outside of V8's heap, which makes V8 begin to mark its heap many times a second. The process is this command's own:
+ * serve() leaves V8 as it is.
+ */
+function sparePauses(): void {
+  setFlagsFromString('--no-incremental-marking')
+}
+
+function addressText(session: Session, { addresses: { http, metrics } }: Server): string {
+  return session.fields([
+    ['HTTP', http?.url],
+    ['metrics', metrics?.url],
+  ])
+}

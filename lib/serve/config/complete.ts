@@ -1,0 +1,128 @@
+// A configuration with all that follows from the model, and what the two disagree about.
+import { clone, create } from '@bufbuild/protobuf'
+import { completeBackend, modelFileOf } from './backends.js'
+import { completeBatchSize } from './batch-size.js'
+import { batchingOf, dynamicBatchingOf } from './batching.js'
+import { completeInstances } from './instance-groups.js'
+import { completeTensors } from './model-tensors.js'
+import {
+  type ModelConfig,
+  ModelConfigSchema,
+  ModelDynamicBatchingSchema,
+  ModelOptimizationPolicy_PinnedMemoryBufferSchema as PinnedMemorySchema,
+  ModelOptimizationPolicySchema,
+  ModelVersionPolicySchema,
+} from './model_config_pb.js'
+import { checkConfig } from './validate.js'
+import { Fault } from '../faults.js'
+import type { DType } from '../../tensor.js'
+import type { ProfileShapes } from '../../backend/backend.js'
+
+export { modelFileOf } from './backends.js'
+
+/** An input or output as its model has it. */
+export interface ModelTensorFacts {
+  readonly name: string
+  readonly dtype: DType
+  /** With the rows of a batch, where it has them; -1 for a size that is not fixed. */
+  readonly shape: readonly number[]
+  /** Of an input of a plan, for each optimization profile. */
+  readonly profiles: readonly ProfileShapes[]
+  readonly isShapeTensor: boolean
+}
+
+/** What a model says of itself: by a plan's sidecar, an engine or ONNX. */
+export interface ModelFacts {
+  readonly format: 'plan' | 'onnx'
+  readonly inputs: readonly ModelTensorFacts[]
+  readonly outputs: readonly ModelTensorFacts[]
+  /** Inputs and outputs that no Tensor holds, such as texts. */
+  readonly unsupported: readonly { readonly name: string; readonly type: string }[]
+}
+
+/**
+ * A copy in which nothing is missing, as `/config` has it.
+ *
+ * @param name of the model's folder
+ * @param autoComplete whether inputs, outputs, their fields, max_batch_size and dynamic_batching may be left out
+ * @param gpus the GPUs of an instance group that names none
+ * @throws Fault INVALID_ARG for what is wrong, or differs from the model (with both sides); UNSUPPORTED for what is not served
+ */
+export function completeConfig(
+  given: ModelConfig,
+  name: string,
+  facts: ModelFacts,
+  autoComplete: boolean,
+  gpus: readonly number[] = [0],
+): ModelConfig {
+  const config = clone(ModelConfigSchema, given)
+  if (config.name === '') config.name = name
+  refuseUnsupported(config.name, facts)
+  completeBackend(config, [facts.format === 'plan' ? 'model.plan' : 'model.onnx'])
+  checkRuntime(config, facts)
+  completePolicies(config)
+  checkConfig(config)
+  const wasCompleted = autoComplete && completeBatchSize(config, facts)
+  completeTensors(config, facts, autoComplete)
+  if (autoComplete && (wasCompleted || config.backend === 'tensorrt')) completeScheduling(config)
+  completePreferred(config)
+  checkConfig(config)
+  checkScheduling(config)
+  completeInstances(config, facts, gpus)
+  return config
+}
+
+function refuseUnsupported(model: string, { unsupported }: ModelFacts): void {
+  const [first] = unsupported
+  if (first !== undefined)
+    throw new Fault(
+      'UNSUPPORTED',
+      `tensor '${first.name}' of model '${model}' is of type ${first.type}, which is not served yet: have the model take numbers`,
+    )
+}
+
+function checkRuntime(config: ModelConfig, { format }: ModelFacts): void {
+  if (modelFileOf(config).runtime === 'onnxruntime' && format === 'plan')
+    throw new Fault(
+      'INVALID_ARG',
+      `model '${config.name}' is a TensorRT plan, but the model configuration specifies backend onnxruntime: give backend: "tensorrt"`,
+    )
+}
+
+function completePolicies(config: ModelConfig): void {
+  config.versionPolicy ??= create(ModelVersionPolicySchema, { policyChoice: { case: 'latest', value: { numVersions: 1 } } })
+  config.optimization ??= create(ModelOptimizationPolicySchema)
+  config.optimization.inputPinnedMemory ??= create(PinnedMemorySchema, { enable: true })
+  config.optimization.outputPinnedMemory ??= create(PinnedMemorySchema, { enable: true })
+}
+
+/** As Triton's backends do: that of TensorRT wherever there are batches, that of onnxruntime where it found the size of batches itself. */
+function completeScheduling(config: ModelConfig): void {
+  if (config.schedulingChoice.case !== undefined || config.maxBatchSize < 2 || hasShapeTensors(config)) return
+  config.schedulingChoice = { case: 'dynamicBatching', value: create(ModelDynamicBatchingSchema) }
+}
+
+function completePreferred(config: ModelConfig): void {
+  const dynamic = dynamicBatchingOf(config)
+  if (dynamic?.preferredBatchSize.length === 0 && config.maxBatchSize > 0) dynamic.preferredBatchSize = [config.maxBatchSize]
+}
+
+function checkScheduling(config: ModelConfig): void {
+  const dynamic = dynamicBatchingOf(config)
+  if (dynamic === undefined) return
+  if (hasShapeTensors(config))
+    throw unbatched(config, 'dynamic_batching', 'has shape tensors, whose values are of one request: leave it out')
+  const { preserveOrdering, priorityLevels, defaultQueuePolicy, priorityQueuePolicy } = dynamic
+  const limits = defaultQueuePolicy !== undefined || Object.keys(priorityQueuePolicy).length > 0
+  if (config.maxBatchSize === 0 && (preserveOrdering || priorityLevels > 0n || limits))
+    throw unbatched(config, 'dynamic_batching with priorities, policies or an order', 'has no batches: give max_batch_size of at least 1')
+  batchingOf(config)
+}
+
+function hasShapeTensors(config: ModelConfig): boolean {
+  return config.input.some(({ isShapeTensor }) => isShapeTensor)
+}
+
+function unbatched({ name }: ModelConfig, field: string, why: string): Fault {
+  return new Fault('UNSUPPORTED', `${field} of model '${name}' is not served, since the model ${why}`)
+}

@@ -1,0 +1,83 @@
+// instance_group: which engines a model has, on what, and how many lanes each.
+import { create } from '@bufbuild/protobuf'
+import { type ModelConfig, type ModelInstanceGroup, ModelInstanceGroup_Kind as Kind, ModelInstanceGroupSchema } from './model_config_pb.js'
+import { Fault } from '../faults.js'
+
+/** An engine of a model. */
+export interface Instance {
+  readonly kind: 'gpu' | 'cpu'
+  /** The number of the GPU; 0 on the CPU. */
+  readonly device: number
+  readonly lanes: number
+  /** The number of the optimization profile; `auto`: for each batch the one that fits best. */
+  readonly profile: 'auto' | number
+}
+
+const mostLanes = 64
+
+/**
+ * The engines of a configuration: one for each group and GPU. KIND_AUTO is a GPU for tensorrt, and the CPU for onnxruntime.
+ *
+ * @param gpus the GPUs of a group that names none
+ * @throws Fault INVALID_ARG, or UNSUPPORTED for a kind that is not served
+ */
+export function instancesOf(config: ModelConfig, gpus: readonly number[] = [0]): readonly Instance[] {
+  const groups = config.instanceGroup.length === 0 ? [create(ModelInstanceGroupSchema)] : config.instanceGroup
+  return groups.flatMap((group, index) => ofGroup(config, { ...group, name: groupName(config, group, index) }, gpus))
+}
+
+function ofGroup(config: ModelConfig, group: ModelInstanceGroup, gpus: readonly number[]): readonly Instance[] {
+  const kind = kindOf(config, group)
+  const lanes = lanesOf(config, group, kind)
+  const profile = profileOf(group)
+  if (kind === 'cpu') return [{ kind, device: 0, lanes, profile }]
+  const devices = group.gpus.length > 0 ? group.gpus : gpus
+  return devices.map((device) => ({ kind, device, lanes, profile }))
+}
+
+export function groupName({ name }: ModelConfig, group: ModelInstanceGroup, index: number): string {
+  return group.name === '' ? `${name}_${index}` : group.name
+}
+
+/** Where the instances of a group run. @throws Fault UNSUPPORTED */
+export function kindOf(config: ModelConfig, { kind, name, gpus }: ModelInstanceGroup): 'gpu' | 'cpu' {
+  const owner = `instance group ${name} of model ${config.name}`
+  if (kind === Kind.CPU) return 'cpu'
+  if (kind === Kind.MODEL)
+    throw new Fault('UNSUPPORTED', `${owner} has kind KIND_MODEL, which is not served: give KIND_GPU with its gpus, or KIND_CPU`)
+  if (config.backend !== 'onnxruntime') return 'gpu'
+  if (kind === Kind.AUTO && gpus.length === 0) return 'cpu'
+  const wish = kind === Kind.AUTO ? 'gpus' : 'kind KIND_GPU'
+  throw new Fault(
+    'UNSUPPORTED',
+    `${owner} has ${wish}, but onnxruntime runs on the CPU here: give backend: "tensorrt", which builds model.onnx for the GPU, or KIND_CPU without gpus`,
+  )
+}
+
+/** As Triton: 1, and 2 of onnxruntime on the CPU. */
+export function defaultCount(config: ModelConfig, kind: 'gpu' | 'cpu'): number {
+  return kind === 'cpu' && config.backend === 'onnxruntime' ? 2 : 1
+}
+
+function lanesOf(config: ModelConfig, group: ModelInstanceGroup, kind: 'gpu' | 'cpu'): number {
+  const count = group.count < 1 ? defaultCount(config, kind) : group.count
+  if (count <= mostLanes) return count
+  throw new Fault('UNSUPPORTED', `Expected at most ${mostLanes} for instance_group.count of model ${config.name} but received ${count}`)
+}
+
+/** One number is that profile; none, or several, are all of them (which completeConfig checks). */
+function profileOf(group: ModelInstanceGroup): 'auto' | number {
+  const [only, ...others] = new Set(profileNumbers(group))
+  return only === undefined || others.length > 0 ? 'auto' : only
+}
+
+/** @throws Fault INVALID_ARG where one is no number from 0 */
+export function profileNumbers({ name, profile: profiles }: ModelInstanceGroup): readonly number[] {
+  return profiles.map((profile) => {
+    if (/^\d{1,4}$/.test(profile)) return Number(profile)
+    throw new Fault(
+      'INVALID_ARG',
+      `instance group ${name} specifies invalid profile ${profile}. The field should contain the string representation of a non-negative integer.`,
+    )
+  })
+}

@@ -1,0 +1,69 @@
+// A model's configuration from the text of a config.pbtxt, or from the JSON of a load's parameter.
+import { fromJson, type JsonValue } from '@bufbuild/protobuf'
+import { fromText } from '@bufbuild/protobuf/txtpb'
+import { withEnumNames } from './enum-names.js'
+import { type ModelConfig, ModelConfigSchema } from './model_config_pb.js'
+import { Fault } from '../faults.js'
+
+/** The most characters of a configuration: far beyond any that a person writes. */
+const mostCharacters = 4 * 1024 * 1024
+
+/**
+ * Reads protobuf's text format.
+ *
+ * @param file what the message calls it
+ * @throws Fault INVALID_ARG with file, line and what is wrong
+ */
+export function readConfigText(text: string, file: string): ModelConfig {
+  if (text.length > mostCharacters)
+    throw new Fault('INVALID_ARG', `Expected at most ${mostCharacters} characters in ${file} but received ${text.length}`)
+  try {
+    return fromText(ModelConfigSchema, text)
+  } catch (error) {
+    const reason = reasonOf(error)
+    throw new Fault('INVALID_ARG', `Cannot read ${file}, line ${lineOf(text, reason)}: ${reason}`, error)
+  }
+}
+
+/**
+ * Reads the JSON that `/config` has, with fields in either spelling of protobuf (`max_batch_size`, `maxBatchSize`).
+ *
+ * @throws Fault INVALID_ARG
+ */
+export function readConfigJson(text: string): ModelConfig {
+  try {
+    return fromJson(ModelConfigSchema, withEnumNames(ModelConfigSchema, JSON.parse(text) as JsonValue))
+  } catch (error) {
+    throw new Fault('INVALID_ARG', `Invalid config override: ${reasonOf(error)}`, error)
+  }
+}
+
+function reasonAgainst(text: string): string | undefined {
+  try {
+    fromText(ModelConfigSchema, text)
+    return undefined
+  } catch (error) {
+    return reasonOf(error)
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+/**
+ * The parser tells no line. It reads from left to right, and no token goes over the end of a line: the first lines alone fail with the same reason from the
+ * line on that is wrong, and with another one, or none, before it.
+ */
+function lineOf(text: string, reason: string): number {
+  const lines = text.split('\n')
+  if (reason.startsWith('unexpected end')) return lines.length
+  let before = 0
+  let from = lines.length
+  while (from - before > 1) {
+    const middle = (before + from) >> 1
+    if (reasonAgainst(`${lines.slice(0, middle).join('\n')}\n`) === reason) from = middle
+    else before = middle
+  }
+  return from
+}

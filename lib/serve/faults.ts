@@ -1,0 +1,33 @@
+import { TensorRTError } from '../errors.js'
+
+/** What a failed request is, by the names of Triton's status codes; HTTP's statuses follow from it. */
+export type FaultKind = 'INVALID_ARG' | 'NOT_FOUND' | 'UNAVAILABLE' | 'UNSUPPORTED' | 'INTERNAL' | 'CANCELLED' | 'TIMEOUT' | 'TOO_LARGE'
+
+/** A failure whose message goes to the client of a server as it is. */
+export class Fault extends TensorRTError {
+  readonly kind: FaultKind
+
+  constructor(kind: FaultKind, message: string, cause?: unknown) {
+    super('ERR_TRT_SERVER', message, { details: { kind }, ...(cause !== undefined && { cause }) })
+    this.kind = kind
+  }
+}
+
+/** What a client is told of any failure: of requests and models the text as it is. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof Fault) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new Fault(error instanceof TensorRTError ? (kinds[error.code] ?? 'INTERNAL') : 'INTERNAL', message, error)
+}
+
+const kinds: { readonly [code: string]: FaultKind } = {
+  ERR_TRT_SHAPE: 'INVALID_ARG',
+  ERR_TRT_DTYPE: 'INVALID_ARG',
+  ERR_TRT_UNKNOWN_INPUT: 'INVALID_ARG',
+  ERR_TRT_MISSING_INPUT: 'INVALID_ARG',
+  ERR_TRT_QUEUE_FULL: 'UNAVAILABLE',
+  ERR_TRT_QUEUE_TIMEOUT: 'UNAVAILABLE',
+  ERR_TRT_OUT_OF_MEMORY: 'UNAVAILABLE',
+  ERR_TRT_CLOSED: 'UNAVAILABLE',
+  ERR_TRT_TIMEOUT: 'TIMEOUT',
+}

@@ -1,0 +1,161 @@
+// Answers: to an inference, and to what fails.
+import type { ServerResponse } from 'node:http'
+import type { FaultKind } from '../faults.js'
+import type { Fault } from '../faults.js'
+import type { Servable } from '../models/servable.js'
+import type { DocumentOutput, InferDocument } from '../wire/document.js'
+import type { WireTensor } from '../wire/tensor.js'
+import type { Encoding } from './encodings.js'
+import { compressed } from './encodings.js'
+import type { JsonWorker } from './json-worker.js'
+import type { EncodedOutput, OutputJob } from './outputs.js'
+import { encoded, roughWork } from './outputs.js'
+
+/** Triton's statuses, and those that HTTP has for what Triton has no code for. */
+export const statusOf: Readonly<Record<FaultKind, number>> = {
+  INVALID_ARG: 400,
+  NOT_FOUND: 404,
+  UNAVAILABLE: 503,
+  UNSUPPORTED: 501,
+  INTERNAL: 500,
+  CANCELLED: 400,
+  TIMEOUT: 503,
+  TOO_LARGE: 413,
+}
+
+/** The body of an answer to an inference: JSON, then the binary tensors. */
+export interface Body {
+  readonly pieces: readonly (string | Uint8Array)[]
+  readonly bytes: number
+  /** Bytes of JSON at its start, where tensors follow. */
+  readonly headLength: number | undefined
+}
+
+/** @throws Fault (as a rejection) INVALID_ARG for numbers that JSON cannot hold */
+export async function bodyOf(
+  servable: Servable,
+  document: InferDocument,
+  tensors: readonly WireTensor[],
+  { worker, jsonWorkerBytes }: { readonly worker: JsonWorker; readonly jsonWorkerBytes: number },
+): Promise<Body> {
+  const jobs = tensors.map((tensor) => jobOf(servable, document, tensor))
+  const long = jobs.filter((job) => !isAsItIs(job))
+  const isLong = long.reduce((sum, job) => sum + roughWork(job), 0) > jsonWorkerBytes
+  const done = isLong ? await worker.write(long) : long.map((job) => encoded(job))
+  let next = 0
+  return assembled(
+    servable,
+    document,
+    jobs.map((job) => ({ job, output: isAsItIs(job) ? unchanged(job.tensor) : done[next++]! })),
+  )
+}
+
+function jobOf({ outputs, config }: Servable, document: InferDocument, tensor: WireTensor): OutputJob {
+  const wanted: DocumentOutput | undefined = document.outputs?.find(({ name }) => name === tensor.name)
+  const most = wanted?.classes ?? 0
+  const classes = most === 0 ? undefined : { most, labels: outputs.get(tensor.name)?.labels, batched: config.maxBatchSize > 0 }
+  return { tensor, classes, isBinary: wanted?.isBinary ?? document.isBinaryOutput }
+}
+
+function isAsItIs({ classes, isBinary }: OutputJob): boolean {
+  return isBinary && classes === undefined
+}
+
+function unchanged({ datatype, shape, bytes }: WireTensor): EncodedOutput {
+  return { datatype, shape, content: bytes }
+}
+
+interface Part {
+  readonly job: OutputJob
+  readonly output: EncodedOutput
+}
+
+function assembled({ name, version }: Servable, { id }: InferDocument, parts: readonly Part[]): Body {
+  const pieces: (string | Uint8Array)[] = []
+  let text = `{${id === '' ? '' : `"id":${JSON.stringify(id)},`}"model_name":${JSON.stringify(name)},"model_version":"${version}","outputs":[`
+  for (const [index, { job, output }] of parts.entries()) {
+    text += `${index === 0 ? '' : ','}{"name":${JSON.stringify(job.tensor.name)},"datatype":"${output.datatype}","shape":[${output.shape.join(',')}],`
+    if (job.isBinary) text += `"parameters":{"binary_data_size":${output.content.length}}}`
+    else if (typeof output.content === 'string') text += `"data":[${output.content}]}`
+    else {
+      pieces.push(`${text}"data":[`, output.content)
+      text = ']}'
+    }
+  }
+  pieces.push(`${text}]}`)
+  const headLength = lengthOf(pieces)
+  const binary = parts.flatMap(({ job, output }) =>
+    job.isBinary && typeof output.content !== 'string' && output.content.length > 0 ? [output.content] : [],
+  )
+  const all = [...pieces, ...binary]
+  return { pieces: all, bytes: headLength + lengthOf(binary), headLength: binary.length > 0 ? headLength : undefined }
+}
+
+function lengthOf(pieces: readonly (string | Uint8Array)[]): number {
+  return pieces.reduce((sum, piece) => sum + (typeof piece === 'string' ? Buffer.byteLength(piece) : piece.length), 0)
+}
+
+/** Below it one write of a copy costs less than several writes. */
+const smallBody = 8192
+
+/** Sends it; large tensors go to the socket as they are, together with the head. The connection ends with it where it `closes`. */
+export async function send(response: ServerResponse, body: Body, encoding: Encoding, closes: boolean): Promise<void> {
+  const headers: Record<string, string | number> = {
+    'Content-Type': body.headLength === undefined ? 'application/json' : 'application/octet-stream',
+    ...(body.headLength !== undefined && { 'Inference-Header-Content-Length': body.headLength }),
+    ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
+    ...(closes && { Connection: 'close' }),
+  }
+  if (encoding !== 'identity') {
+    const packed = await compressed(body.pieces, encoding)
+    response.writeHead(200, { ...headers, 'Content-Length': packed.length }).end(packed)
+    return
+  }
+  headers['Content-Length'] = body.bytes
+  response.writeHead(200, headers)
+  const [first] = body.pieces
+  if (body.pieces.length === 1 && typeof first === 'string') response.end(first)
+  else if (body.bytes <= smallBody) response.end(joined(body))
+  else sendPieces(response, body.pieces)
+}
+
+function sendPieces(response: ServerResponse, pieces: Body['pieces']): void {
+  response.cork()
+  for (const piece of pieces) response.write(piece)
+  response.end()
+  response.uncork()
+}
+
+function joined({ pieces, bytes }: Body): Buffer {
+  const all = Buffer.allocUnsafe(bytes)
+  let at = 0
+  for (const piece of pieces) {
+    if (typeof piece === 'string') at += all.write(piece, at)
+    else {
+      all.set(piece, at)
+      at += piece.length
+    }
+  }
+  return all
+}
+
+/** The answer to a failure; of a body that is still to come the rest is dropped. */
+export function sendFault(response: ServerResponse, fault: Fault, closes = false): number {
+  const status = statusOf[fault.kind]
+  const text = JSON.stringify({ error: fault.message })
+  response
+    .writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(text),
+      ...headersOf(fault),
+      ...(closes && { Connection: 'close' }),
+    })
+    .end(text)
+  return status
+}
+
+/** Headers that tell a client what to do. */
+export function headersOf({ kind, message }: Fault): Readonly<Record<string, string>> {
+  if (kind === 'UNAVAILABLE' || kind === 'TIMEOUT') return { 'Retry-After': '1' }
+  return kind === 'UNSUPPORTED' && message === 'Unsupported compression type' ? { 'Accept-Encoding': 'gzip, deflate' } : {}
+}

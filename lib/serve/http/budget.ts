@@ -1,0 +1,62 @@
+import { Fault } from '../faults.js'
+
+/** Bytes of requests and answers that a server keeps at once. */
+export class Budget {
+  readonly #most: number
+  #used = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get used(): number {
+    return this.#used
+  }
+
+  /** Of one request. */
+  open(): Account {
+    return new Account(this)
+  }
+
+  /** Something is always let in where nothing else is under way. */
+  has(bytes: number): boolean {
+    return this.#used === 0 || this.#used + bytes <= this.#most
+  }
+
+  add(bytes: number): void {
+    this.#used += bytes
+  }
+
+  get most(): number {
+    return this.#most
+  }
+}
+
+/** The bytes that one request and its answer hold. */
+export class Account {
+  readonly #budget: Budget
+  #held = 0
+
+  constructor(budget: Budget) {
+    this.#budget = budget
+  }
+
+  /** @throws Fault UNAVAILABLE where others hold too much */
+  take(bytes: number): void {
+    if (!this.#budget.has(bytes))
+      throw new Fault('UNAVAILABLE', `More than ${this.#budget.most} bytes of requests and answers are under way: try again later`)
+    this.charge(bytes)
+  }
+
+  /** The same for what is there already and cannot be refused. */
+  charge(bytes: number): void {
+    this.#held += bytes
+    this.#budget.add(bytes)
+  }
+
+  /** Twice without harm. */
+  release(): void {
+    this.#budget.add(-this.#held)
+    this.#held = 0
+  }
+}

@@ -1,0 +1,268 @@
+// All endpoints but the inference.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Fault, faultOf } from '../faults.js'
+import type { Servable } from '../models/servable.js'
+import { headersOf, statusOf } from './answer.js'
+import type { FrontEnd } from './front-end.js'
+import { Inference } from './infer.js'
+import type { RestrictedCategory } from './options.js'
+import { index, load, unload } from './repository.js'
+
+/** The extensions that are there, by Triton's names: perf_analyzer asks for statistics only where they are. */
+export const extensions = [
+  'classification',
+  'model_repository',
+  'model_repository(unload_dependents)',
+  'schedule_policy',
+  'model_configuration',
+  'binary_tensor_data',
+  'parameters',
+  'statistics',
+] as const
+
+interface Params {
+  readonly model?: string
+  readonly version?: string
+}
+
+/** What an endpoint answers: JSON; nothing: an empty body. */
+type Answer = unknown
+type Handler = (params: Params, request: FastifyRequest) => Answer
+
+interface Route {
+  readonly method: 'GET' | 'POST' | undefined
+  readonly category: RestrictedCategory
+  readonly paths: readonly string[]
+  readonly handle: Handler
+}
+
+/** An answer with another status than 200. */
+class WithStatus {
+  readonly status: number
+  readonly body: unknown
+
+  constructor(status: number, body: unknown) {
+    this.status = status
+    this.body = body
+  }
+}
+
+export function addRoutes(app: FastifyInstance, front: FrontEnd): void {
+  for (const route of routesOf(front))
+    for (const path of route.paths) app.all(path, (request, reply) => answer(front, route, request, reply))
+  for (const path of modelPaths('/infer')) app.all(path, (request, reply) => infer(front, request, reply))
+  app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'Not Found'))
+}
+
+function modelPaths(end: string): readonly string[] {
+  return [`/v2/models/:model${end}`, `/v2/models/:model/versions/:version${end}`]
+}
+
+function routesOf(front: FrontEnd): readonly Route[] {
+  return [...healthRoutes(front), ...modelRoutes(front), ...repositoryRoutes(front), ...absentRoutes()]
+}
+
+function healthRoutes(front: FrontEnd): readonly Route[] {
+  const { models } = front.options
+  const get = { method: 'GET', category: 'health' } as const
+  return [
+    { ...get, paths: ['/v2/health/live'], handle: () => ({ live: true }) },
+    {
+      ...get,
+      paths: ['/v2/health/ready'],
+      handle: () => {
+        const ready = models.isReady() && !front.isStopping
+        return new WithStatus(ready ? 200 : 400, { live: true, ready })
+      },
+    },
+    { ...get, paths: modelPaths('/ready'), handle: ({ model = '', version }) => modelReady(front, model, version) },
+  ]
+}
+
+function modelReady(front: FrontEnd, name: string, version: string | undefined): Answer {
+  try {
+    find(front, name, version)
+  } catch {
+    throw new Fault('INVALID_ARG', 'Model version not ready')
+  }
+  return { name, ready: true }
+}
+
+function modelRoutes(front: FrontEnd): readonly Route[] {
+  const { configJson, name, version, statistics, models } = front.options
+  return [
+    { method: 'GET', category: 'metadata', paths: ['/v2'], handle: () => ({ name, version, extensions }) },
+    {
+      method: 'GET',
+      category: 'metadata',
+      paths: modelPaths(''),
+      handle: ({ model = '', version }) => metadata(front, find(front, model, version), version),
+    },
+    {
+      method: 'GET',
+      category: 'model-config',
+      paths: modelPaths('/config'),
+      handle: ({ model = '', version }) => configJson(find(front, model, version)),
+    },
+    { method: 'GET', category: 'statistics', paths: ['/v2/models/stats'], handle: () => statistics(models.snapshot.all) },
+    {
+      method: 'GET',
+      category: 'statistics',
+      paths: modelPaths('/stats'),
+      handle: ({ model = '', version }) => statistics(ofModel(front, model, version)),
+    },
+  ]
+}
+
+function find(front: FrontEnd, name: string, version: string | undefined): Servable {
+  return front.options.models.snapshot.find(name, version)
+}
+
+/** All versions that are ready unless one is named. */
+function ofModel(front: FrontEnd, name: string, version: string | undefined): readonly Servable[] {
+  const { snapshot } = front.options.models
+  const versions = snapshot.versions(name)
+  if (versions.length === 0) throw new Fault('INVALID_ARG', `requested model '${name}' is not available`)
+  if (version === undefined) return versions.map((one) => snapshot.find(name, one))
+  if (versions.includes(version)) return [snapshot.find(name, version)]
+  throw new Fault('INVALID_ARG', `requested model version is not available for model '${name}'`)
+}
+
+function metadata(front: FrontEnd, servable: Servable, version: string | undefined): Answer {
+  const { name, platform, inputs, outputs } = servable
+  const versions = version === undefined ? front.options.models.snapshot.versions(name) : [servable.version]
+  const shown = (tensors: Servable['inputs']): Answer =>
+    [...tensors.values()].map(({ name, datatype, shape }) => ({ name, datatype, shape }))
+  return { name, versions, platform, inputs: shown(inputs), outputs: shown(outputs) }
+}
+
+function repositoryRoutes(front: FrontEnd): readonly Route[] {
+  const post = { method: 'POST', category: 'model-repository' } as const
+  return [
+    {
+      ...post,
+      paths: ['/v2/repository/index', '/v2/repository/:repository/index'],
+      handle: (_params, request) => index(front, request.raw),
+    },
+    { ...post, paths: ['/v2/repository/models/:model/load'], handle: ({ model = '' }, request) => load(front, request.raw, model) },
+    { ...post, paths: ['/v2/repository/models/:model/unload'], handle: ({ model = '' }, request) => unload(front, request.raw, model) },
+    {
+      ...post,
+      paths: ['/v2/repository/:repository/models/:model/load', '/v2/repository/:repository/models/:model/unload'],
+      handle: () => {
+        throw new Fault('UNSUPPORTED', "'repository_name' specification is not supported")
+      },
+    },
+  ]
+}
+
+/** What Triton has and this server has not. */
+function absentRoutes(): readonly Route[] {
+  const absent = (category: RestrictedCategory, what: string, paths: readonly string[]): Route => ({
+    method: undefined,
+    category,
+    paths,
+    handle: () => {
+      throw new Fault('UNSUPPORTED', `${what} not supported by this server`)
+    },
+  })
+  const regions = (kind: string): readonly string[] =>
+    ['status', 'register', 'unregister'].flatMap((action) => [`/v2/${kind}/${action}`, `/v2/${kind}/region/:region/${action}`])
+  return [
+    absent('shared-memory', 'system shared memory is', regions('systemsharedmemory')),
+    absent('shared-memory', 'CUDA shared memory is', regions('cudasharedmemory')),
+    absent('trace', 'trace settings are', ['/v2/trace/setting', '/v2/models/:model/trace/setting']),
+    absent('logging', 'log settings are', ['/v2/logging']),
+    absent('inference', 'the generate extension is', [...modelPaths('/generate'), ...modelPaths('/generate_stream')]),
+  ]
+}
+
+/** Without a promise for fastify: its reply is one itself, which an async function would wait for. */
+function answer(front: FrontEnd, route: Route, request: FastifyRequest, reply: FastifyReply): void {
+  void outcomeOf(front, route, request).then(({ status, body, headers = {} }) => {
+    if (front.isStopping) reply.header('connection', 'close')
+    front.options.log?.verbose(1, { method: request.method, url: request.url, status }, 'request')
+    sendText(reply.headers(headers), status, body === undefined ? '' : JSON.stringify(body))
+  })
+}
+
+interface Outcome {
+  readonly status: number
+  readonly body: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Never rejected. */
+async function outcomeOf(front: FrontEnd, route: Route, request: FastifyRequest): Promise<Outcome> {
+  try {
+    const allowed = allowedOrRefusal(front, route, request)
+    if (allowed instanceof WithStatus) return allowed
+    const given = await route.handle(allowed, request)
+    return given instanceof WithStatus ? given : { status: 200, body: given }
+  } catch (error) {
+    const fault = faultOf(error)
+    if (fault.kind === 'INTERNAL') front.options.log?.error({ url: request.url, error: fault.message }, 'request failed')
+    return { status: statusOf[fault.kind], body: { error: fault.message }, headers: headersOf(fault) }
+  }
+}
+
+/** @throws Fault INVALID_ARG */
+function allowedOrRefusal(
+  front: FrontEnd,
+  { category, method }: Pick<Route, 'category' | 'method'>,
+  request: FastifyRequest,
+): Params | WithStatus {
+  const params = checkedParams(request)
+  if (params === undefined) return refusal(404, 'Not Found')
+  const restriction = front.options.restricted?.get(category)
+  if (restriction !== undefined && request.headers[restriction.header.toLowerCase()] !== restriction.value)
+    return refusal(403, `This API is restricted, expecting header '${restriction.header}'`)
+  return method === undefined || request.method === method ? params : refusal(405, 'Method Not Allowed')
+}
+
+function refusal(status: number, error: string): WithStatus {
+  return new WithStatus(status, { error })
+}
+
+const inference = { category: 'inference', method: 'POST' } as const
+
+function infer(front: FrontEnd, request: FastifyRequest, reply: FastifyReply): void {
+  const allowed = allowedInference(front, request)
+  if (allowed instanceof WithStatus) {
+    sendText(reply, allowed.status, JSON.stringify(allowed.body))
+    return
+  }
+  reply.hijack()
+  void new Inference(front, request.raw, reply.raw, allowed.model ?? '').run(allowed.version)
+}
+
+function allowedInference(front: FrontEnd, request: FastifyRequest): Params | WithStatus {
+  try {
+    return allowedOrRefusal(front, inference, request)
+  } catch (error) {
+    const { kind, message } = faultOf(error)
+    return refusal(statusOf[kind], message)
+  }
+}
+
+/** Nothing where the version is no number: no such path. @throws Fault INVALID_ARG for a number that no version has */
+function checkedParams({ params }: FastifyRequest): Params | undefined {
+  const { model, version } = params as Params
+  if (model === '') return undefined
+  if (version === undefined) return params as Params
+  if (!/^\d+$/.test(version)) return undefined
+  if (BigInt(version) < 2n ** 63n) return { ...(model !== undefined && { model }), version: String(BigInt(version)) }
+  throw new Fault(
+    'INVALID_ARG',
+    `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`,
+  )
+}
+
+export function sendError(reply: FastifyReply, status: number, message: string): FastifyReply {
+  return sendText(reply, status, JSON.stringify({ error: message }))
+}
+
+/** As bytes: fastify would add a charset to the type of a text, which Triton has not. */
+function sendText(reply: FastifyReply, status: number, text: string): FastifyReply {
+  return reply.code(status).header('content-type', 'application/json').send(Buffer.from(text))
+}

@@ -1,0 +1,155 @@
+import type { Socket } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import { pathToFileURL } from 'node:url'
+import type { FastifyInstance } from 'fastify'
+import { findPeer } from '../../base/peer.js'
+import { Budget } from './budget.js'
+import type { FrontEnd } from './front-end.js'
+import { JsonWorker } from './json-worker.js'
+import type { HttpLimits, HttpOptions } from './options.js'
+import { defaultLimits } from './options.js'
+import { addRoutes, sendError } from './routes.js'
+
+/** KServe's protocol over HTTP. */
+export class HttpFrontEnd implements FrontEnd {
+  readonly options: HttpOptions
+  readonly limits: HttpLimits
+  readonly budget: Budget
+  readonly worker = new JsonWorker()
+  readonly #app: FastifyInstance
+  #underWay = 0
+  #isStopping = false
+  #stopped: Promise<void> | undefined
+  #onDrained: (() => void)[] = []
+
+  /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without fastify that it is not found */
+  static async listen(options: HttpOptions): Promise<HttpFrontEnd> {
+    const { fastify } = (await import(pathToFileURL(findPeer('fastify')).href)) as typeof import('fastify')
+    const limits = { ...defaultLimits, ...options.limits }
+    const front = new HttpFrontEnd(options, limits, newApp(fastify, limits))
+    try {
+      await front.#app.listen({ host: options.address, port: options.port })
+    } catch (error) {
+      await front.close()
+      throw error
+    }
+    return front
+  }
+
+  private constructor(options: HttpOptions, limits: HttpLimits, app: FastifyInstance) {
+    this.options = options
+    this.limits = limits
+    this.budget = new Budget(limits.maxInFlightBytes)
+    this.#app = app
+    addRoutes(app, this)
+  }
+
+  /** Where it listens. */
+  get address(): { readonly host: string; readonly port: number } {
+    const bound = this.#app.server.address()
+    return typeof bound === 'object' && bound !== null
+      ? { host: bound.address, port: bound.port }
+      : { host: this.options.address, port: this.options.port }
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** Requests for inferences that are not answered to the last byte. */
+  get inFlight(): number {
+    return this.#underWay
+  }
+
+  /** Bytes of all that is under way. */
+  get bytesInFlight(): number {
+    return this.budget.used
+  }
+
+  begin(): () => void {
+    this.#underWay++
+    return () => {
+      this.#underWay--
+      if (this.#underWay > 0) return
+      for (const tell of this.#onDrained.splice(0)) tell()
+    }
+  }
+
+  /** No new connections from now on, not ready, and no new inferences; what is under way goes on. Fulfilled when no connection is left. */
+  stopAccepting(): Promise<void> {
+    this.#isStopping = true
+    const { server } = this.#app
+    this.#stopped ??= new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeIdleConnections()
+    return this.#stopped
+  }
+
+  /** Fulfilled once no inference is under way. */
+  drained(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve()
+    return new Promise<void>((resolve) => this.#onDrained.push(resolve))
+  }
+
+  /** Ends all connections, whatever is under way. */
+  async close(): Promise<void> {
+    this.#isStopping = true
+    this.#app.server.closeAllConnections()
+    await this.#app.close()
+    await this.worker.close()
+  }
+}
+
+/** How often Node looks for requests that take too long. */
+const timeoutChecks = 1000
+
+/** Longer than any name of a model. */
+const longestName = 4096
+
+function newApp(fastify: typeof import('fastify').fastify, limits: HttpLimits): FastifyInstance {
+  const { headTimeoutMs, bodyTimeoutMs } = limits
+  const current = new WeakMap<Socket, ServerResponse>()
+  const app: FastifyInstance = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: longestName },
+    requestTimeout: headTimeoutMs + bodyTimeoutMs,
+    http: {
+      headersTimeout: headTimeoutMs,
+      connectionsCheckingInterval: Math.min(timeoutChecks, headTimeoutMs, bodyTimeoutMs),
+      noDelay: true,
+    },
+    frameworkErrors: (error, _request, reply) => {
+      sendError(reply, error.statusCode ?? 400, error.message)
+    },
+    clientErrorHandler: (error, socket) => refuse(error, socket, current.get(socket)),
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    current.set(request.raw.socket, reply.raw)
+    delete request.raw.headers['content-type'] // as in Triton nobody looks at it, and a wrong one is no reason to refuse
+    done()
+  })
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  app.setErrorHandler((error: Error & { readonly statusCode?: number }, _request, reply) => {
+    sendError(reply, error.statusCode ?? 500, error.message)
+  })
+  return app
+}
+
+const statuses: { readonly [code: string]: readonly [status: string, text: string] | undefined } = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The head of the request is too large'],
+}
+
+/** Answers what is no HTTP, or comes too slowly, and ends the connection; where an answer has begun already it only ends it. */
+function refuse(error: Error & { readonly code?: string }, socket: Socket, response: ServerResponse | undefined): void {
+  const isAnswered = response !== undefined && response.headersSent && !response.writableFinished
+  if (socket.writable && !isAnswered && error.code !== 'ECONNRESET') {
+    const [status, text] = statuses[error.code ?? ''] ?? ['400 Bad Request', `The request is no HTTP: ${error.message}`]
+    const body = JSON.stringify({ error: text })
+    socket.write(
+      `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    )
+  }
+  socket.destroySoon()
+}

@@ -1,0 +1,34 @@
+/**
+ * A server of models: a repository of Triton's form behind KServe's protocol, over HTTP.
+ * @module node-tensorrt/serve
+ */
+import { checkedServeOptions, type ServeOptions } from './options.js'
+import { start } from './operations/start.js'
+import type { Server } from './operations/server.js'
+
+export type { IndexEntry, LoadParameters, ModelState } from './models/control.js'
+export type { LogDestination } from './operations/log.js'
+export type { DrainOptions, Server, ServerAddress, ServerAddresses, UnloadOptions } from './operations/server.js'
+export type { BatchStatistics, DurationStatistic, InferenceStatistics, ModelStatistics, Statistics } from './operations/statistics.js'
+export type { RestrictedCategory } from './http/options.js'
+export type {
+  HttpServeOptions,
+  ListenOptions,
+  LogServeOptions,
+  MetricsServeOptions,
+  Restriction,
+  ServeEngineOptions,
+  ServeOptions,
+} from './options.js'
+
+/**
+ * Serves the models of a repository. Fulfilled when they are loaded, and the server is ready. It listens from the beginning on, and says until then that it is
+ * not ready.
+ *
+ * It needs the package fastify; metrics need prom-client, and a log needs pino.
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT; ERR_TRT_FILE for a repository that is no folder; ERR_TRT_SERVER: a package is missing, a port is
+ * taken, or with `exitOnError` a model cannot be loaded; nothing is left open
+ */
+export async function serve(options: ServeOptions): Promise<Server> {
+  return await start(checkedServeOptions(options))
+}

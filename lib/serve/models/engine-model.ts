@@ -1,0 +1,294 @@
+// A version of a model on engines of this package: what answers the requests of a front-end.
+import { readLabels } from '../repository/labels.js'
+import { allowsTimeoutOverride, batchingOf } from '../config/batching.js'
+import type { ModelConfig, ModelInput, ModelOutput } from '../config/model_config_pb.js'
+import { tensorsOf } from '../config/tensors.js'
+import { Fault, faultOf } from '../faults.js'
+import { dtypeOf, elementBytes, type WireTensor } from '../wire/tensor.js'
+import { countersSince, sumOfCounters } from './counters.js'
+import { openVersion, type OpenVersion, type VersionFiles } from './engines.js'
+import { checkRequest, type CheckedRequest, type RequestRules, requestText, type TensorRule } from './request-checks.js'
+import type { Servable, ServableRequest, ServableTensor, Slot } from './servable.js'
+import type { ModelSettings } from './settings.js'
+import { clientShape, modelShape } from './shapes.js'
+import { memoryOf, SlotPool } from './slots.js'
+import { warmUp } from './warmup.js'
+import type { EngineCounters } from '../../backend/backend.js'
+import { Cut } from '../../base/cancellation.js'
+import { type Engine, runWithCut } from '../../engine.js'
+import { TensorRTError } from '../../errors.js'
+import { Tensor } from '../../tensor.js'
+
+/** A servable of which the manager knows how many requests it has. */
+export interface LoadedVersion extends Servable {
+  /** Requests that have it. */
+  readonly inFlight: number
+}
+
+export interface LoadOptions extends VersionFiles {
+  readonly settings: ModelSettings
+  readonly signal: AbortSignal
+}
+
+/** An engine and the rows that it has not answered yet. */
+interface Busy {
+  readonly engine: Engine
+  readonly lanes: number
+  rows: number
+}
+
+type RunOptions = NonNullable<Parameters<typeof runWithCut>[2]>
+
+const bytesKept = 64 * 2 ** 20
+
+export class EngineModel implements LoadedVersion {
+  readonly name: string
+  readonly version: string
+  readonly config: ModelConfig
+  readonly inputs: ReadonlyMap<string, ServableTensor>
+  readonly outputs: ReadonlyMap<string, ServableTensor>
+  readonly slots: SlotPool
+  readonly #rules: RequestRules
+  readonly #engines: readonly Busy[]
+  /** Names of all outputs, where the engine has others beside them. */
+  readonly #wanted: readonly string[] | undefined
+  readonly #levels: number
+  #before: readonly EngineCounters[] = []
+  #lastInference = 0
+  #inFlight = 0
+  #closing: Promise<void> | undefined
+  #onIdle: (() => void) | undefined
+
+  /**
+   * Opens the engines of a version, completes its configuration, and warms it up: what it gives is ready.
+   * @throws Fault, TensorRTError (as a rejection), or the reason of the signal; no engine is left open
+   */
+  static async load(options: LoadOptions): Promise<EngineModel> {
+    const { folder, version, settings, signal } = options
+    const open = await openVersion(options, settings, signal)
+    try {
+      const labels = await readLabels(folder, open.config)
+      const model = new EngineModel(folder.name, version, open, labels, settings)
+      await model.#warmUp(folder.path, settings)
+      signal.throwIfAborted()
+      return model
+    } catch (error) {
+      await Promise.all(open.engines.map(({ engine }) => engine.close()))
+      throw error
+    }
+  }
+
+  constructor(
+    name: string,
+    version: string,
+    { config, engines }: OpenVersion,
+    labels: ReadonlyMap<string, readonly string[]>,
+    settings: ModelSettings,
+  ) {
+    const [first] = engines
+    if (first === undefined) throw new Fault('INVALID_ARG', `Expected an instance group for model '${name}'`)
+    this.name = name
+    this.version = version
+    this.config = config
+    const { inputs, outputs } = tensorsOf(config, labels)
+    this.inputs = inputs
+    this.outputs = outputs
+    this.#engines = engines.map((each) => ({ ...each, rows: 0 }))
+    this.#rules = rulesOf(name, config, inputs, outputs)
+    this.#wanted = first.engine.outputNames.length + first.engine.unsupported.length > outputs.size ? [...outputs.keys()] : undefined
+    this.#levels = batchingOf(config)?.priorities?.levels ?? 1
+    this.slots = new SlotPool(memoryOf(first.engine), settings.slotBytesKept ?? bytesKept)
+  }
+
+  get platform(): string {
+    return this.config.platform
+  }
+
+  get lastInference(): number {
+    return this.#lastInference
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  reserve(bytes: number): Slot {
+    try {
+      return this.slots.reserve(bytes)
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
+    const leave = this.enter()
+    try {
+      const checked = checkRequest(this.#rules, request)
+      this.#lastInference = Date.now()
+      return await this.#run(this.#leastBusy(), checked, this.#optionsOf(request), cut)
+    } catch (error) {
+      throw cut.happened ? error : requestFault(error, request.id)
+    } finally {
+      leave()
+    }
+  }
+
+  /** The one with the fewest rows under way. */
+  #leastBusy(): Busy {
+    return this.#engines.reduce((best, each) => (each.rows < best.rows ? each : best))
+  }
+
+  async #run(busy: Busy, { rows, inputs }: CheckedRequest, options: RunOptions | undefined, cut: Cut): Promise<readonly WireTensor[]> {
+    const tensors = Object.create(null) as Record<string, Tensor>
+    for (const { rule, tensor } of inputs) tensors[rule.name] = this.#modelTensor(rule, tensor, rows)
+    busy.rows += rows
+    try {
+      const results = (await runWithCut(busy.engine, tensors, options, cut)) as Readonly<Record<string, Tensor>>
+      return this.#answer(results)
+    } finally {
+      busy.rows -= rows
+    }
+  }
+
+  #optionsOf({ outputs = this.#wanted, priority = 0, timeoutUs = 0 }: ServableRequest): RunOptions | undefined {
+    const level = this.#levels > 1 && priority >= 1 && priority <= this.#levels ? priority : 0
+    const shortens = timeoutUs > 0 && this.#mayShorten(level)
+    if (outputs === undefined && level === 0 && !shortens) return undefined
+    return {
+      ...(outputs !== undefined && { outputs: outputs.length > 0 ? outputs : [...this.outputs.keys()] }),
+      ...(level > 0 && { priority: level }),
+      ...(shortens && { queueTimeoutMs: Math.min(Math.max(timeoutUs, 1) / 1000, longestTimeout) }),
+    }
+  }
+
+  /** Where the configuration has no queue policy nobody has forbidden it; Triton takes `timeout` only where one allows it. */
+  #mayShorten(level: number): boolean {
+    const { schedulingChoice: choice } = this.config
+    const dynamic = choice.case === 'dynamicBatching' ? choice.value : undefined
+    const hasPolicy = dynamic?.defaultQueuePolicy !== undefined || Object.keys(dynamic?.priorityQueuePolicy ?? {}).length > 0
+    return !hasPolicy || allowsTimeoutOverride(this.config, level)
+  }
+
+  #modelTensor(rule: TensorRule, { datatype, shape, bytes }: WireTensor, rows: number): Tensor {
+    if (datatype === 'BYTES')
+      throw new Fault('UNSUPPORTED', `input '${rule.name}' of model '${this.name}' has texts, which are not served yet`)
+    const dtype = dtypeOf[datatype]
+    if (rule.isShapeTensor && this.#countsRows(rule)) return withRows(dtype, bytes, rows)
+    return Tensor.fromBytes(dtype, aligned(bytes, elementBytes[datatype]), modelShape(this.#rules, rule, shape))
+  }
+
+  /** Whether the values of a shape tensor begin with the rows of the batch, which clients do not give. */
+  #countsRows({ name, dims }: TensorRule): boolean {
+    return this.#rules.maxBatch > 0 && this.#engines[0]?.engine.inputs[name]?.shape[0] === (dims[0] ?? 0) + 1
+  }
+
+  #answer(results: Readonly<Record<string, Tensor>>): readonly WireTensor[] {
+    const answer: WireTensor[] = []
+    for (const [name, rule] of this.#rules.outputs) {
+      const tensor = results[name]
+      if (tensor === undefined) continue // not wanted
+      const { data } = tensor
+      const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+      answer.push({ name, datatype: rule.datatype, shape: clientShape(this.#rules, rule, tensor.shape), bytes })
+    }
+    return answer
+  }
+
+  counters(): EngineCounters {
+    const [first, ...others] = this.#engines.map(({ engine }, i) => sinceWarmup(engine.counters(), this.#before[i]))
+    if (first === undefined) throw new Fault('INTERNAL', `model '${this.name}' has no engine`)
+    return sumOfCounters([first, ...others])
+  }
+
+  async #warmUp(folder: string, settings: ModelSettings): Promise<void> {
+    await warmUp({
+      config: this.config,
+      folder,
+      rules: this.#rules,
+      bestShape: (input) => this.#engines[0]?.engine.inputs[input]?.profiles[0]?.opt,
+      bestValues: (input) => this.#engines[0]?.engine.inputs[input]?.profileValues[0]?.opt,
+      run: (inputs) => this.#runOnEach(inputs),
+      onWarning: (text) => settings.onWarning?.(text),
+    })
+    this.#before = this.#engines.map(({ engine }) => engine.counters())
+    this.#lastInference = 0
+  }
+
+  async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
+    const checked = checkRequest(this.#rules, { inputs })
+    const runs = this.#engines.flatMap((busy) =>
+      Array.from({ length: busy.lanes }, () => this.#run(busy, checked, this.#optionsOf({ inputs }), new Cut())),
+    )
+    const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
+  }
+
+  enter(): () => void {
+    if (this.#closing !== undefined) throw new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} is not at ready state`)
+    this.#inFlight++
+    let left = false
+    return () => {
+      if (left) return
+      left = true
+      if (--this.#inFlight === 0) this.#onIdle?.()
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    this.slots.close()
+    await Promise.all(this.#engines.map(({ engine }) => engine.close()))
+  }
+}
+
+const longestTimeout = 2 ** 31 - 1
+
+function sinceWarmup(now: EngineCounters, before: EngineCounters | undefined): EngineCounters {
+  return before === undefined ? now : countersSince(now, before)
+}
+
+function rulesOf(
+  model: string,
+  config: ModelConfig,
+  inputs: ReadonlyMap<string, ServableTensor>,
+  outputs: ReadonlyMap<string, ServableTensor>,
+): RequestRules {
+  const rule = ({ name, dims, reshape, isShapeTensor }: ModelInput | ModelOutput, tensors: typeof inputs): [string, TensorRule] => [
+    name,
+    { name, datatype: tensors.get(name)?.datatype ?? 'BYTES', dims: dims.map(Number), reshape: reshape?.shape.map(Number), isShapeTensor },
+  ]
+  return {
+    model,
+    maxBatch: config.maxBatchSize,
+    inputs: new Map(config.input.map((input) => rule(input, inputs))),
+    outputs: new Map(config.output.map((output) => rule(output, outputs))),
+  }
+}
+
+/** The same bytes, or a copy where elements would begin at odd places. */
+function aligned(bytes: Uint8Array, element: number): Uint8Array<ArrayBuffer> {
+  const isPlain = bytes.buffer instanceof ArrayBuffer && bytes.byteOffset % element === 0
+  return isPlain ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
+}
+
+/** The values of a shape tensor with the rows of the batch before them. */
+function withRows(dtype: Tensor['dtype'], bytes: Uint8Array, rows: number): Tensor {
+  const count = dtype === 'int64' ? new Uint8Array(BigInt64Array.of(BigInt(rows)).buffer) : new Uint8Array(Int32Array.of(rows).buffer)
+  const all = new Uint8Array(count.length + bytes.length)
+  all.set(count)
+  all.set(bytes, count.length)
+  return Tensor.fromBytes(dtype, all, [all.length / count.length])
+}
+
+/** Triton's words for what a queue refuses; all else as it is. */
+function requestFault(error: unknown, id: string | undefined): Fault {
+  if (error instanceof TensorRTError && error.code === 'ERR_TRT_QUEUE_FULL')
+    return new Fault('UNAVAILABLE', `${requestText(id)}Exceeds maximum queue size`, error)
+  if (error instanceof TensorRTError && error.code === 'ERR_TRT_QUEUE_TIMEOUT')
+    return new Fault('UNAVAILABLE', 'Request timeout expired', error)
+  return faultOf(error)
+}

@@ -1,0 +1,155 @@
+// The engines of a version: one for each instance group and device, of one copy of the weights on each device.
+import { join } from 'node:path'
+import { batchingOf, dynamicBatchingOf } from '../config/batching.js'
+import { modelFileOf } from '../config/backends.js'
+import { completeConfig, type ModelFacts } from '../config/complete.js'
+import { type Instance, instancesOf } from '../config/instances.js'
+import type { ModelConfig, ModelInput } from '../config/model_config_pb.js'
+import { ModelOptimizationPolicy_ModelPriority as ModelPriority } from '../config/model_config_pb.js'
+import { Fault } from '../faults.js'
+import type { ModelFolder } from '../repository/scan.js'
+import { factsOfEngine, factsOfOnnx } from './model-facts.js'
+import type { ModelSettings } from './settings.js'
+import type { Shapes } from '../../building/shapes.js'
+import { Engine } from '../../engine.js'
+import type { EngineOptions, LaneOptions } from '../../engine/options.js'
+
+export interface VersionFiles {
+  readonly folder: ModelFolder
+  readonly version: string
+  /** As it was given, with its backend and file. */
+  readonly config: ModelConfig
+}
+
+export interface OpenVersion {
+  /** Complete. */
+  readonly config: ModelConfig
+  readonly engines: readonly { readonly engine: Engine; readonly lanes: number }[]
+}
+
+/** Requests that may wait where the configuration has no limit: Triton has none. What waits is bounded by the bytes in flight of the front-end. */
+const mostWaiting = 2 ** 20
+
+/**
+ * Opens the engines of a version. The first engine of a device tells what the model is; it has one lane until the configuration is complete, and gives its
+ * weights to those with lanes and a queue as the configuration says.
+ * @throws Fault, TensorRTError (as a rejection); no engine is left open
+ */
+export async function openVersion(files: VersionFiles, settings: ModelSettings, signal: AbortSignal): Promise<OpenVersion> {
+  const { file, runtime } = modelFileOf(files.config)
+  const path = join(files.folder.path, files.version, file)
+  const format = runtime === 'onnxruntime' || file.endsWith('.onnx') ? 'onnx' : 'plan'
+  const instances = instancesOf(files.config, settings.engine.gpus).map((instance) => placed(instance, format, settings))
+  const opening = new Opening(path, files, settings, signal)
+  try {
+    if (format === 'onnx' && instances.some(({ kind }) => kind === 'gpu'))
+      await opening.complete(await factsOfOnnx(path, files.folder.name))
+    for (const instance of instances) await opening.open(instance, format)
+    return opening.result()
+  } catch (error) {
+    await opening.closeAll()
+    throw error
+  } finally {
+    await opening.closeOwners()
+  }
+}
+
+/** Tests and machines without a GPU run on the CPU what the configuration has on a GPU. */
+function placed(instance: Instance, format: ModelFacts['format'], { engine }: ModelSettings): Instance {
+  return engine.backend === 'cpu' && format === 'onnx' ? { ...instance, kind: 'cpu', device: 0 } : instance
+}
+
+class Opening {
+  readonly #path: string
+  readonly #files: VersionFiles
+  readonly #settings: ModelSettings
+  readonly #signal: AbortSignal
+  readonly #owners = new Map<string, Engine>()
+  readonly #engines: { engine: Engine; lanes: number }[] = []
+  #config: ModelConfig | undefined
+
+  constructor(path: string, files: VersionFiles, settings: ModelSettings, signal: AbortSignal) {
+    this.#path = path
+    this.#files = files
+    this.#settings = settings
+    this.#signal = signal
+  }
+
+  async complete(facts: ModelFacts): Promise<ModelConfig> {
+    const { folder, config } = this.#files
+    return (this.#config ??= completeConfig(config, folder.name, facts, this.#settings.autoComplete, this.#settings.engine.gpus))
+  }
+
+  async open(instance: Instance, format: ModelFacts['format']): Promise<void> {
+    const owner = await this.#owner(instance, format)
+    const config = await this.complete(factsOfEngine(owner, format))
+    const engine = await Engine.attach(owner.share(), { ...lanesOf(config, instance), signal: this.#signal })
+    this.#engines.push({ engine, lanes: instance.lanes })
+  }
+
+  /** Whose weights all engines of a device have. */
+  async #owner(instance: Instance, format: ModelFacts['format']): Promise<Engine> {
+    const key = `${instance.kind} ${instance.device}`
+    const known = this.#owners.get(key)
+    if (known !== undefined) return known
+    const options = { ...this.#placeOf(instance, format), signal: this.#signal }
+    const engine = await Engine.load(this.#path, options)
+    this.#owners.set(key, engine)
+    return engine
+  }
+
+  #placeOf({ kind, device, lanes }: Instance, format: ModelFacts['format']): EngineOptions {
+    const { tensorrt, cache, plugins, hostCode } = this.#settings.engine
+    if (kind === 'cpu') return { backend: 'cpu', lanes } // the cores are divided by them
+    const common: EngineOptions = { backend: 'tensorrt', device, tensorrt, plugins }
+    if (format === 'plan') return { ...common, hostCode }
+    return { ...common, cache, shapes: this.#config === undefined ? undefined : shapesToBuild(this.#config) }
+  }
+
+  result(): OpenVersion {
+    if (this.#config === undefined) throw new Fault('INVALID_ARG', `Expected an instance group for model '${this.#files.folder.name}'`)
+    return { config: this.#config, engines: this.#engines }
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all(this.#engines.map(({ engine }) => engine.close()))
+  }
+
+  async closeOwners(): Promise<void> {
+    await Promise.all([...this.#owners.values()].map((engine) => engine.close()))
+  }
+}
+
+function lanesOf(config: ModelConfig, { kind, lanes, profile }: Instance): LaneOptions {
+  const batching = config.input.some(({ isShapeTensor }) => isShapeTensor) ? undefined : batchingOf(config) // their values are of one request
+  const common: LaneOptions = { lanes, batching, maxQueue: mostWaiting }
+  if (kind === 'cpu') return common
+  const { priority, cuda } = config.optimization ?? {}
+  return {
+    ...common,
+    profile,
+    priority: priority === ModelPriority.PRIORITY_MAX ? 'high' : 'normal',
+    cudaGraph: cuda === undefined ? 'auto' : cuda.graphs,
+  }
+}
+
+/** One profile: from one row to all of a batch, best for the largest preferred size. */
+function shapesToBuild(config: ModelConfig): Shapes | undefined {
+  const { maxBatchSize: max } = config
+  const preferred = Math.max(0, ...(dynamicBatchingOf(config)?.preferredBatchSize ?? [])) || max
+  const entries = config.input.map((input) => {
+    const dims = fixedDims(config, input)
+    return [input.name, max === 0 ? dims : { min: [1, ...dims], opt: [preferred, ...dims], max: [max, ...dims] }] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+function fixedDims({ name: model }: ModelConfig, { name, dims, reshape }: ModelInput): readonly number[] {
+  const sizes = (reshape?.shape ?? dims).map(Number)
+  if (sizes.every((size) => size >= 0)) return sizes
+  throw new Fault(
+    'INVALID_ARG',
+    `Expected dims without -1 for input '${name}' of model '${model}', since its plan is built for them, but received [${sizes.join(',')}]: ` +
+      'give sizes, or a plan with the shapes that it is to take',
+  )
+}

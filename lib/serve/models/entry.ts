@@ -1,0 +1,130 @@
+// What the manager knows of one model: its versions, what is in service, and what is asked of it, in order.
+import type { IndexEntry, ModelState } from './control.js'
+import type { LoadedVersion } from './engine-model.js'
+import type { KnownModel } from './snapshot.js'
+
+/** A version as the index has it. */
+interface VersionRecord {
+  state: ModelState
+  reason: string
+}
+
+/** Versions that were loaded together and leave together. */
+export interface Generation {
+  /** The lowest first. */
+  readonly versions: readonly LoadedVersion[]
+  /** Of the files that it was loaded from; nothing where a load brought a configuration or files. */
+  readonly fingerprint: string | undefined
+  /** Once all are closed. */
+  dispose(): Promise<void>
+}
+
+export class ModelEntry {
+  readonly name: string
+  /** It should be ready: the last thing that was asked for was no unload. */
+  wanted = false
+  /** Why the last load failed; empty where it did not. */
+  failure = ''
+  readonly #records = new Map<string, VersionRecord>()
+  /** How many of a version wait for their last requests. */
+  readonly #leaving = new Map<string, number>()
+  #serving: Generation | undefined
+  #tail: Promise<unknown> = Promise.resolve()
+  #pending = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  get serving(): Generation | undefined {
+    return this.#serving
+  }
+
+  /** Nothing is known of it that anyone could ask for. */
+  get isBlank(): boolean {
+    return this.#pending === 0 && !this.wanted && this.failure === '' && this.#records.size === 0
+  }
+
+  get isReady(): boolean {
+    return this.#serving !== undefined
+  }
+
+  /** Does it when all that was asked for before is done. */
+  inOrder<T>(work: () => Promise<T>): Promise<T> {
+    this.#pending++
+    const done = this.#tail.then(work).finally(() => this.#pending--)
+    this.#tail = done.catch(() => {})
+    return done
+  }
+
+  /** Until all that was asked for is done. */
+  async idle(): Promise<void> {
+    while (this.#pending > 0) await this.#tail
+  }
+
+  /** Versions that are not in service are being loaded. */
+  loading(versions: readonly string[]): void {
+    for (const version of versions) if (!this.#serves(version)) this.#records.set(version, { state: 'LOADING', reason: '' })
+  }
+
+  /** What was in service goes on; of the versions that were being loaded each has its reason. */
+  failed(reason: string, byVersion: ReadonlyMap<string, string>): void {
+    this.failure = reason
+    for (const [version, record] of this.#records)
+      if (record.state === 'LOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: byVersion.get(version) ?? 'unloaded' })
+  }
+
+  /** Takes the place of what was in service, which it gives back. */
+  take(generation: Generation): Generation | undefined {
+    const before = this.#leave()
+    this.failure = ''
+    this.#serving = generation
+    for (const { version } of generation.versions) this.#records.set(version, { state: 'READY', reason: '' })
+    return before
+  }
+
+  /** Takes all out of service. */
+  unload(): Generation | undefined {
+    this.failure = ''
+    return this.#leave()
+  }
+
+  #leave(): Generation | undefined {
+    const before = this.#serving
+    this.#serving = undefined
+    for (const { version } of before?.versions ?? []) {
+      this.#records.set(version, { state: 'UNLOADING', reason: '' })
+      this.#leaving.set(version, (this.#leaving.get(version) ?? 0) + 1)
+    }
+    return before
+  }
+
+  /** The last request of a version has ended, and its engines are closed. */
+  closed(version: string): void {
+    const left = (this.#leaving.get(version) ?? 1) - 1
+    if (left > 0) return void this.#leaving.set(version, left)
+    this.#leaving.delete(version)
+    if (this.#records.get(version)?.state === 'UNLOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: 'unloaded' })
+  }
+
+  #serves(version: string): boolean {
+    return this.#serving?.versions.some((each) => each.version === version) ?? false
+  }
+
+  known(): KnownModel {
+    return { ready: this.#serving?.versions ?? [], versions: new Set(this.#records.keys()) }
+  }
+
+  index(): readonly IndexEntry[] {
+    if (this.#records.size === 0) {
+      return [{ name: this.name, ...(this.failure !== '' && { state: 'UNAVAILABLE' as const, reason: this.failure }) }]
+    }
+    const versions = [...this.#records].sort(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1))
+    return versions.map(([version, { state, reason }]) => ({
+      name: this.name,
+      version,
+      state,
+      reason: state === 'READY' ? this.failure : reason,
+    }))
+  }
+}

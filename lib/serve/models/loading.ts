@@ -1,0 +1,124 @@
+// A load of a model: all versions that its configuration chooses, or none.
+import { performance } from 'node:perf_hooks'
+import { checkFields } from '../config/fields.js'
+import type { ModelConfig } from '../config/model_config_pb.js'
+import { readConfigJson } from '../config/read.js'
+import { Fault, faultOf } from '../faults.js'
+import { prepareConfig } from '../repository/prepare.js'
+import { type ModelFolder, readModelConfig } from '../repository/scan.js'
+import { chosenVersions } from '../repository/versions.js'
+import { EngineModel, type LoadedVersion, type LoadOptions } from './engine-model.js'
+import type { Generation, ModelEntry } from './entry.js'
+import type { Limit } from './limit.js'
+import type { ModelsSettings } from './settings.js'
+
+/** Opens a version. */
+export type LoadVersion = (options: LoadOptions) => Promise<LoadedVersion>
+
+export const loadOnEngines: LoadVersion = (options) => EngineModel.load(options)
+
+/** What a load is of. */
+export interface LoadSource {
+  readonly folder: ModelFolder
+  /** JSON in place of the folder's configuration. */
+  readonly config: string | undefined
+  /** The folder goes with the model. */
+  readonly remove?: (() => Promise<void>) | undefined
+}
+
+export interface LoadContext {
+  readonly settings: ModelsSettings
+  readonly load: LoadVersion
+  readonly limit: Limit
+  readonly signal: AbortSignal
+}
+
+/**
+ * Loads and warms what is to take the place of a model.
+ * @throws Fault (as a rejection) with the reason, which the entry has, too; nothing of the load is left
+ */
+export async function loadGeneration(entry: ModelEntry, source: LoadSource, context: LoadContext): Promise<Generation> {
+  const { onEvent } = context.settings
+  const begun = performance.now()
+  onEvent({ what: 'loading', model: entry.name })
+  try {
+    const versions = await loadVersions(entry, source, context)
+    const { folder, config, remove } = source
+    onEvent({ what: 'loaded', model: entry.name, durationMs: performance.now() - begun })
+    const isOverridden = config !== undefined || remove !== undefined
+    return { versions, fingerprint: isOverridden ? undefined : folder.fingerprint, dispose: async () => remove?.() }
+  } catch (error) {
+    await source.remove?.()
+    const fault = loadFault(entry.name, error)
+    entry.failed(reasonOf(error), error instanceof VersionsFailed ? error.reasons : new Map())
+    onEvent({ what: 'failed', model: entry.name, text: fault.message.trimEnd(), durationMs: performance.now() - begun })
+    throw fault
+  }
+}
+
+async function loadVersions(entry: ModelEntry, source: LoadSource, context: LoadContext): Promise<readonly LoadedVersion[]> {
+  const { settings } = context
+  const config = await configOf(source, settings.autoComplete)
+  for (const text of checkFields(config)) settings.onEvent({ what: 'warning', model: entry.name, text })
+  const versions = chosenVersions(config, source.folder.versions)
+  if (versions.length === 0)
+    throw new Fault('INVALID_ARG', `at least one version must be available under the version policy of model '${entry.name}'`)
+  entry.loading(versions)
+  const loads = await Promise.allSettled(versions.map((version) => loadVersion(source.folder, version, config, context)))
+  const loaded = loads.filter((load) => load.status === 'fulfilled').map(({ value }) => value)
+  if (loaded.length === versions.length) return loaded
+  await Promise.all(loaded.map((version) => version.close()))
+  throw new VersionsFailed(reasonsOf(versions, loads))
+}
+
+/** @throws Fault, TensorRTError (as a rejection) */
+async function configOf({ folder, config }: LoadSource, autoComplete: boolean): Promise<ModelConfig> {
+  if (config === undefined) return readModelConfig(folder, { autoComplete })
+  return prepareConfig(folder, readConfigJson(config))
+}
+
+/** Tries it as often as the settings say. */
+async function loadVersion(folder: ModelFolder, version: string, config: ModelConfig, context: LoadContext): Promise<LoadedVersion> {
+  const { settings, signal, limit } = context
+  const onWarning = (text: string): void => settings.onEvent({ what: 'warning', model: folder.name, version, text })
+  const { autoComplete, engine, slotBytesKept } = settings
+  const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, onWarning } }
+  return limit.run(async () => {
+    for (let left = settings.retries; ; left--) {
+      signal.throwIfAborted()
+      try {
+        return await context.load(options)
+      } catch (error) {
+        if (left <= 0 || signal.aborted) throw error
+        onWarning(`failed to load, tried again: ${faultOf(error).message}`)
+      }
+    }
+  })
+}
+
+/** Why versions failed, by version. */
+class VersionsFailed extends Error {
+  readonly reasons: ReadonlyMap<string, string>
+
+  constructor(reasons: ReadonlyMap<string, string>) {
+    super([...reasons].map(([version, reason]) => `version ${version} is at UNAVAILABLE state: ${reason};`).join(''))
+    this.reasons = reasons
+  }
+}
+
+function reasonsOf(versions: readonly string[], loads: readonly PromiseSettledResult<unknown>[]): ReadonlyMap<string, string> {
+  return new Map(
+    versions.flatMap((version, i) => {
+      const load = loads[i]
+      return load?.status === 'rejected' ? [[version, faultOf(load.reason).message] as const] : []
+    }),
+  )
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof VersionsFailed ? error.message : faultOf(error).message
+}
+
+function loadFault(name: string, error: unknown): Fault {
+  return new Fault('INVALID_ARG', `load failed for model '${name}': ${reasonOf(error)}\n`, error)
+}

@@ -1,0 +1,66 @@
+// Files that a load brings: a model's folder that is gone with the model.
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Fault } from '../faults.js'
+import type { ModelFolder } from '../repository/scan.js'
+import { onFile } from '../../base/files.js'
+
+export interface TemporaryModel {
+  readonly folder: ModelFolder
+  readonly remove: () => Promise<void>
+}
+
+/** @throws Fault INVALID_ARG for a name that is not `<version>/<path>`, whatever it would lead to */
+export function checkFileNames(files: ReadonlyMap<string, Uint8Array>): void {
+  for (const name of files.keys())
+    if (!isBelowVersion(name))
+      throw new Fault(
+        'INVALID_ARG',
+        `Invalid file parameter 'file:${name}': it must stay within model directory, as <version>/<file name> without '..'`,
+      )
+}
+
+function isBelowVersion(name: string): boolean {
+  const [version = '', ...rest] = name.split('/')
+  return isVersion(version) && rest.length > 0 && rest.every(isPlain)
+}
+
+function isVersion(name: string): boolean {
+  return /^(0|[1-9]\d{0,18})$/.test(name)
+}
+
+// eslint-disable-next-line no-control-regex -- they have no place in the name of a file
+const unsafe = /[\\\0-\x1f]/
+
+function isPlain(part: string): boolean {
+  return part !== '' && part !== '.' && part !== '..' && !unsafe.test(part) && Buffer.byteLength(part) <= 255
+}
+
+/** @throws Fault (as a rejection) as checkFileNames; TensorRTError ERR_TRT_FILE */
+export async function writeTemporaryModel(name: string, files: ReadonlyMap<string, Uint8Array>): Promise<TemporaryModel> {
+  checkFileNames(files)
+  const base = join(tmpdir(), 'node-tensorrt-model-')
+  const path = await onFile('make a folder', base, () => mkdtemp(base)) // for this user alone
+  const remove = (): Promise<void> => rm(path, { recursive: true, force: true })
+  try {
+    for (const [file, bytes] of files) await writeBelow(path, file, bytes)
+    return { folder: { name, path, versions: versionsOf(files), fingerprint: '' }, remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+async function writeBelow(folder: string, file: string, bytes: Uint8Array): Promise<void> {
+  const path = join(folder, file)
+  await onFile('write', path, async () => {
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, bytes, { flag: 'wx' })
+  })
+}
+
+function versionsOf(files: ReadonlyMap<string, Uint8Array>): readonly string[] {
+  const versions = [...new Set([...files.keys()].map((name) => name.split('/')[0] ?? ''))]
+  return versions.sort((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1))
+}

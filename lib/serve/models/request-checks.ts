@@ -1,0 +1,139 @@
+// Whether a request suits a model: its names, data types, shapes, rows and bytes. The texts are Triton's, since people search for them.
+import { Fault } from '../faults.js'
+import { type Datatype, elementBytes, type WireTensor } from '../wire/tensor.js'
+import type { ServableRequest } from './servable.js'
+
+/** What is known of an input or output beside its name. */
+export interface TensorRule {
+  readonly name: string
+  readonly datatype: Datatype
+  /** As the config has them: without the rows of a batch. */
+  readonly dims: readonly number[]
+  /** What the model has in place of `dims`; variable sizes go from one to the other in their order. */
+  readonly reshape: readonly number[] | undefined
+  /** Its values decide shapes: it has no rows. */
+  readonly isShapeTensor: boolean
+}
+
+export interface RequestRules {
+  readonly model: string
+  /** 0: the model has no batches. */
+  readonly maxBatch: number
+  /** In the config's order. */
+  readonly inputs: ReadonlyMap<string, TensorRule>
+  readonly outputs: ReadonlyMap<string, TensorRule>
+}
+
+export interface CheckedRequest {
+  /** Rows of the batch; 1 for a model without batches. */
+  readonly rows: number
+  /** In the config's order. */
+  readonly inputs: readonly { readonly rule: TensorRule; readonly tensor: WireTensor }[]
+}
+
+/** @throws Fault INVALID_ARG */
+export function checkRequest(rules: RequestRules, request: ServableRequest): CheckedRequest {
+  const who = requestText(request.id)
+  checkOutputs(rules, request, who)
+  const given = inputsByName(request, who)
+  checkNumber(rules, given, who)
+  const inputs = [...rules.inputs.values()].map((rule) => ({ rule, tensor: given.get(rule.name) as WireTensor }))
+  const rows = rules.maxBatch === 0 ? 1 : checkedRows(rules, inputs, who)
+  for (const { rule, tensor } of inputs) checkInput(rules, rule, tensor, who)
+  return { rows, inputs }
+}
+
+/** What Triton's texts begin with. */
+export function requestText(id: string | undefined): string {
+  return `[request id: ${id || '<id_unknown>'}] `
+}
+
+function fault(text: string): Fault {
+  return new Fault('INVALID_ARG', text)
+}
+
+function checkOutputs({ model, outputs }: RequestRules, { outputs: wanted = [] }: ServableRequest, who: string): void {
+  const unknown = wanted.find((name) => !outputs.has(name))
+  if (unknown !== undefined) throw fault(`unexpected inference output '${unknown}' for model '${model}'`)
+  const twice = wanted.find((name, i) => wanted.indexOf(name) < i)
+  if (twice !== undefined) throw fault(`${who}output '${twice}' already exists in request`)
+}
+
+function inputsByName({ inputs }: ServableRequest, who: string): ReadonlyMap<string, WireTensor> {
+  const given = new Map<string, WireTensor>()
+  for (const tensor of inputs) {
+    if (given.has(tensor.name)) throw fault(`${who}input '${tensor.name}' already exists in request`)
+    given.set(tensor.name, tensor)
+  }
+  return given
+}
+
+function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string, WireTensor>, who: string): void {
+  if (given.size !== inputs.size) {
+    const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(',')}]`
+    const missing = [...inputs.keys()].filter((name) => !given.has(name))
+    throw fault(
+      `${who}expected ${inputs.size} inputs but got ${given.size} inputs for model '${model}'. Got input(s) ${list([...given.keys()])}, ` +
+        `but missing required input(s) ${list(missing)}. Please provide all required input(s).`,
+    )
+  }
+  for (const name of given.keys()) if (!inputs.has(name)) throw fault(`unexpected inference input '${name}' for model '${model}'`)
+}
+
+function checkedRows({ model, maxBatch }: RequestRules, inputs: CheckedRequest['inputs'], who: string): number {
+  let rows: number | undefined
+  for (const { rule, tensor } of inputs) {
+    if (rule.isShapeTensor) continue
+    const [first] = tensor.shape
+    if (first === undefined) throw fault(`${who}input '${tensor.name}' has no shape but model requires batch dimension for '${model}'`)
+    if (rows !== undefined && rows !== first)
+      throw fault(`${who}input '${tensor.name}' batch size does not match other inputs for '${model}'`)
+    rows = first
+  }
+  rows ??= 1 // of shape tensors alone
+  if (rows > maxBatch) throw fault(`${who}inference request batch-size must be <= ${maxBatch} for '${model}'`)
+  if (rows < 1) throw fault(`${who}inference request batch-size must be >= 1 for '${model}'`)
+  return rows
+}
+
+function checkInput(rules: RequestRules, rule: TensorRule, tensor: WireTensor, who: string): void {
+  const { name, datatype, shape } = tensor
+  if (datatype !== rule.datatype) {
+    throw fault(`${who}inference input '${name}' data-type is '${datatype}', but model '${rules.model}' expects '${rule.datatype}'`)
+  }
+  const own = hasRows(rules, rule) ? shape.slice(1) : shape
+  if (!fits(own, rule.dims)) throw fault(`${who}${unexpectedShape(rules, rule, shape)}`)
+  const bytes = byteLength(datatype, shape)
+  if (bytes !== undefined && bytes !== tensor.bytes.length)
+    throw fault(
+      `${who}input byte size mismatch for input '${name}' for model '${rules.model}'. Expected ${bytes}, got ${tensor.bytes.length}`,
+    )
+}
+
+export function hasRows({ maxBatch }: RequestRules, { isShapeTensor }: TensorRule): boolean {
+  return maxBatch > 0 && !isShapeTensor
+}
+
+function fits(shape: readonly number[], dims: readonly number[]): boolean {
+  return shape.length === dims.length && dims.every((dim, i) => (shape[i] ?? -1) >= 0 && (dim < 0 || dim === shape[i]))
+}
+
+const batchNote =
+  'NOTE: Setting a non-zero max_batch_size in the model config requires a batch dimension to be prepended to each input shape. ' +
+  'If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. ' +
+  'See the model configuration docs for more info on max_batch_size.'
+
+function unexpectedShape(rules: RequestRules, rule: TensorRule, shape: readonly number[]): string {
+  const expected = rules.maxBatch > 0 ? [-1, ...rule.dims] : rule.dims
+  const note = rules.maxBatch > 0 ? batchNote : ''
+  return `unexpected shape for input '${rule.name}' for model '${rules.model}'. Expected ${dims(expected)}, got ${dims(shape)}. ${note}`
+}
+
+function dims(shape: readonly number[]): string {
+  return `[${shape.join(',')}]`
+}
+
+/** Nothing for texts, whose elements have lengths of their own. */
+function byteLength(datatype: Datatype, shape: readonly number[]): number | undefined {
+  return datatype === 'BYTES' ? undefined : shape.reduce((count, size) => count * size, elementBytes[datatype])
+}

@@ -1,0 +1,76 @@
+// What the way of a request sees of models: one immutable snapshot, which the manager replaces as a whole.
+import type { Cut } from '../../base/cancellation.js'
+import type { EngineCounters } from '../../backend/backend.js'
+import type { ModelConfig } from '../config/model_config_pb.js'
+import type { Datatype, WireTensor } from '../wire/tensor.js'
+
+/** An input or output as clients see it. */
+export interface ServableTensor {
+  readonly name: string
+  readonly datatype: Datatype
+  /** With -1 for the rows of a batch where the model has batches, and for sizes that requests decide. */
+  readonly shape: readonly number[]
+  /** Names of classes, by index, of an output that has them. */
+  readonly labels?: readonly string[] | undefined
+}
+
+/** Memory of the model's engine for the inputs of one request. */
+export interface Slot {
+  /** Aligned to 64 bytes within itself: tensors that begin at multiples of 64 may be inputs without a copy. */
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** The request is over, or was given up: the memory is used again once no lane reads it. Twice without harm. */
+  release(): void
+}
+
+export interface ServableRequest {
+  /** The client's, for texts of faults; Triton's `<id_unknown>` unless given. */
+  readonly id?: string | undefined
+  readonly inputs: readonly WireTensor[]
+  /** The names of the outputs that are wanted; all unless given. */
+  readonly outputs?: readonly string[] | undefined
+  /** The level; 0 is the model's default. */
+  readonly priority?: number | undefined
+  /** Microseconds that it may wait for a lane; 0: the model's own. */
+  readonly timeoutUs?: number | undefined
+}
+
+/** A version of a model that answers requests. Nothing of it changes as long as it is in a snapshot. */
+export interface Servable {
+  readonly name: string
+  readonly version: string
+  /** Complete: as `/config` tells it. */
+  readonly config: ModelConfig
+  /** As metadata tells it, such as `tensorrt_plan` or `onnxruntime_onnx`. */
+  readonly platform: string
+  readonly inputs: ReadonlyMap<string, ServableTensor>
+  readonly outputs: ReadonlyMap<string, ServableTensor>
+  /** Memory for the inputs of a request, of so many bytes in all, each input at a multiple of 64. */
+  reserve(bytes: number): Slot
+  /**
+   * Checks names, types and shapes against the model, and runs it. Inputs whose bytes lie in a slot of reserve() are not copied.
+   * @throws Fault (as a rejection)
+   */
+  infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]>
+  /** Summed over its engines. */
+  counters(): EngineCounters
+  /** Requests that wait for a lane now, of all its engines; nothing where that is not known. */
+  readonly pending?: number | undefined
+  /** Milliseconds since 1970 of the last request; 0 where there was none. */
+  readonly lastInference: number
+  /** A request that keeps this version alive though another takes its place; call what it gives once the request is over. */
+  enter(): () => void
+  /** Waits until no request has it any more, and closes its engines. */
+  close(): Promise<void>
+}
+
+/** All models that answer, at one moment. */
+export interface Snapshot {
+  /**
+   * The version that a request is for: the highest one that is ready where none is named.
+   * @throws Fault NOT_FOUND for a model or version that nobody knows, UNAVAILABLE for one that is not ready
+   */
+  find(name: string, version?: string): Servable
+  /** The versions of a model that are ready, the lowest first. */
+  versions(name: string): readonly string[]
+  readonly all: readonly Servable[]
+}

@@ -1,0 +1,68 @@
+import type { EngineCacheOptions } from '../../cache/options.js'
+import type { EngineOptions } from '../../engine/options.js'
+
+/** How engines of models are opened. */
+export interface EngineSettings {
+  /** The path of a TensorRT library, as {@link EngineOptions.tensorrt}. */
+  readonly tensorrt?: string | undefined
+  /** `cpu`: ONNX runs on the CPU whatever its configuration says; default: as the configuration says. */
+  readonly backend?: 'cpu' | undefined
+  /** Where plans are kept that were built of ONNX, as {@link EngineOptions.cache}. */
+  readonly cache?: boolean | string | EngineCacheOptions | undefined
+  /** The GPUs of an instance group that names none; default: 0. */
+  readonly gpus?: readonly number[] | undefined
+  /** As {@link EngineOptions.plugins}, for all plans. */
+  readonly plugins?: EngineOptions['plugins']
+  /** As {@link EngineOptions.hostCode}, for all plans. */
+  readonly hostCode?: boolean | undefined
+}
+
+/** What a model is loaded with. */
+export interface ModelSettings {
+  /** Whether a configuration may leave out what its model tells. */
+  readonly autoComplete: boolean
+  readonly engine: EngineSettings
+  /** The most bytes of slots that a model keeps for requests to come; default 64 MiB. */
+  readonly slotBytesKept?: number | undefined
+  /** Told what is not as expected, and no failure. */
+  readonly onWarning?: ((text: string) => void) | undefined
+}
+
+/** What happened to a model: a line of the log each. */
+export interface ModelEvent {
+  readonly what: 'loading' | 'loaded' | 'failed' | 'unloading' | 'unloaded' | 'warning'
+  /** Its name; empty where it is about the repositories. */
+  readonly model: string
+  /** All versions unless given. */
+  readonly version?: string | undefined
+  /** Why it failed; what the warning is. */
+  readonly text?: string | undefined
+  /** Of `loaded` and `failed`: how long it took, in milliseconds. */
+  readonly durationMs?: number | undefined
+}
+
+/** What {@link Models} serves, and how. */
+export interface ModelsSettings {
+  /** The paths of repositories; with a model of the same name in two of them, neither is served. */
+  readonly repositories: readonly string[]
+  /** `none`: all models, once. `poll`: all, as their files change. `explicit`: those that are asked for. */
+  readonly mode: 'none' | 'poll' | 'explicit'
+  /** With `explicit`: the models to begin with; `['*']` are all. */
+  readonly loadModels: readonly string[]
+  /** Seconds from one look at the files to the next; 0: none but by poll(). */
+  readonly pollSecs: number
+  /** How often a load that failed is tried again. */
+  readonly retries: number
+  /** How many versions load at once. */
+  readonly loadThreads: number
+  readonly autoComplete: boolean
+  /** Whether a model that should be ready and is not makes the server not ready. */
+  readonly strictReadiness: boolean
+  /** Whether start() fails when any model does. */
+  readonly exitOnError: boolean
+  /** Whether a load may bring files, which is code that it brings: a plan runs native code. */
+  readonly allowFileOverride: boolean
+  readonly engine: EngineSettings
+  readonly slotBytesKept?: number | undefined
+  readonly onEvent: (event: ModelEvent) => void
+}

@@ -1,0 +1,136 @@
+// What the flags of a command line ask for.
+import { type RestrictedCategory, restrictedCategories } from '../http/options.js'
+import type { LogServeOptions, Restriction, ServeOptions } from '../options.js'
+import { checkedFlags, FlagError, type Flags, type GivenFlags, truth } from './flag-values.js'
+
+export interface FlagOptions {
+  readonly options: ServeOptions
+  /** Flags that were given and have no effect, each with the reason. */
+  readonly ignored: readonly string[]
+}
+
+/** @throws FlagError for a value that a flag does not take, a flag that is refused, or flags that do not go together */
+export function optionsOfFlags(given: GivenFlags): FlagOptions {
+  const { flags, ignored } = checkedFlags(given)
+  const backends = backendConfig(given.get('backend-config') ?? [])
+  return {
+    options: { ...serverOptions(flags), ...controlOptions(flags), ...engineOptions(flags, backends), log: logOptions(flags) },
+    ignored: [...ignored, ...backends.ignored],
+  }
+}
+
+function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'metrics' | 'exitTimeoutSecs' | 'maxInflightBytes'> {
+  const address = flags.text('http-address')
+  const http = {
+    port: flags.whole('http-port'),
+    address,
+    maxInputSize: flags.whole('http-max-input-size'),
+    restricted: flags.texts('http-restricted-api')?.map(restriction),
+  }
+  const metrics = {
+    port: flags.whole('metrics-port'),
+    address: flags.text('metrics-address') ?? address,
+    counterLatencies: counterLatencies(flags.texts('metrics-config') ?? []),
+    cpu: flags.isTrue('allow-cpu-metrics'),
+  }
+  return {
+    id: flags.text('id'),
+    http: flags.isTrue('allow-http') === false ? false : http,
+    metrics: flags.isTrue('allow-metrics') === false ? false : metrics,
+    exitTimeoutSecs: flags.whole('exit-timeout-secs'),
+    maxInflightBytes: flags.whole('max-inflight-bytes'),
+  }
+}
+
+function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'metrics' | 'log' | 'engine'> {
+  const repositories = [...(flags.texts('model-repository') ?? []), ...(flags.texts('model-store') ?? [])]
+  if (repositories.length === 0) throw new FlagError('--model-repository is missing: the folder of the models')
+  const mode = (flags.text('model-control-mode')?.toLowerCase() ?? 'none') as 'none' | 'poll' | 'explicit'
+  const loadModel = flags.texts('load-model')
+  if (loadModel !== undefined && mode !== 'explicit') throw new FlagError('--load-model needs --model-control-mode=explicit')
+  if (loadModel !== undefined && loadModel.length > 1 && loadModel.includes('*'))
+    throw new FlagError('--load-model=* is for all models: give no other')
+  return {
+    modelRepository: repositories,
+    modelControlMode: mode,
+    loadModel,
+    repositoryPollSecs: flags.whole('repository-poll-secs'),
+    modelLoadThreadCount: flags.whole('model-load-thread-count'),
+    modelLoadRetryCount: flags.whole('model-load-retry-count'),
+    disableAutoCompleteConfig: flags.has('disable-auto-complete-config') || flags.isTrue('strict-model-config') === true,
+    strictReadiness: flags.isTrue('strict-readiness'),
+    exitOnError: flags.isTrue('exit-on-error'),
+    allowFileOverride: flags.isTrue('allow-file-override'),
+  }
+}
+
+function logOptions(flags: Flags): LogServeOptions {
+  return {
+    verbose: flags.level('log-verbose'),
+    info: flags.isTrue('log-info'),
+    warning: flags.isTrue('log-warning'),
+    error: flags.isTrue('log-error'),
+    format: flags.text('log-format')?.toLowerCase() === 'iso8601' ? 'ISO8601' : 'default',
+    file: flags.text('log-file'),
+  }
+}
+
+interface BackendConfig {
+  readonly plugins: readonly string[]
+  readonly hostCode: boolean
+  readonly ignored: readonly string[]
+}
+
+function engineOptions(flags: Flags, { plugins, hostCode }: BackendConfig): Pick<ServeOptions, 'engine'> {
+  const tensorrt = flags.text('tensorrt')
+  return {
+    engine: { ...(tensorrt !== undefined && { tensorrt }), ...(plugins.length > 0 && { plugins }), ...(hostCode && { hostCode }) },
+  }
+}
+
+/** BACKEND,SETTING=VALUE, or SETTING=VALUE for all backends. */
+function backendConfig(texts: readonly string[]): BackendConfig {
+  const plugins: string[] = []
+  const ignored: string[] = []
+  let hostCode = false
+  for (const text of texts) {
+    const [, backend = '', setting = '', value = ''] = /^(?:([^,=]+),)?([^=]+)=(.+)$/.exec(text) ?? []
+    if (setting === '') throw new FlagError(`Expected BACKEND,SETTING=VALUE for --backend-config but received ${JSON.stringify(text)}`)
+    const key = `${backend},${setting}`
+    if (key === 'tensorrt,plugins') plugins.push(...value.split(';').filter((path) => path !== ''))
+    else if (key === 'tensorrt,version-compatible') hostCode = truth(value) ?? false
+    else ignored.push(`--backend-config=${text}: there is no such setting here`)
+  }
+  return { plugins, hostCode, ignored }
+}
+
+/** SETTING=VALUE; of what is not there only `false` is taken. */
+function counterLatencies(texts: readonly string[]): boolean | undefined {
+  let counters: boolean | undefined
+  for (const text of texts) {
+    const [, setting = '', value = ''] = /^([^,=]+)=(.*)$/.exec(text) ?? []
+    if (setting === 'counter_latencies') counters = truth(value)
+    else if (setting === 'histogram_latencies' || setting === 'summary_latencies') {
+      if (truth(value) !== false)
+        throw new FlagError(`--metrics-config=${text} is refused: durations are counters alone, whose rates give means. Leave it out`)
+    } else if (setting !== 'summary_quantiles')
+      throw new FlagError(
+        `Expected counter_latencies, histogram_latencies, summary_latencies or summary_quantiles for --metrics-config but received ${JSON.stringify(text)}`,
+      )
+  }
+  return counters
+}
+
+/** APIS:KEY=VALUE, with commas between APIs. */
+function restriction(text: string): Restriction {
+  const [, apis = '', key = '', value = ''] = /^([^:]+):([^=]+)=(.+)$/.exec(text) ?? []
+  if (apis === '') throw new FlagError(`Expected APIS:KEY=VALUE for --http-restricted-api but received ${JSON.stringify(text)}`)
+  return { apis: apis.split(',').map(restrictedApi), key, value }
+}
+
+function restrictedApi(api: string): RestrictedCategory {
+  const found = restrictedCategories.find((known) => known === api)
+  if (found === undefined)
+    throw new FlagError(`Expected one of ${restrictedCategories.join(', ')} for --http-restricted-api but received ${JSON.stringify(api)}`)
+  return found
+}

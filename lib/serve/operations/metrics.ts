@@ -1,0 +1,177 @@
+// Metrics with Triton's names and labels (docs/user_guide/metrics.md of its server), for Prometheus. Whoever scrapes gets the values of that moment: nothing is
+// counted twice, and a model that was unloaded is gone.
+import type { Registry } from 'prom-client'
+import type { EngineCounters } from '../../backend/backend.js'
+import type { Servable } from '../models/servable.js'
+import type { PromClient } from '../peers.js'
+import { CpuUse, memoryInfo } from './cpu.js'
+import { ordered, requestNs } from './statistics.js'
+
+export interface MetricsSettings {
+  /** Durations of requests, in microseconds. */
+  readonly counterLatencies: boolean
+  /** How busy processors and memory of the machine are. */
+  readonly cpu: boolean
+}
+
+export interface MetricsSource {
+  /** The versions that answer now. */
+  readonly servables: readonly Servable[]
+  /** Seconds that the version took to load. */
+  loadSeconds(servable: Servable): number | undefined
+  /** Requests for the version that failed before its engine had them. */
+  refused(servable: Servable): number
+}
+
+/** A version, its labels, and its counters, read once. */
+interface Sample {
+  readonly servable: Servable
+  readonly labels: Labels
+  readonly counters: EngineCounters
+}
+
+type Labels = Readonly<Record<string, string>>
+
+interface Family {
+  readonly name: string
+  readonly help: string
+  readonly kind: 'Counter' | 'Gauge'
+  readonly values: (sample: Sample, source: MetricsSource) => readonly (readonly [value: number, more?: Labels])[]
+}
+
+const micros = (ns: number): number => Math.floor(ns / 1000)
+
+const counts: readonly Family[] = [
+  {
+    name: 'nv_inference_request_success',
+    help: 'Number of successful inference requests, all batch sizes',
+    kind: 'Counter',
+    values: ({ counters }) => [[counters.requests]],
+  },
+  {
+    name: 'nv_inference_request_failure',
+    help: 'Number of failed inference requests, all batch sizes',
+    kind: 'Counter',
+    values: ({ counters: { failures }, servable }, source) => [
+      [failures.rejected + failures.queueTimeout, { reason: 'REJECTED' }],
+      [failures.cancelledWaiting + failures.cancelledRunning, { reason: 'CANCELED' }],
+      [failures.failed, { reason: 'BACKEND' }],
+      [source.refused(servable), { reason: 'OTHER' }],
+    ],
+  },
+  {
+    name: 'nv_inference_count',
+    help: 'Number of inferences performed (does not include cached requests)',
+    kind: 'Counter',
+    values: ({ counters }) => [[counters.rows]],
+  },
+  {
+    name: 'nv_inference_exec_count',
+    help: 'Number of model executions performed (does not include cached requests)',
+    kind: 'Counter',
+    values: ({ counters }) => [[counters.executions]],
+  },
+  {
+    name: 'nv_inference_pending_request_count',
+    help: 'Instantaneous number of pending requests awaiting execution per-model.',
+    kind: 'Gauge',
+    values: ({ servable: { pending } }) => (pending === undefined ? [] : [[pending]]),
+  },
+  {
+    name: 'nv_model_load_duration_secs',
+    help: 'Model load time in seconds',
+    kind: 'Gauge',
+    values: ({ servable }, source) => {
+      const seconds = source.loadSeconds(servable)
+      return seconds === undefined ? [] : [[seconds]]
+    },
+  },
+]
+
+const latencies: readonly Family[] = [
+  {
+    name: 'nv_inference_request_duration_us',
+    help: 'Cumulative inference request duration in microseconds (includes cached requests)',
+    kind: 'Counter',
+    values: ({ counters }) => [[micros(requestNs(counters))]],
+  },
+  {
+    name: 'nv_inference_queue_duration_us',
+    help: 'Cumulative inference queuing duration in microseconds (includes cached requests)',
+    kind: 'Counter',
+    values: ({ counters }) => [[micros(counters.queueNs)]],
+  },
+  {
+    name: 'nv_inference_compute_input_duration_us',
+    help: 'Cumulative compute input duration in microseconds (does not include cached requests)',
+    kind: 'Counter',
+    values: ({ counters }) => [[micros(counters.inputNs)]],
+  },
+  {
+    name: 'nv_inference_compute_infer_duration_us',
+    help: 'Cumulative compute inference duration in microseconds (does not include cached requests)',
+    kind: 'Counter',
+    values: ({ counters }) => [[micros(counters.computeNs)]],
+  },
+  {
+    name: 'nv_inference_compute_output_duration_us',
+    help: 'Cumulative inference compute output duration in microseconds (does not include cached requests)',
+    kind: 'Counter',
+    values: ({ counters }) => [[micros(counters.outputNs)]],
+  },
+]
+
+/** The names of all metrics of models, for the page. */
+export const modelMetrics: readonly Pick<Family, 'name' | 'help' | 'kind'>[] = [...counts, ...latencies]
+
+export class Metrics {
+  readonly #prom: PromClient
+  readonly #source: MetricsSource
+  readonly #families: readonly Family[]
+  readonly #cpu: CpuUse | undefined
+
+  constructor(prom: PromClient, source: MetricsSource, { counterLatencies, cpu }: MetricsSettings) {
+    this.#prom = prom
+    this.#source = source
+    this.#families = counterLatencies ? [...counts, ...latencies] : counts
+    this.#cpu = cpu ? new CpuUse() : undefined
+  }
+
+  /** All metrics as they are now, as text that Prometheus reads. */
+  async text(): Promise<{ readonly contentType: string; readonly body: string }> {
+    const registry = new this.#prom.Registry()
+    const samples = ordered(this.#source.servables).map((servable): Sample => ({
+      servable,
+      labels: labelsOf(servable),
+      counters: servable.counters(),
+    }))
+    for (const family of this.#families) this.#add(registry, family, samples)
+    if (this.#cpu) this.#addMachine(registry, this.#cpu)
+    return { contentType: registry.contentType, body: await registry.metrics() }
+  }
+
+  #add(registry: Registry, { name, help, kind, values }: Family, samples: readonly Sample[]): void {
+    const points = samples.flatMap((sample) =>
+      values(sample, this.#source).map(([value, more]) => ({ value, labels: { ...sample.labels, ...more } })),
+    )
+    // models may have tags of their own: a family has the labels of all
+    const labelNames = [...new Set(['model', 'version', ...points.flatMap(({ labels }) => Object.keys(labels))])]
+    const metric = new this.#prom[kind]({ name, help, labelNames, registers: [registry] })
+    for (const { value, labels } of points) metric.inc(labels, value)
+  }
+
+  #addMachine(registry: Registry, cpu: CpuUse): void {
+    const gauge = (name: string, help: string, value: number): void =>
+      new this.#prom.Gauge({ name, help, registers: [registry] }).set(value)
+    const memory = memoryInfo()
+    gauge('nv_cpu_utilization', 'CPU utilization rate [0.0 - 1.0]', cpu.share())
+    gauge('nv_cpu_memory_total_bytes', 'CPU total memory (RAM), in bytes', memory.total)
+    gauge('nv_cpu_memory_used_bytes', 'CPU used memory (RAM), in bytes', memory.used)
+  }
+}
+
+/** The config's metric_tags have an underscore before their names, as in Triton; what no label may have becomes one. */
+function labelsOf({ name, version, config }: Servable): Labels {
+  const tags = Object.entries(config.metricTags).map(([tag, value]) => [`_${tag.replaceAll(/\W/g, '_')}`, value] as const)
+  return { model: name, version, ...Object.fromEntries(tags) }
+}

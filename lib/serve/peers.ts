@@ -1,0 +1,69 @@
+import { pathToFileURL } from 'node:url'
+import { findPeer } from '../base/peer.js'
+import { TensorRTError } from '../errors.js'
+
+/** What a server needs beside this package, and for what. */
+const purposes = {
+  fastify: 'HTTP needs',
+  pino: 'the log needs',
+  'prom-client': 'metrics need',
+} as const
+
+export type ServePeer = keyof typeof purposes
+
+export type FastifyFactory = typeof import('fastify').default
+export type PinoFactory = typeof import('pino').default
+export type PromClient = typeof import('prom-client')
+
+/**
+ * Looks for all of them, so that one line has whatever is to be installed. Nothing is loaded.
+ * @throws TensorRTError ERR_TRT_SERVER
+ */
+export function requirePeers(needed: readonly ServePeer[], find: (peer: ServePeer) => unknown = findPeer): void {
+  const missing = needed.filter((peer) => !isFound(peer, find))
+  if (missing.length > 0) throw missingPeers(missing)
+}
+
+function isFound(peer: ServePeer, find: (peer: ServePeer) => unknown): boolean {
+  try {
+    find(peer)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function missingPeers(missing: readonly ServePeer[]): TensorRTError {
+  const needs = missing.map((peer) => `${purposes[peer]} ${peer}`).join(', ')
+  const message = `Cannot serve models: ${needs}. To install ${missing.length === 1 ? 'it' : 'them'}: npm install ${missing.join(' ')}`
+  return new TensorRTError('ERR_TRT_SERVER', message, { details: { missing } })
+}
+
+/** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
+export async function loadFastify(): Promise<FastifyFactory> {
+  return (await load<typeof import('fastify')>('fastify')).default
+}
+
+/** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
+export async function loadPino(): Promise<PinoFactory> {
+  return (await load<typeof import('pino')>('pino')).default
+}
+
+/** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
+export async function loadPromClient(): Promise<PromClient> {
+  return (await load<{ readonly default: PromClient }>('prom-client')).default
+}
+
+/** All three are CommonJS: what they give is `default`. */
+async function load<T>(peer: ServePeer): Promise<T> {
+  requirePeers([peer])
+  const path = findPeer(peer)
+  try {
+    return (await import(pathToFileURL(path).href)) as T
+  } catch (cause) {
+    const reason = (cause as Error).message
+    throw new TensorRTError('ERR_TRT_SERVER', `Cannot serve models: ${peer} was found at ${path} but cannot be loaded: ${reason}`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,145 @@
+// Which models a repository has: a folder for each, with a folder for each version.
+import { createHash, type Hash } from 'node:crypto'
+import type { Dirent } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { prepareConfig } from './prepare.js'
+import { readConfigText } from '../config/read.js'
+import { type ModelConfig, ModelConfigSchema } from '../config/model_config_pb.js'
+import { Fault } from '../faults.js'
+import { isMissing, isThere, onFile, readText } from '../../base/files.js'
+import { TensorRTError } from '../../errors.js'
+import { create } from '@bufbuild/protobuf'
+
+/** The folder of a model. */
+export interface ModelFolder {
+  readonly name: string
+  /** Absolute. */
+  readonly path: string
+  /** Names of folders that are whole numbers without leading zeros, the lowest first. */
+  readonly versions: readonly string[]
+  /** Of the names, sizes and times of all files: it differs once anything has changed. */
+  readonly fingerprint: string
+}
+
+export interface Scan {
+  readonly models: ReadonlyMap<string, ModelFolder>
+  /** Why a folder is no model, by its name. */
+  readonly problems: ReadonlyMap<string, string>
+}
+
+/** A folder that may be a model. */
+interface SeenFolder extends ModelFolder {
+  /** Why it could not be looked at. */
+  readonly unreadable?: string
+}
+
+/** How deep files below a model's folder are looked at: links may lead in circles. */
+const deepest = 16
+
+/** @throws TensorRTError (as a rejection) ERR_TRT_FILE where one is no folder */
+export async function scanRepositories(folders: readonly string[]): Promise<Scan> {
+  const different = [...new Set(folders.map((folder) => resolve(folder)))]
+  const found = (await Promise.all(different.map(scanRepository))).flat()
+  const models = new Map<string, ModelFolder>()
+  const problems = new Map<string, string>()
+  for (const folder of found) {
+    const twice = found.filter(({ name }) => name === folder.name)
+    if (twice.length > 1) problems.set(folder.name, inSeveral(twice))
+    else if (folder.unreadable !== undefined) problems.set(folder.name, folder.unreadable)
+    else if (folder.versions.length === 0) problems.set(folder.name, withoutVersions(folder))
+    else models.set(folder.name, folder)
+  }
+  return { models, problems }
+}
+
+/**
+ * The configuration of a model: its config.pbtxt, or an empty one; with name, backend, platform and file as far as the folder tells them.
+ *
+ * @throws Fault (as a rejection) INVALID_ARG, or UNSUPPORTED for what is not served
+ */
+export async function readModelConfig(folder: ModelFolder, options: { readonly autoComplete?: boolean } = {}): Promise<ModelConfig> {
+  if (await isThere(join(folder.path, 'configs')))
+    throw new Fault(
+      'UNSUPPORTED',
+      `configs/ of model '${folder.name}' is not served: keep the one that is meant as config.pbtxt, and remove the folder`,
+    )
+  return prepareConfig(folder, await readFile(folder, options.autoComplete ?? true))
+}
+
+async function readFile(folder: ModelFolder, autoComplete: boolean): Promise<ModelConfig> {
+  const path = join(folder.path, 'config.pbtxt')
+  try {
+    return readConfigText(await onFile('read', path, () => readText(path)), `${folder.name}/config.pbtxt`)
+  } catch (error) {
+    if (autoComplete && error instanceof TensorRTError && isMissing(error.cause)) return create(ModelConfigSchema)
+    throw error
+  }
+}
+
+async function scanRepository(repository: string): Promise<readonly SeenFolder[]> {
+  const entries = await onFile('read', repository, () => readdir(repository, { withFileTypes: true }))
+  const folders = await Promise.all(entries.filter(isVisible).map((entry) => modelFolder(repository, entry)))
+  return folders.filter((folder) => folder !== undefined)
+}
+
+function isVisible({ name }: Dirent): boolean {
+  return !name.startsWith('.')
+}
+
+async function modelFolder(repository: string, entry: Dirent): Promise<SeenFolder | undefined> {
+  const path = join(repository, entry.name)
+  if (!(await isFolder(path, entry))) return undefined
+  try {
+    const hash = createHash('sha256')
+    await digest(hash, path, '', 0)
+    return { name: entry.name, path, versions: await versionsIn(path), fingerprint: hash.digest('hex') }
+  } catch (error) {
+    const unreadable = `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`
+    return { name: entry.name, path, versions: [], fingerprint: '', unreadable }
+  }
+}
+
+async function isFolder(path: string, entry: Dirent): Promise<boolean> {
+  if (!entry.isSymbolicLink()) return entry.isDirectory()
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
+}
+
+/** What vanishes while it is looked at is not there. */
+async function entriesOf(path: string): Promise<readonly Dirent[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch((error: unknown) => {
+    if (isMissing(error)) return []
+    throw error
+  })
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+async function versionsIn(path: string): Promise<readonly string[]> {
+  const entries = (await entriesOf(path)).filter(({ name }) => isVersion(name))
+  const folders = await Promise.all(entries.map(async (entry) => ((await isFolder(join(path, entry.name), entry)) ? [entry.name] : [])))
+  return folders.flat().sort((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1))
+}
+
+/** A whole number of 63 bits, without leading zeros. */
+function isVersion(name: string): boolean {
+  return /^(0|[1-9]\d{0,18})$/.test(name) && BigInt(name) < 2n ** 63n
+}
+
+/** Of files the time of a change, too: one that takes the place of another may have its size and time. Of folders the names, since files that come and go touch them. */
+async function digest(hash: Hash, path: string, below: string, depth: number): Promise<void> {
+  for (const { name } of await entriesOf(path)) {
+    const found = await stat(join(path, name), { bigint: true }).catch(() => undefined)
+    const isFolder = found?.isDirectory() ?? false
+    const facts = found === undefined || isFolder ? [] : [found.size, found.mtimeNs, found.ctimeNs]
+    hash.update(`${below}${name}${isFolder ? '/' : ''}\0${facts.join(' ')}\0`)
+    if (isFolder && depth < deepest) await digest(hash, join(path, name), `${below}${name}/`, depth + 1)
+  }
+}
+
+function inSeveral(folders: readonly ModelFolder[]): string {
+  return `model '${folders[0]?.name ?? ''}' is in several repositories: ${folders.map(({ path }) => path).join(', ')}`
+}
+
+function withoutVersions({ name, path }: ModelFolder): string {
+  return `at least one version must be available under the version policy of model '${name}': ${path} needs a folder such as 1 with model.plan or model.onnx`
+}

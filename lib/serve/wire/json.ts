@@ -1,0 +1,134 @@
+// JSON of requests, read so that no number changes: what a double cannot hold is found in the text itself.
+import { isAscii, isUtf8 } from 'node:buffer'
+import { Fault } from '../faults.js'
+import { diagnosed } from './json-fault.js'
+
+/** JSON.parse with a reviver that sees texts of numbers is there from Node 22 on only; this does with two parses of a rare kind of text. */
+export interface ParsedJson {
+  readonly plain: unknown
+  /** The same with null in place of each number that is written with a point or an exponent: those are no integers, as in Triton. */
+  readonly exact: unknown
+}
+
+/** @throws Fault INVALID_ARG with Triton's text and the byte at which it stops to be JSON; or that it is nested deeper than `depth` */
+export function parseJson(given: Uint8Array, depth: number): ParsedJson {
+  const bytes = withoutMark(given)
+  const text = textOf(bytes)
+  const scanned = scan(bytes, depth)
+  if (scanned.tooDeep) throw new Fault('INVALID_ARG', `Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (${depth})`)
+  const plain = parsed(text, bytes)
+  return { plain, exact: scanned.hasFractions ? parsed(withoutFractions(text), bytes) : plain }
+}
+
+function parsed(text: string, bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new Fault('INVALID_ARG', diagnosed(bytes))
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (isAscii(buffer)) return buffer.toString('latin1')
+  if (!isUtf8(buffer)) throw new Fault('INVALID_ARG', diagnosed(bytes))
+  return buffer.toString()
+}
+
+/** Of a text that begins with the mark of its encoding. */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
+}
+
+interface Scanned {
+  readonly tooDeep: boolean
+  readonly hasFractions: boolean
+}
+
+/** Arrays and objects that are around `data` of an input: the request, `inputs`, the input. */
+const aroundData = 3
+
+const [quote, backslash, point, smallE, capitalE] = [0x22, 0x5c, 0x2e, 0x65, 0x45]
+
+function scan(bytes: Uint8Array, depth: number): Scanned {
+  let [level, hasFractions] = [0, false]
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]!
+    if (byte === quote) i = endOfString(bytes, i)
+    else if (byte === 0x5b || byte === 0x7b) {
+      if (++level >= depth + aroundData) return { tooDeep: true, hasFractions }
+    } else if (byte === 0x5d || byte === 0x7d) level--
+    else if (byte === point || ((byte === smallE || byte === capitalE) && isDigit(bytes[i - 1]))) hasFractions = true
+  }
+  return { tooDeep: false, hasFractions }
+}
+
+function endOfString(bytes: Uint8Array, start: number): number {
+  let i = start + 1
+  while (i < bytes.length && bytes[i] !== quote) i += bytes[i] === backslash ? 2 : 1
+  return i
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39
+}
+
+const stringsAndNumbers = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+function withoutFractions(text: string): string {
+  return text.replace(stringsAndNumbers, (token) => (token.startsWith('"') || !/[.eE]/.test(token) ? token : 'null'))
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Names of what is wrong as Triton's: they end `Unable to parse 'NAME': `. */
+const kinds = {
+  array: 'non-array as array',
+  object: 'non-object as object',
+  string: 'non-string as string',
+  boolean: 'non-boolean as boolean',
+  unsigned: 'non-unsigned-integer as unsigned-integer',
+} as const
+
+/** A member that has to be there. @throws Fault INVALID_ARG */
+function member(object: unknown, name: string): unknown {
+  const value = isObject(object) ? object[name] : undefined
+  if (value === undefined)
+    throw new Fault('INVALID_ARG', `Unable to parse '${name}': attempt to access non-existing object member '${name}'`)
+  return value
+}
+
+function wrongKind(name: string, kind: keyof typeof kinds, why = `attempt to access JSON ${kinds[kind]}`): Fault {
+  return new Fault('INVALID_ARG', `Unable to ${name === 'classification' ? 'set' : 'parse'} '${name}': ${why}`)
+}
+
+/** @throws Fault INVALID_ARG with Triton's text */
+export function arrayOf(object: unknown, name: string): readonly unknown[] {
+  const value = member(object, name)
+  if (!Array.isArray(value)) throw wrongKind(name, 'array')
+  return value as unknown[]
+}
+
+/** @throws Fault INVALID_ARG with Triton's text */
+export function stringOf(object: unknown, name: string): string {
+  const value = member(object, name)
+  if (typeof value !== 'string') throw wrongKind(name, 'string')
+  return value
+}
+
+/** @throws Fault INVALID_ARG with Triton's text */
+export function booleanOf(value: unknown, name: string): boolean {
+  if (typeof value !== 'boolean') throw wrongKind(name, 'boolean')
+  return value
+}
+
+/** A whole number from 0 on that a double holds exactly. @throws Fault INVALID_ARG with Triton's text */
+export function unsignedOf(value: unknown, name: string): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value >= 2 ** 64) throw wrongKind(name, 'unsigned')
+  if (!Number.isSafeInteger(value)) throw wrongKind(name, 'unsigned', `a whole number beyond 2^53 is not exact in JSON`)
+  return value
+}

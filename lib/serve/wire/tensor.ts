@@ -1,0 +1,70 @@
+// What a tensor is between a client and a model: its own type, since KServe has texts (BYTES), which no Tensor holds.
+import type { DType } from '../../tensor.js'
+
+/** KServe's names of data types. */
+export const datatypes = [
+  'BOOL',
+  'UINT8',
+  'UINT16',
+  'UINT32',
+  'UINT64',
+  'INT8',
+  'INT16',
+  'INT32',
+  'INT64',
+  'FP16',
+  'FP32',
+  'FP64',
+  'BF16',
+  'BYTES',
+] as const
+
+export type Datatype = (typeof datatypes)[number]
+
+/** Bytes of an element; of BYTES each has a length of its own, which stands before it as four bytes, the lowest first. */
+export const elementBytes: Readonly<Record<Exclude<Datatype, 'BYTES'>, number>> = {
+  BOOL: 1,
+  UINT8: 1,
+  UINT16: 2,
+  UINT32: 4,
+  UINT64: 8,
+  INT8: 1,
+  INT16: 2,
+  INT32: 4,
+  INT64: 8,
+  FP16: 2,
+  FP32: 4,
+  FP64: 8,
+  BF16: 2,
+}
+
+/** The data types of this package that a client has a name for. */
+export const dtypeOf: Readonly<Record<Exclude<Datatype, 'BYTES'>, DType>> = {
+  BOOL: 'bool',
+  UINT8: 'uint8',
+  UINT16: 'uint16',
+  UINT32: 'uint32',
+  UINT64: 'uint64',
+  INT8: 'int8',
+  INT16: 'int16',
+  INT32: 'int32',
+  INT64: 'int64',
+  FP16: 'float16',
+  FP32: 'float32',
+  FP64: 'float64',
+  BF16: 'bfloat16',
+}
+
+/** The other way; nothing for types that KServe has not, such as fp8. */
+export function datatypeOf(dtype: DType): Datatype | undefined {
+  return datatypes.find((name) => name !== 'BYTES' && dtypeOf[name] === dtype)
+}
+
+export interface WireTensor {
+  readonly name: string
+  readonly datatype: Datatype
+  /** As the client has it, with the rows of a batch first where the model has batches. */
+  readonly shape: readonly number[]
+  /** Row-major, the lowest byte first; of BYTES each element with its length before it. */
+  readonly bytes: Uint8Array
+}

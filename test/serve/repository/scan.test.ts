@@ -1,0 +1,131 @@
+// Which models repositories have, which versions, and when they have changed.
+import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { scanRepositories } from '../../../lib/serve/repository/scan.js'
+import { failure } from '../../support/errors.js'
+import { temporaryFolder } from '../../support/folders.js'
+import { repository, write } from './rig.js'
+
+async function fingerprintOf(folder: string, name = 'm'): Promise<string> {
+  return (await scanRepositories([folder])).models.get(name)?.fingerprint ?? ''
+}
+
+t.test('each folder with versions is a model, and files beside them are none', async (t) => {
+  const folder = repository(t, {
+    'a/1/model.plan': '',
+    'b/1/model.onnx': '',
+    'b/3/': '',
+    'notes.txt': 'x',
+    '.git/1/x': '',
+    '..data/1/x': '',
+  })
+  const { models, problems } = await scanRepositories([folder])
+  t.strictSame([...models.keys()].sort(), ['a', 'b'])
+  t.equal(problems.size, 0)
+  t.strictSame(models.get('b')?.versions, ['1', '3'])
+  t.equal(models.get('a')?.path, join(folder, 'a'))
+})
+
+t.test('versions are whole numbers without leading zeros, in the order of numbers', async (t) => {
+  const names = [
+    '10',
+    '9',
+    '1',
+    '0',
+    '007',
+    '-1',
+    '1.5',
+    'x1',
+    '1x',
+    'warmup',
+    '9223372036854775807',
+    '9223372036854775808',
+    '99999999999999999999',
+  ]
+  const folder = repository(t, { ...Object.fromEntries(names.map((name) => [`m/${name}/`, ''])), 'm/2': 'a file' })
+  t.strictSame((await scanRepositories([folder])).models.get('m')?.versions, ['0', '1', '9', '10', '9223372036854775807'])
+})
+
+t.test('a folder without versions is a problem that says what it needs', async (t) => {
+  const folder = repository(t, { 'm/config.pbtxt': '' })
+  const { models, problems } = await scanRepositories([folder])
+  t.equal(models.size, 0)
+  t.equal(
+    problems.get('m'),
+    `at least one version must be available under the version policy of model 'm': ${join(folder, 'm')} needs a folder such as 1 with model.plan or model.onnx`,
+  )
+})
+
+t.test('a name in two repositories is a problem of both, and other models are served', async (t) => {
+  const [first, second] = [repository(t, { 'm/1/': '', 'a/1/': '' }), repository(t, { 'm/1/': '', 'b/1/': '' })]
+  const { models, problems } = await scanRepositories([first, second])
+  t.strictSame([...models.keys()].sort(), ['a', 'b'])
+  t.strictSame([...problems], [['m', `model 'm' is in several repositories: ${join(first, 'm')}, ${join(second, 'm')}`]])
+})
+
+t.test('a repository that is given twice is one', async (t) => {
+  const folder = repository(t, { 'm/1/': '' })
+  const { models, problems } = await scanRepositories([folder, `${folder}/`])
+  t.strictSame([[...models.keys()], problems.size], [['m'], 0])
+})
+
+t.test('a repository that is no folder is an error', async (t) => {
+  const folder = repository(t, { file: '' })
+  await t.rejects(scanRepositories([join(folder, 'none')]), failure('ERR_TRT_FILE', /^Cannot read .*none: ENOENT/))
+  await t.rejects(scanRepositories([join(folder, 'file')]), failure('ERR_TRT_FILE', /^Cannot read .*file: ENOTDIR/))
+})
+
+t.test('folders by links are models, and links in circles end', async (t) => {
+  const elsewhere = repository(t, { 'v/model.onnx': 'x' })
+  const folder = repository(t, { 'm/': '' })
+  symlinkSync(join(elsewhere, 'v'), join(folder, 'm', '1'))
+  symlinkSync(folder, join(folder, 'm', 'up'))
+  symlinkSync('gone', join(folder, 'm', '2'))
+  symlinkSync(join(folder, 'm'), join(folder, 'again'))
+  const { models } = await scanRepositories([folder])
+  t.strictSame([...models].map(([name, { versions }]) => [name, versions]).sort(), [['again', ['1']], ['m', ['1']]]) // prettier-ignore
+})
+
+t.test('the fingerprint is that of all files: their names, sizes and times', async (t) => {
+  const folder = repository(t, { 'm/1/model.onnx': 'abc', 'm/config.pbtxt': '', 'm/warmup/x': '1' })
+  const file = join(folder, 'm', '1', 'model.onnx')
+  const seen = [await fingerprintOf(folder)]
+  t.equal(await fingerprintOf(folder), seen[0], 'it stays while nothing changes')
+  const changes: readonly (() => void)[] = [
+    () => writeFileSync(file, 'abcd'),
+    () => utimesSync(file, 1, 1),
+    () => renameSync(file, `${file}2`),
+    () => rmSync(join(folder, 'm', 'warmup'), { recursive: true }),
+    () => mkdirSync(join(folder, 'm', '2')),
+    () => write(folder, { 'm/2/a/b/c': '' }),
+    () => writeFileSync(join(folder, 'm', 'config.pbtxt'), ' '),
+  ]
+  for (const change of changes) {
+    change()
+    const next = await fingerprintOf(folder)
+    t.notOk(seen.includes(next), String(change))
+    seen.push(next)
+  }
+})
+
+t.test('a file that is replaced by one of the same size and time is another', async (t) => {
+  const folder = repository(t, { 'm/1/model.onnx': 'abc', new: 'xyz' })
+  const file = join(folder, 'm', '1', 'model.onnx')
+  const before = await fingerprintOf(folder)
+  const { atimeMs, mtimeMs } = statSync(file)
+  utimesSync(join(folder, 'new'), atimeMs / 1000, mtimeMs / 1000)
+  renameSync(join(folder, 'new'), file)
+  t.not(await fingerprintOf(folder), before)
+})
+
+t.test('models that vanish while they are looked at are not there', async (t) => {
+  const folder = temporaryFolder(t)
+  for (let round = 0; round < 20; round++) {
+    write(folder, { 'a/1/model.onnx': '', 'b/1/model.onnx': '' })
+    const scan = scanRepositories([folder])
+    rmSync(join(folder, 'b'), { recursive: true })
+    const { models } = await scan
+    t.ok(models.has('a'))
+  }
+})
