@@ -2,6 +2,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import t from 'tap'
 import { Cut } from '../../lib/base/cancellation.js'
+import { loadAddon } from '../../lib/backend/native.js'
 import { runWithCut } from '../../lib/engine.js'
 import { type BatchingOptions, type Engine, type InferMessage, Tensor, TensorRTError } from '../../lib/index.js'
 import { Random } from '../support/random.js'
@@ -39,6 +40,21 @@ const failed = (i: number): string => `${i}: ERR_TRT_EXECUTION`
 const twoLanes = (family: Family, more: Partial<BatchingOptions> = {}): Promise<Engine> =>
   load(family, rowsPlan(), { lanes: 2, cudaGraph: false, batching: { maxBatch: 1, preserveOrder: true, ...more } })
 
+/**
+ * With one slot a lane. A second one takes a request early where the other lane is on its way back from a batch, and
+ * what stands behind a batch that runs long is as long under way.
+ */
+const twoSlots = async (family: Family, more: Partial<BatchingOptions> = {}): Promise<Engine> => {
+  const addon = loadAddon()
+  const { openEngine } = addon
+  addon.openEngine = (plan, options) => openEngine(plan, { ...options, slots: 1 })
+  try {
+    return await twoLanes(family, more)
+  } finally {
+    addon.openEngine = openEngine
+  }
+}
+
 const ended = (engine: Engine): number => {
   const { requests, failures } = engine.counters()
   return requests + failures.failed + failures.cancelledRunning
@@ -71,7 +87,7 @@ for (const family of [...suiteFamilies, rtx]) {
   await t.test(family.name, async (t) => {
     for (const preserveOrder of [true, false]) {
       await t.test(`preserveOrder ${preserveOrder}: five batches of one lane while the first one runs on the other`, async (t) => {
-        await using engine = await twoLanes(family, { preserveOrder })
+        await using engine = await twoSlots(family, { preserveOrder })
         await driven({ clock: 'manual' }, async () => {
           const told = new Told()
           await runsLong(() => told.add(0, engine.infer(rows(0))))
@@ -99,7 +115,7 @@ for (const family of [...suiteFamilies, rtx]) {
     }
 
     await t.test('a first batch that fails holds up nobody, and one whose request was given up does', async (t) => {
-      await using engine = await twoLanes(family)
+      await using engine = await twoSlots(family)
       await driven({ clock: 'manual', computeMs: 1 }, async () => {
         const told = new Told()
         family.control.failNth('enqueueV3', 1)

@@ -61,6 +61,8 @@ static void perform(Lock& lock, Stream& stream, Operation& operation) {
     operation.wait->cv.wait(lock, [&] { return operation.wait->done || stream.device->error; });
     start = std::max(start, operation.wait->time);
   }
+  // what a manual clock said is no time of the real one
+  if (s.settings.clock == Clock::kReal) start = std::min(start, realNow());
   double end = start + operation.milliseconds;
   s.counters.peakConcurrent = std::max(s.counters.peakConcurrent, ++s.counters.concurrent);
   if (operation.milliseconds > 0 && s.settings.clock == Clock::kReal) {
