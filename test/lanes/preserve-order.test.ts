@@ -46,7 +46,7 @@ const twoLanes = (family: Family, more: Partial<BatchingOptions> = {}): Promise<
  */
 const twoSlots = async (family: Family, more: Partial<BatchingOptions> = {}): Promise<Engine> => {
   const addon = loadAddon()
-  const { openEngine } = addon
+  const openEngine = addon.openEngine.bind(addon)
   addon.openEngine = (plan, options) => openEngine(plan, { ...options, slots: 1 })
   try {
     return await twoLanes(family, more)
