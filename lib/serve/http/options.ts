@@ -2,6 +2,7 @@ import type { ModelControl } from '../models/control.js'
 import type { Servable } from '../models/servable.js'
 import type { FaultKind } from '../faults.js'
 import type { ServeLog } from './log.js'
+import type { RestrictedCategory } from '../public-types.js'
 
 export interface HttpLimits {
   /** Bytes of a body, after decompression. */
@@ -26,10 +27,6 @@ export const defaultLimits: HttpLimits = {
   jsonDepth: 100,
   jsonWorkerBytes: 512 * 2 ** 10,
 }
-
-/** A group of endpoints that a header may be wanted for, by Triton's name. */
-export type RestrictedCategory =
-  'health' | 'metadata' | 'inference' | 'shared-memory' | 'model-config' | 'model-repository' | 'statistics' | 'trace' | 'logging'
 
 /** All of them. */
 export const restrictedCategories: readonly RestrictedCategory[] = [
