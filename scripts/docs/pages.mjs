@@ -31,7 +31,7 @@ const pictures = new Set(['.png', '.jpg', '.jpeg', '.gif', '.svg', '.webp', '.av
 /** Copies the pages to a folder, which is emptied first. @returns {Pages} */
 export function copyPages(/** @type {string} */ folder) {
   rmSync(folder, { recursive: true, force: true })
-  const documents = [...guides(), 'docs/architecture.md'].filter((path) => existsSync(join(root, path)))
+  const documents = [...guides(), 'docs/serving.md', 'docs/architecture.md'].filter((path) => existsSync(join(root, path)))
   const pages = new Set(['README.md', ...documents])
   for (const path of filesUnder(join(root, 'docs'))) if (isPicture(path)) copy(folder, relative(root, path))
   for (const path of pages) {
