@@ -155,8 +155,12 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
     [[`--model-repository=${join(home, 'none')}`], /Cannot read the model repository .*none.* \(ERR_TRT_FILE\)/],
     [[`--model-repository=${join(models, 'identity/1/model.onnx')}`], /The model repository .*model\.onnx is no folder \(ERR_TRT_FILE\)/],
     [[`--model-repository=${models}`, `--model-store=${join(home, 'none')}`], /Cannot read the model repository .*none/],
-    [[`--model-repository=${broken}`, address, `--http-port=${port}`], /EADDRINUSE.*\(ERR_TRT_SERVER\)/],
-    [[`--model-repository=${broken}`, address, '--http-port=0', `--metrics-port=${port}`], /for metrics: .*EADDRINUSE/],
+    [
+      [`--model-repository=${broken}`, address, `--http-port=${port}`],
+      /EADDRINUSE.*--http-port and --metrics-port give others.* \(ERR_TRT_SERVER\)\n$/,
+    ],
+    [[`--model-repository=${broken}`, address, '--http-port=0', `--metrics-port=${port}`], /for metrics: .*EADDRINUSE.*--metrics-port/],
+    [[`--model-repository=${broken}`, '--http-address=192.0.2.1', '--http-port=0'], /EADDRNOTAVAIL.*--http-address/],
     [[`--model-repository=${broken}`, address, '--http-port=0', '--metrics-port=0'], /failed to load .*broken/],
     [[`--model-repository=${empty}`, `--log-file=${join(home, 'none', 'x')}`], /Cannot write the log .*ERR_TRT_FILE/],
   ]
