@@ -400,7 +400,8 @@ export const errorCodes = {
    * A server of models could not answer a request, load a model or start: what the message says is what its clients are
    * told, in Triton's words where Triton has any.
    *
-   * Message: `failed to load 'resnet50', version 1: model.plan: the file is truncated`
+   * Message: `failed to load all models: load failed for model 'resnet50': Cannot read resnet50/config.pbtxt, line 1:
+   * unknown field "max_batch_sise" for message inference.ModelConfig`
    *
    * Remedy: The message names the model, the file or the field, and what to do. Everything that is read in a
    * `config.pbtxt` is in docs/serving.md.

@@ -2,24 +2,11 @@
  * A server of models: a repository of Triton's form behind KServe's protocol, over HTTP.
  * @module node-tensorrt/serve
  */
-import { checkedServeOptions, type ServeOptions } from './options.js'
+import { checkedServeOptions } from './options.js'
 import { start } from './operations/start.js'
-import type { Server } from './operations/server.js'
+import type { ServeOptions, Server } from './public-types.js'
 
-export type { IndexEntry, LoadParameters, ModelState } from './models/control.js'
-export type { LogDestination } from './operations/log.js'
-export type { DrainOptions, Server, ServerAddress, ServerAddresses, UnloadOptions } from './operations/server.js'
-export type { BatchStatistics, DurationStatistic, InferenceStatistics, ModelStatistics, Statistics } from './operations/statistics.js'
-export type { RestrictedCategory } from './http/options.js'
-export type {
-  HttpServeOptions,
-  ListenOptions,
-  LogServeOptions,
-  MetricsServeOptions,
-  Restriction,
-  ServeEngineOptions,
-  ServeOptions,
-} from './options.js'
+export type * from './public-types.js'
 
 /**
  * Serves the models of a repository. Fulfilled when they are loaded, and the server is ready. It listens from the beginning on, and says until then that it is

@@ -6,6 +6,7 @@ import { packageRoot } from '../../lib/base/package.js'
 import { Builder, Engine, type EngineOptions, Plan, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Calibrator } from '../../lib/quantization/index.js'
+import { serve } from '../../lib/serve/index.js'
 import { readImage } from '../../lib/vision/index.js'
 import { fakePlan } from '../fake/plan.js'
 import { useFakes } from '../native/fakes.js'
@@ -21,7 +22,7 @@ const [ten, eleven] = families
 driver.set({ devices: 2 })
 const onGpu: EngineOptions = { tensorrt: ten.path }
 const cpu = { backend: 'cpu' } as const
-const folder = t.testdir({ 'timing.cache': 'none' })
+const folder = t.testdir({ 'timing.cache': 'none', models: { resnet50: { 'config.pbtxt': 'max_batch_sise: 8', 1: {} } } })
 
 const model = identity('float32', ['batch', 3, 224, 224], 'images', 'scores')
 const plan = fakePlan({
@@ -126,6 +127,7 @@ const provoked: Record<string, () => unknown> = {
   },
   TIMEOUT: () => held({}, (engine) => engine.infer(row(), { timeoutMs: 50 })),
   QUEUE_TIMEOUT: () => held({ batching: { maxBatch: 1, holdUntil: 2 } }, (engine) => engine.infer(row(), { queueTimeoutMs: 20 })),
+  SERVER: () => serve({ modelRepository: join(folder, 'models'), http: { port: 0, address: '127.0.0.1' } }),
   FILE: () => Engine.load('/models/none.onnx', cpu),
   MODEL_FORMAT: () => Engine.load(Uint8Array.of(0x50, 0x4b, 3, 4, 0, 0, 0, 0), cpu),
   IMAGE: () => readImage(Uint8Array.of(1, 2, 3, 4, 5)),

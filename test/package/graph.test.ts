@@ -64,7 +64,7 @@ const rooms = (files: readonly string[]): string[] => [...new Set(files.map((pat
 t.test('the import loads no dependency, and nothing of the command line', async (t) => {
   t.ok(imported.files.includes('index.js') && imported.files.includes('engine.js'), 'what is looked at')
   t.same(imported.packages, [])
-  for (const room of ['cli', 'tasks', 'vision', 'quantization']) t.notOk(rooms(imported.files).includes(room), room)
+  for (const room of ['cli', 'serve', 'tasks', 'vision', 'quantization']) t.notOk(rooms(imported.files).includes(room), room)
 })
 
 t.test('running ONNX on the CPU loads what finds the addon, and no more', async (t) => {
@@ -95,7 +95,7 @@ t.test('each dependency is imported by what is shipped, and nothing else is', as
     Array.from(
       // what examples in docstrings import is not imported
       withoutComments(readText(join('dist/lib', path))).matchAll(
-        /(?:\bfrom |\bimport |\bimport\(|\brequire\(|createRequire\(.*\)\(|findPeer\()'([^.'][^']*)'/g,
+        /(?:\bfrom |\bimport |\bimport\(|\brequire\(|createRequire\(.*\)\(|findPeer\(|\bawait load\()'([^.'][^']*)'/g,
       ),
       ([, name = '']) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? '',
     ),

@@ -33,7 +33,7 @@ t.test('what is in it', async (t) => {
     'nothing else is',
   )
   const modules = readdirSync(join(folder, 'node_modules'))
-  for (const peer of ['onnxruntime-node', 'sharp']) t.notOk(modules.includes(peer), `the optional peer ${peer} is not installed`)
+  for (const peer of ['fastify', 'onnxruntime-node', 'pino', 'prom-client', 'sharp']) t.notOk(modules.includes(peer), `the optional peer ${peer} is not installed`)
 })
 
 t.test('no file names a source map, has a source, or names what is not there; the declarations have their comments', async (t) => {
@@ -57,8 +57,8 @@ t.test('no file names a source map, has a source, or names what is not there; th
   t.match(readFileSync(join(installed, 'dist/lib/engine.d.ts'), 'utf8'), /\/\*\*[\s\S]+@throws/)
 })
 
-t.test('its size: with the binary, of less than 650 kB, it is at most 1.2 MB', async (t) => {
-  t.ok(bytes <= 550_000, `${bytes} bytes without the binary`)
+t.test('its size: with the binary, of less than 650 kB, it is at most 1.35 MB', async (t) => {
+  t.ok(bytes <= 690_000, `${bytes} bytes without the binary`)
 })
 
 /** What `attw` says and is so on purpose: of its kind of problem, and of the one kind of resolution that has it. */
@@ -82,7 +82,7 @@ t.test('publint and attw find nothing that is not so on purpose', async (t) => {
 t.test('import and require', async (t) => {
   t.equal(await program('imports.mjs', `import { capabilities, Tensor } from 'node-tensorrt'\n${use}`), used)
   t.equal(await program('requires.cjs', `const { capabilities, Tensor } = require('node-tensorrt')\n${use}`), used)
-  for (const name of ['onnx', 'vision', 'tasks'])
+  for (const name of ['onnx', 'serve', 'vision', 'tasks'])
     t.equal(
       await program(`${name}.mjs`, `import * as all from 'node-tensorrt/${name}'\nconsole.log(Object.keys(all).length > 0)`),
       'true\n',

@@ -2,12 +2,11 @@ import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
 import { reworded, TensorRTError } from '../../errors.js'
 import { type FlagRule, flagRules, flagUsage } from '../../serve/flags.js'
-import type { ServeOptions } from '../../serve/options.js'
-import type { Server } from '../../serve/operations/server.js'
 import { exitCodes } from '../exit-codes.js'
 import { counted } from '../output/format.js'
 import { action, newCommand, usageError } from '../parsing.js'
 import type { Session } from '../session.js'
+import type { ServeOptions, Server } from '../../serve/public-types.js'
 
 const example = '--model-repository models\n--model-repository models --http-port=8080 --model-control-mode=poll'
 

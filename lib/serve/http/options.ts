@@ -2,6 +2,7 @@ import type { ModelControl } from '../models/control.js'
 import type { Servable } from '../models/servable.js'
 import type { FaultKind } from '../faults.js'
 import type { ServeLog } from './log.js'
+import type { RestrictedCategory } from '../public-types.js'
 
 export interface HttpLimits {
   /** Bytes of a body, after decompression. */
@@ -27,8 +28,8 @@ export const defaultLimits: HttpLimits = {
   jsonWorkerBytes: 512 * 2 ** 10,
 }
 
-/** Groups of endpoints that a header may be wanted for, by Triton's names. */
-export const restrictedCategories = [
+/** All of them. */
+export const restrictedCategories: readonly RestrictedCategory[] = [
   'health',
   'metadata',
   'inference',
@@ -38,9 +39,7 @@ export const restrictedCategories = [
   'statistics',
   'trace',
   'logging',
-] as const
-
-export type RestrictedCategory = (typeof restrictedCategories)[number]
+]
 
 /** A request has to have this header with this value. */
 export interface Restriction {

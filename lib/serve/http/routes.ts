@@ -5,8 +5,8 @@ import type { Servable } from '../models/servable.js'
 import { headersOf, statusOf } from './answer.js'
 import type { FrontEnd } from './front-end.js'
 import { Inference } from './infer.js'
-import type { RestrictedCategory } from './options.js'
 import { index, load, unload } from './repository.js'
+import type { RestrictedCategory } from '../public-types.js'
 
 /** The extensions that are there, by Triton's names: perf_analyzer asks for statistics only where they are. */
 export const extensions = [

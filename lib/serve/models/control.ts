@@ -1,25 +1,6 @@
 // What front-ends ask of whoever loads and replaces models.
 import type { Snapshot } from './servable.js'
-
-/** Triton's states of a version in the index of a repository. */
-export type ModelState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE'
-
-/** A version of a model as the index has it; a model that was never loaded has a name alone. */
-export interface IndexEntry {
-  readonly name: string
-  readonly version?: string | undefined
-  readonly state?: ModelState | undefined
-  /** Why it is not ready; empty where there is nothing to say. */
-  readonly reason?: string | undefined
-}
-
-/** Parameters of a load, as KServe's model repository extension has them. */
-export interface LoadParameters {
-  /** JSON of a config, in place of the file's. */
-  readonly config?: string | undefined
-  /** By path below the model's folder, such as `1/model.onnx`. */
-  readonly files?: ReadonlyMap<string, Uint8Array> | undefined
-}
+import type { IndexEntry, LoadParameters } from '../public-types.js'
 
 export interface ModelControl {
   /** As it is now: whoever begins a request takes it once. */

@@ -1,7 +1,7 @@
 // What the manager knows of one model: its versions, what is in service, and what is asked of it, in order.
-import type { IndexEntry, ModelState } from './control.js'
 import type { LoadedVersion } from './engine-model.js'
 import type { KnownModel } from './snapshot.js'
+import type { IndexEntry, ModelState } from '../public-types.js'
 
 /** A version as the index has it. */
 interface VersionRecord {

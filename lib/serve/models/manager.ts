@@ -1,8 +1,9 @@
 // Which models are served: loads, replaces and unloads them, as the files of the repositories or the front-ends ask for it. The way of a request sees the snapshot
 // alone, which is replaced as a whole.
 import { Fault, faultOf } from '../faults.js'
-import { type ModelFolder, type Scan, scanRepositories } from '../repository/scan.js'
-import type { IndexEntry, LoadParameters, ModelControl } from './control.js'
+import type { ModelFolder } from '../repository/folder.js'
+import { type Scan, scanRepositories } from '../repository/scan.js'
+import type { ModelControl } from './control.js'
 import type { LoadedVersion } from './engine-model.js'
 import { type Generation, ModelEntry } from './entry.js'
 import { Limit } from './limit.js'
@@ -11,6 +12,7 @@ import { checkFileNames, writeTemporaryModel } from './overrides.js'
 import type { Snapshot } from './servable.js'
 import type { ModelsSettings } from './settings.js'
 import { ModelSnapshot } from './snapshot.js'
+import type { IndexEntry, LoadParameters } from '../public-types.js'
 
 export class Models implements ModelControl, AsyncDisposable {
   readonly #settings: ModelsSettings

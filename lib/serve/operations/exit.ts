@@ -1,5 +1,5 @@
 import { onAbort } from '../../base/cancellation.js'
-import type { Server } from './server.js'
+import type { Server } from '../public-types.js'
 
 /** Waits for the signal, and then until what is under way has ended. @returns how many requests had not when the time was over */
 export async function serveUntil(server: Server, signal: AbortSignal): Promise<number> {

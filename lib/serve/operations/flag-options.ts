@@ -1,7 +1,7 @@
 // What the flags of a command line ask for.
-import { type RestrictedCategory, restrictedCategories } from '../http/options.js'
-import type { LogServeOptions, Restriction, ServeOptions } from '../options.js'
+import { restrictedCategories } from '../http/options.js'
 import { checkedFlags, FlagError, type Flags, type GivenFlags, truth } from './flag-values.js'
+import type { LogServeOptions, RestrictedCategory, Restriction, ServeOptions } from '../public-types.js'
 
 export interface FlagOptions {
   readonly options: ServeOptions

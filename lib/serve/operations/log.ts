@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { TensorRTError } from '../../errors.js'
 import type { LogFields, ServeLog } from '../http/log.js'
 import type { PinoFactory } from '../peers.js'
+import type { LogDestination } from '../public-types.js'
 
 export interface LogSettings {
   readonly verbose: number
@@ -14,11 +15,6 @@ export interface LogSettings {
   /** A file that lines are appended to; `destination` unless given. */
   readonly file: string | undefined
   readonly destination: LogDestination
-}
-
-/** Anything that takes lines, such as process.stderr. */
-export interface LogDestination {
-  write(line: string): unknown
 }
 
 /** A log, and what ends it: the file is closed. */

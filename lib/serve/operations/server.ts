@@ -5,61 +5,21 @@ import { readOptions } from '../../base/options.js'
 import { checkedBoolean, checkedSignal, checkedText, checkedWhole } from '../../base/checks.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { HttpFrontEnd } from '../http/server.js'
-import type { IndexEntry, LoadParameters, ModelControl } from '../models/control.js'
+import type { ModelControl } from '../models/control.js'
 import type { Servable } from '../models/servable.js'
 import type { OpenLog } from './log.js'
 import type { MetricsServer } from './metrics-server.js'
-import type { Statistics } from './statistics.js'
-
-/** Where a server listens. */
-export interface ServerAddress {
-  readonly host: string
-  readonly port: number
-  readonly url: string
-}
-
-export interface ServerAddresses {
-  readonly http?: ServerAddress | undefined
-  /** The url ends with `/metrics`. */
-  readonly metrics?: ServerAddress | undefined
-}
-
-/** Options of {@link Server.unload}. */
-export interface UnloadOptions {
-  /** Also the models that it is made of, as KServe's `unload_dependents`; default false. */
-  readonly dependents?: boolean | undefined
-}
-
-/** Options of {@link Server.drain}. */
-export interface DrainOptions {
-  /** How long it waits at most, in milliseconds; default {@link ServeOptions.exitTimeoutSecs}. 0: not at all. */
-  readonly timeoutMs?: number | undefined
-  /** Rejects the call with the signal's reason; the server takes no requests any more all the same. */
-  readonly signal?: AbortSignal | undefined
-}
-
-/** A server of models that listens. */
-export interface Server extends AsyncDisposable {
-  readonly addresses: ServerAddresses
-  /**
-   * Loads a model, or loads it again: what is new is warmed up before it takes the place of the old.
-   * @throws TensorRTError ERR_TRT_SERVER (as a rejection): the model cannot be loaded, and what was at work goes on; or `modelControlMode` is not `explicit`
-   */
-  load(name: string, parameters?: LoadParameters): Promise<void>
-  /** Fulfilled when no new request is given to the model; what it has under way ends. @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
-  unload(name: string, options?: UnloadOptions): Promise<void>
-  /** All models of the repository, each version that is or was loaded with its state. */
-  index(): readonly IndexEntry[]
-  /**
-   * What `/v2/models/NAME/versions/VERSION/stats` answers, of all models unless one is named.
-   * @throws TensorRTError ERR_TRT_SERVER for a model or version that is not ready
-   */
-  statistics(name?: string, version?: string): Statistics
-  /** Takes no new connections and no new requests, is not ready, and waits until what is under way has ended. `left`: requests that had not. */
-  drain(options?: DrainOptions): Promise<{ readonly left: number }>
-  /** {@link drain}s unless that was done, then ends what is left, and closes all models. Twice without harm. */
-  close(): Promise<void>
-}
+import type {
+  DrainOptions,
+  DrainResult,
+  IndexEntry,
+  LoadParameters,
+  Server,
+  ServerAddress,
+  ServerAddresses,
+  Statistics,
+  UnloadOptions,
+} from '../public-types.js'
 
 /** What a server is made of. */
 export interface ServerParts {
@@ -112,7 +72,7 @@ export class ModelServer implements Server {
     return statistics([latest, ...others.map((each) => snapshot.find(name, each))])
   }
 
-  async drain(options: DrainOptions = {}): Promise<{ readonly left: number }> {
+  async drain(options: DrainOptions = {}): Promise<DrainResult> {
     const { timeoutMs = this.#parts.exitTimeoutMs, signal } = readOptions(options, ['timeoutMs', 'signal'], 'drain')
     const limits = { timeoutMs: checkedWhole(timeoutMs, 'timeoutMs', 0, 2 ** 31 - 1), signal: checkedSignal(signal) }
     const { http, log } = this.#parts

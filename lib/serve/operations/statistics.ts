@@ -1,56 +1,7 @@
 // Counters as Triton's statistics extension has them: docs/protocol/extension_statistics.md of its server.
 import type { BatchSizeCounters, EngineCounters, FailureCounts } from '../../backend/backend.js'
 import type { Servable } from '../models/servable.js'
-
-/** How often, and for how long in all. */
-export interface DurationStatistic {
-  readonly count: number
-  /** Nanoseconds. */
-  readonly ns: number
-}
-
-export interface InferenceStatistics {
-  /** Requests that gave a result; the time from their coming to the engine until their outputs were there. */
-  readonly success: DurationStatistic
-  /** Requests that gave none, and their time from the head until the answer; as in Triton without those that were refused before they came to the queue. */
-  readonly fail: DurationStatistic
-  readonly queue: DurationStatistic
-  readonly compute_input: DurationStatistic
-  readonly compute_infer: DurationStatistic
-  readonly compute_output: DurationStatistic
-  /** There is no response cache: 0, as are its misses. */
-  readonly cache_hit: DurationStatistic
-  readonly cache_miss: DurationStatistic
-}
-
-export interface BatchStatistics {
-  readonly batch_size: number
-  readonly compute_input: DurationStatistic
-  readonly compute_infer: DurationStatistic
-  readonly compute_output: DurationStatistic
-}
-
-/** Of one version of a model. */
-export interface ModelStatistics {
-  readonly name: string
-  readonly version: string
-  /** Milliseconds since 1970; 0 before the first request. */
-  readonly last_inference: number
-  /** Rows of all requests that gave a result. */
-  readonly inference_count: number
-  readonly execution_count: number
-  readonly inference_stats: InferenceStatistics
-  /** Of decoupled models, which are not served. */
-  readonly response_stats: Readonly<Record<string, never>>
-  /** By rows, ascending. */
-  readonly batch_stats: readonly BatchStatistics[]
-  readonly memory_usage: readonly never[]
-}
-
-/** What `/v2/models/NAME/stats` answers. */
-export interface Statistics {
-  readonly model_stats: readonly ModelStatistics[]
-}
+import type { BatchStatistics, DurationStatistic, InferenceStatistics, ModelStatistics, Statistics } from '../public-types.js'
 
 /** Nanoseconds of requests that failed, which engines do not count. */
 export type FailedNs = (servable: Servable) => number

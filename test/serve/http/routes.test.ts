@@ -1,7 +1,7 @@
 // Every endpoint but the inference: what it answers, to which method, and what is said where something is not there.
 import t from 'tap'
-import type { RestrictedCategory } from '../../../lib/serve/http/options.js'
 import { ask, errorOf, get, inferJson, input, jsonOf, type Message, nothingLeft, startRig } from './rig.js'
+import type { RestrictedCategory } from '../../../lib/serve/public-types.js'
 
 t.test('health, in bodies that suit clients of KServe', async (t) => {
   await using rig = await startRig()

@@ -2,11 +2,11 @@
 import { existsSync, mkdirSync, readFileSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import type { IndexEntry } from '../../../lib/serve/models/control.js'
 import { failureOf } from '../../support/errors.js'
 import { certain } from '../../support/waiting.js'
 import { type Files, remove, repository, turns, write } from './folders.js'
 import { rig } from './stand-ins.js'
+import type { IndexEntry } from '../../../lib/serve/public-types.js'
 
 const onnx = 'no model, since nothing opens it'
 const model = (name: string, ...versions: readonly string[]): Files =>
