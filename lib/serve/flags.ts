@@ -25,7 +25,7 @@ export interface FlagRule {
   readonly choices?: readonly string[]
   /** Of a flag that is refused: values that ask for nothing, and are taken. */
   readonly accepted?: readonly string[]
-  /** Of a flag that is refused: it asks for nothing where this flag is false. */
+  /** Of a flag that is refused: it has no effect where this flag is false. */
   readonly needs?: string
   /** Triton has no such flag. */
   readonly isOurs?: true
@@ -221,10 +221,16 @@ const http: readonly Row[] = [
   },
 ]
 
-const noGrpc = 'gRPC is not served yet: leave it out, or give --allow-grpc=false'
+const noGrpc = 'there is no gRPC yet: leave it out, or give --allow-grpc=false'
 
 const grpc: readonly Row[] = [
-  { name: 'allow-grpc', value: 'boolean', use: 'refused', accepted: ['false'], about: 'gRPC is not served yet: give false, and use HTTP' },
+  {
+    name: 'allow-grpc',
+    value: 'boolean',
+    use: 'refused',
+    accepted: ['false'],
+    about: 'there is no gRPC yet: give --allow-grpc=false, and use HTTP',
+  },
   ...(
     [
       ['grpc-address', 'text'],
@@ -285,7 +291,7 @@ const metrics: readonly Row[] = [
     value: 'text',
     isList: true,
     use: 'used',
-    about: 'counter_latencies=false leaves the durations out; histogram_latencies and summary_latencies are false alone',
+    about: 'durations: counter_latencies=false leaves them out; histogram_latencies and summary_latencies are false alone',
   },
 ]
 
@@ -308,7 +314,7 @@ const backends: readonly Row[] = [
     isList: true,
     use: 'used',
     about:
-      'tensorrt,plugins=A.so;B.so loads libraries of plugins; tensorrt,version-compatible=true lets plans run code that they bring; others are named in the log, and have no effect',
+      'settings: tensorrt,plugins=A.so;B.so loads libraries of plugins; tensorrt,version-compatible=true lets plans run code that they bring; others are named in the log, and have no effect',
   },
   { name: 'tensorrt', value: 'text', use: 'used', isOurs: true, about: 'the TensorRT library, or its folder; else $TENSORRT_PATH' },
   { name: 'repoagent-directory', value: 'text', use: 'ignored', about: 'there are no agents of repositories' },
@@ -371,7 +377,7 @@ const deprecated: readonly Row[] = [
     value: 'boolean',
     use: 'used',
     fallback: 'false',
-    about: 'true is the same as --disable-auto-complete-config',
+    about: 'the same as --disable-auto-complete-config, if it is true',
   },
   { name: 'response-cache-byte-size', value: 'whole', use: 'refused', accepted: ['0'], about: 'answers are not cached: leave it out' },
 ]

@@ -1,5 +1,6 @@
 // trt serve, in this process and as one of its own.
 import { spawn } from 'node:child_process'
+import Module from 'node:module'
 import { join } from 'node:path'
 import { packageRoot } from '../../lib/base/package.js'
 import type { Session } from '../../lib/cli/session.js'
@@ -73,5 +74,24 @@ export async function serveChild(args: readonly string[]): Promise<ServeChild> {
     told: (text) => until(() => texts.stderr.includes(text)),
     kill: (signal) => void child.kill(signal),
     ended,
+  }
+}
+
+interface Resolver {
+  _resolveFilename: (request: string, ...rest: readonly unknown[]) => string
+}
+
+/** Runs `body` as if these packages were not installed, for whoever resolves them as require does. */
+export async function withoutModules<T>(names: readonly string[], body: () => Promise<T>): Promise<T> {
+  const resolver = Module as unknown as Resolver
+  const { _resolveFilename: resolve } = resolver
+  resolver._resolveFilename = (request, ...rest) => {
+    if (names.includes(request)) throw new Error(`Cannot find module '${request}'`)
+    return resolve.call(Module, request, ...rest)
+  }
+  try {
+    return await body()
+  } finally {
+    resolver._resolveFilename = resolve
   }
 }

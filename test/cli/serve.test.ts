@@ -4,11 +4,12 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
+import { type FlagRule, flagRules } from '../../lib/serve/flags.js'
 import { requirePeers } from '../../lib/serve/peers.js'
 import { halfRequest } from '../serve/operations/half.js'
 import { addBroken, addOneNode } from '../serve/operations/repository.js'
-import { trt } from './rig.js'
-import { serveChild, serving } from './serve-rig.js'
+import { trt, whenTold } from './rig.js'
+import { anyPorts, serveChild, serving, withoutModules } from './serve-rig.js'
 
 const home = t.testdir({})
 const models = join(home, 'models')
@@ -80,8 +81,11 @@ t.test('what is wrong with the command line is told, and exits with 2', async (t
     [[...at, 'models'], /unexpected argument models/],
     [[...at, '--http-port'], /argument missing/],
     [[...at, '--http-port=http'], /whole number from 0 to 65535 for --http-port/],
-    [[...at, '--allow-grpc', 'true'], /--allow-grpc is refused: gRPC is not served yet/],
+    [[...at, '--allow-grpc', 'true'], /--allow-grpc is refused: there is no gRPC yet: give --allow-grpc=false/],
     [[...at, '--grpc-port=8001'], /--grpc-port is refused: .*--allow-grpc=false/],
+    // as KServe's runtime of Triton has them
+    [['--model-store=/m', '--grpc-port=9000', '--http-port=8080', '--allow-grpc=true'], /error: --allow-grpc is refused: .*=false/],
+    [[...at, '--allow-http=false', '--allow-metrics=off'], /leave nothing to listen on: allow one of them/],
     [[...at, '--disable-auto-complete-config=true'], /takes no value/],
     [[...at, '--http-port=9', '--metrics-port=9'], /same address and port 0\.0\.0\.0:9/],
     [[...at, '--load-model=m'], /--load-model needs --model-control-mode=explicit/],
@@ -94,6 +98,51 @@ t.test('what is wrong with the command line is told, and exits with 2', async (t
   }
 })
 
+/** A value that the flag takes. */
+function valueFor({ value, choices }: FlagRule): string {
+  return choices?.at(-1) ?? { switch: '', boolean: 'true', whole: '1', level: '1', number: '0.5', text: 'x' }[value]
+}
+
+t.test('the help has the flags with an effect, and no other', async (t) => {
+  const { code, stdout } = await trt(['serve', '--help'])
+  t.equal(code, 0)
+  const shown = [...stdout.matchAll(/^ {2}--([\w-]+)/gm)].map(([, name]) => name)
+  t.strictSame(shown, ['json', 'quiet', ...flagRules.filter(({ use }) => use === 'used').map(({ name }) => name)])
+})
+
+t.test('each flag that is refused exits with 2, and says why', async (t) => {
+  for (const rule of flagRules.filter(({ use }) => use === 'refused')) {
+    const { code, stdout, stderr } = await trt(['serve', '--model-repository', empty, `--${rule.name}=${valueFor(rule)}`])
+    t.strictSame([code, stdout], [2, ''], rule.name)
+    t.match(stderr, `error: --${rule.name} is refused: ${rule.about}\n`)
+  }
+})
+
+t.test('each flag without effect is a warning in the log; so is what gRPC would have', async (t) => {
+  const idle = flagRules.filter(({ use }) => use === 'ignored')
+  // as KServe's runtime of Triton has them, but for gRPC
+  const kserve = ['--model-store', empty, '--grpc-port=9000', '--allow-grpc=false', '--allow-http=True', '--strict-model-config=false']
+  const { code, stderr } = await serving([...kserve, ...idle.map((rule) => `--${rule.name}=${valueFor(rule)}`)], async ({ http }) => {
+    t.equal((await fetch(`${http.url}/v2/health/ready`)).status, 200)
+  })
+  t.equal(code, 0, stderr)
+  const warnings = lines(stderr).filter(({ level }) => level === 'warn')
+  const texts = idle.map(({ name, about }) => `--${name}: ${about}`)
+  t.strictSame(warnings.map(({ msg }) => msg).sort(), ['--grpc-port: it has no effect with --allow-grpc=false', ...texts].sort()) // prettier-ignore
+})
+
+t.test('an address of IPv6, with brackets as in a URL', async (t) => {
+  const probe = createServer()
+  const hasIpv6 = await Promise.race([once(probe.listen(0, '::1'), 'listening').then(() => true), once(probe, 'error').then(() => false)])
+  probe.close()
+  const address = hasIpv6 ? '[::1]' : '127.0.0.1'
+  const { code } = await serving(['--model-repository', empty, `--metrics-address=${address}`], async ({ metrics }) => {
+    t.equal(new URL(metrics!.url).hostname, address)
+    t.equal((await fetch(metrics!.url)).status, 200)
+  })
+  t.equal(code, 0)
+})
+
 t.test('what is wrong with its place is told, and exits with 1', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
@@ -104,7 +153,14 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
   const address = '--http-address=127.0.0.1'
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [[`--model-repository=${join(home, 'none')}`], /Cannot read the model repository .*none.* \(ERR_TRT_FILE\)/],
-    [[`--model-repository=${broken}`, address, `--http-port=${port}`], /EADDRINUSE.*\(ERR_TRT_SERVER\)/],
+    [[`--model-repository=${join(models, 'identity/1/model.onnx')}`], /The model repository .*model\.onnx is no folder \(ERR_TRT_FILE\)/],
+    [[`--model-repository=${models}`, `--model-store=${join(home, 'none')}`], /Cannot read the model repository .*none/],
+    [
+      [`--model-repository=${broken}`, address, `--http-port=${port}`],
+      /EADDRINUSE.*--http-port and --metrics-port give others.* \(ERR_TRT_SERVER\)\n$/,
+    ],
+    [[`--model-repository=${broken}`, address, '--http-port=0', `--metrics-port=${port}`], /for metrics: .*EADDRINUSE.*--metrics-port/],
+    [[`--model-repository=${broken}`, '--http-address=192.0.2.1', '--http-port=0'], /EADDRNOTAVAIL.*--http-address/],
     [[`--model-repository=${broken}`, address, '--http-port=0', '--metrics-port=0'], /failed to load .*broken/],
     [[`--model-repository=${empty}`, `--log-file=${join(home, 'none', 'x')}`], /Cannot write the log .*ERR_TRT_FILE/],
   ]
@@ -113,6 +169,7 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
     t.equal(code, 1, args.join(' '))
     t.equal(stdout, '')
     t.match(stderr, message)
+    t.equal(/failed to load/.test(stderr), /failed to load/.test(message.source), 'nothing else is loaded before')
   }
 })
 
@@ -135,6 +192,33 @@ t.test('without its packages there is one line that says how to install them', (
   t.end()
 })
 
+t.test('the command without its packages: exit 1, and one line', async (t) => {
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [[], 'npm install fastify pino prom-client'],
+    [['--allow-metrics=false'], 'npm install fastify pino'],
+    [['--allow-http=false'], 'npm install pino prom-client'],
+  ]
+  for (const [args, remedy] of cases) {
+    const ran = await withoutModules(['fastify', 'pino', 'prom-client'], () => trt(['serve', '--model-repository', models, ...args]))
+    t.strictSame([ran.code, ran.stdout], [1, ''])
+    t.match(ran.stderr, new RegExp(`^error: Cannot serve models: .*: ${remedy} \\(ERR_TRT_SERVER\\)\n$`))
+  }
+})
+
+t.test('a signal while models are loaded ends the command by its number', async (t) => {
+  for (const [signal, expected] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    const { code, stdout, stderr } = await trt(['serve', '--model-repository', models, ...anyPorts], (session) =>
+      whenTold(session, /the server listens/, () => session.interrupt(signal)),
+    )
+    t.equal(code, expected)
+    t.match(JSON.parse(stdout), { error: { message: String } }, 'with --json there is an error in place of addresses')
+    t.match(stderr, /^interrupted$/m)
+  }
+})
+
 t.test('SIGTERM: not ready at once, what is under way ends, then exit 0', async (t) => {
   const { served, told, kill, ended } = await serveChild(['--model-repository', models])
   const half = halfRequest(served.http.url)
@@ -144,26 +228,4 @@ t.test('SIGTERM: not ready at once, what is under way ends, then exit 0', async 
   await t.rejects(fetch(`${served.http.url}/v2/health/live`), 'there are no new connections')
   t.match(await half.finish(), { status: 200, body: /\[1,2,3,4\]/ })
   t.match(await ended, { code: 0 })
-})
-
-t.test('SIGTERM with a request that does not end: exit 1, and how many', async (t) => {
-  const { served, kill, ended } = await serveChild(['--model-repository', models, '--exit-timeout-secs=0'])
-  const half = halfRequest(served.http.url)
-  await half.begun
-  kill('SIGTERM')
-  const { code, stderr } = await ended
-  t.equal(code, 1)
-  t.match(stderr, /^1 request had not ended after 0 s$/m)
-  half.drop()
-})
-
-t.test('a second signal ends it at once', async (t) => {
-  const { served, told, kill, ended } = await serveChild(['--model-repository', models])
-  const half = halfRequest(served.http.url)
-  await half.begun
-  kill('SIGTERM')
-  await told('takes no requests any more')
-  kill('SIGTERM')
-  t.match(await ended, { code: 143 })
-  half.drop()
 })

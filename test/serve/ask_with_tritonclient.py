@@ -1,131 +1,273 @@
-"""Every method of NVIDIA's tritonclient over HTTP, sync and asyncio, against the server that the first argument names; prints what came, as JSON."""
+"""Every method of NVIDIA's tritonclient over HTTP, sync and asyncio, against the server that the first argument names.
+
+The second argument is the file of an ONNX model that can be put under another name. Prints what came, as JSON: for `sync` and `aio` what is told below.
+"""
 
 import asyncio
+import inspect
 import json
 import sys
+import urllib.request
+from importlib.metadata import version
 
+import ml_dtypes
 import numpy as np
 import tritonclient.http as sync
 import tritonclient.http.aio as aio
-from tritonclient.utils import InferenceServerException, triton_to_np_dtype
+from tritonclient.http.auth import BasicAuth
+from tritonclient.utils import InferenceServerException
 
-url = sys.argv[1]
-out = {}
-
-
-def error_of(error):
-    return {"status": error.status(), "message": error.message()}
-
-
-def tensor(module, name, array, datatype, binary=True):
-    given = module.InferInput(name, list(array.shape), datatype)
-    given.set_data_from_numpy(array, binary_data=binary)
-    return given
-
+url, model_file = sys.argv[1:]
 
 arrays = {
-    "ident": ("FP32", np.arange(6, dtype=np.float32).reshape(2, 3) / 4),
-    "ident_int64": ("INT64", np.array([[-(2**62), 2**62, 7]], dtype=np.int64)),
-    "ident_fp16": ("FP16", np.array([[1.5, -2, 65504]], dtype=np.float16)),
-    "ident_uint8": ("UINT8", np.array([[0, 1, 255]], dtype=np.uint8)),
-    "ident_bool": ("BOOL", np.array([[True, False, True]])),
-    "ident_fp64": ("FP64", np.array([[0.1, -1e300]], dtype=np.float64)),
+    "BOOL": np.array([[True, False, True]]),
+    "UINT8": np.array([[0, 1, 255]], np.uint8),
+    "UINT16": np.array([[0, 1, 65535]], np.uint16),
+    "UINT32": np.array([[0, 1, 2**32 - 1]], np.uint32),
+    "UINT64": np.array([[0, 2**53, 2**64 - 1]], np.uint64),
+    "INT8": np.array([[-128, 0, 127]], np.int8),
+    "INT16": np.array([[-32768, 0, 32767]], np.int16),
+    "INT32": np.array([[-(2**31), 0, 2**31 - 1]], np.int32),
+    "INT64": np.array([[-(2**63), 2**53 + 1, 2**63 - 1]], np.int64),
+    "FP16": np.array([[1.5, -2, 65504]], np.float16),
+    "FP32": np.arange(6, dtype=np.float32).reshape(2, 3) / 4,
+    "FP64": np.array([[0.1, -1e300]], np.float64),
+    "BF16": np.array([[1.5, -2, 3e38]], ml_dtypes.bfloat16),
 }
-
-methods = {
-    "is_server_live": (),
-    "is_server_ready": (),
-    "is_model_ready": ("ident",),
-    "get_server_metadata": (),
-    "get_model_metadata": ("ident",),
-    "get_model_config": ("ident",),
-    "get_model_repository_index": (),
-    "get_inference_statistics": ("ident",),
-    "unload_model": ("ident_bool",),
-    "load_model": ("ident_bool",),
+# JSON has no numbers for the half-wide types, and those from 2^53 on would lose digits in most parsers
+as_json = {name: array for name, array in arrays.items() if name not in ("FP16", "BF16")} | {
+    "UINT64": np.array([[0, 2**53 - 1]], np.uint64),
+    "INT64": np.array([[1 - 2**53, 2**53 - 1]], np.int64),
 }
-absent = {
-    "get_system_shared_memory_status": (),
-    "register_system_shared_memory": ("region", "/key", 64),
-    "unregister_system_shared_memory": (),
-    "get_cuda_shared_memory_status": (),
-    "unregister_cuda_shared_memory": (),
-    "get_trace_settings": (),
-    "update_trace_settings": ("ident", {"trace_level": ["TIMESTAMPS"]}),
-    "get_log_settings": (),
-    "update_log_settings": ({"log_verbose_level": 1},),
-}
+floats = arrays["FP32"]
 
 
-def infer_sync(client):
+def model_of(datatype):
+    return f"ident_{datatype.lower()}"
+
+
+class Caller:
+    """A client whose methods are noted when they are called; those of asyncio are waited for."""
+
+    def __init__(self, module, loop):
+        self.module = module
+        self.called = set()
+        self.loop = loop
+        self.client = self.made() if loop is None else self.waited(self.begun())
+
+    def made(self):
+        return self.module.InferenceServerClient(url, concurrency=4)
+
+    async def begun(self):
+        return self.module.InferenceServerClient(url)
+
+    def waited(self, value):
+        return self.loop.run_until_complete(value) if inspect.isawaitable(value) else value
+
+    def __getattr__(self, name):
+        method = getattr(self.client, name)
+
+        def call(*args, **named):
+            self.called.add(name)
+            return self.waited(method(*args, **named))
+
+        return call
+
+    def input(self, array, datatype="FP32", binary=True, name="INPUT0"):
+        given = self.module.InferInput(name, list(array.shape), datatype)
+        return given.set_data_from_numpy(array, binary_data=binary)
+
+    def output(self, name="OUTPUT0", **named):
+        return self.module.InferRequestedOutput(name, **named)
+
+    def all_of(self, model, many):
+        """As many requests at one time, each by the way that the client has for that."""
+        if self.loop is None:
+            pending = [self.async_infer(model, [self.input(floats)]) for _ in range(many)]
+            return [each.get_result() for each in pending]
+
+        async def gathered():
+            return await asyncio.gather(*(self.client.infer(model, [self.input(floats)]) for _ in range(many)))
+
+        return self.waited(gathered())
+
+    def methods(self):
+        names = {name for name, _ in inspect.getmembers(self.module.InferenceServerClient, callable) if not name.startswith("_")}
+        return sorted(names), sorted(self.called)
+
+
+def same(answer, array):
+    got = answer.as_numpy("OUTPUT0")
+    return bool(got.dtype == array.dtype and got.shape == array.shape and got.tobytes() == array.tobytes())
+
+
+def error_of(call):
+    try:
+        return {"value": repr(call())}
+    except InferenceServerException as error:
+        return {"status": error.status(), "message": error.message()}
+
+
+def facts(client):
+    """What the server says of itself and of its models."""
+    return {
+        "is_server_live": client.is_server_live(),
+        "is_server_ready": client.is_server_ready(),
+        "is_model_ready": client.is_model_ready("ident_fp32"),
+        "is_model_ready, version": client.is_model_ready("ident_fp32", "1"),
+        "is_model_ready, none such": client.is_model_ready("nothing"),
+        "get_server_metadata": client.get_server_metadata(query_params={"a": [1, "b c"]}),
+        "get_model_metadata": client.get_model_metadata("ident_fp32"),
+        "get_model_config": client.get_model_config("ident_fp32", "1"),
+        "get_model_repository_index": client.get_model_repository_index(),
+        "get_inference_statistics": client.get_inference_statistics("ident_fp32"),
+        "get_inference_statistics, all": len(client.get_inference_statistics()["model_stats"]),
+    }
+
+
+def control(client):
+    """Models come and go, with a config and files of the client's."""
+    with open(model_file, "rb") as file:
+        files = {"file:1/model.onnx": file.read()}
+    config = json.dumps({"backend": "onnxruntime", "max_batch_size": 4})
+    seen = {}
+    client.unload_model("ident_bool")
+    seen["unload_model"] = client.is_model_ready("ident_bool")
+    client.load_model("ident_bool")
+    seen["load_model"] = client.is_model_ready("ident_bool")
+    client.load_model("ident_fp32", config=config)
+    seen["load_model, config"] = client.get_model_config("ident_fp32")["max_batch_size"]
+    client.load_model("ident_fp32")
+    seen["load_model, the repository's again"] = client.get_model_config("ident_fp32")["max_batch_size"]
+    client.load_model("brought", config=config, files=files)
+    seen["load_model, files"] = same(client.infer("brought", [client.input(floats)]), floats)
+    client.unload_model("brought", unload_dependents=True)
+    seen["unload_model, unload_dependents"] = client.is_model_ready("brought")
+    return seen
+
+
+def inference(client):
+    """Each is true where what was sent came back."""
     results = {}
-    for model, (datatype, array) in arrays.items():
-        for binary in (True, False):
-            if datatype == "FP16" and not binary:
-                continue
-            wanted = sync.InferRequestedOutput("OUTPUT0", binary_data=binary)
-            answer = client.infer(model, [tensor(sync, "INPUT0", array, datatype, binary)], outputs=[wanted], request_id="7")
-            same = answer.as_numpy("OUTPUT0")
-            results[f"{model} {'binary' if binary else 'JSON'}"] = bool(same.dtype == array.dtype and np.array_equal(same, array))
-    for algorithm in ("gzip", "deflate"):
-        datatype, array = arrays["ident"]
-        answer = client.infer(
-            "ident",
-            [tensor(sync, "INPUT0", array, datatype)],
-            request_compression_algorithm=algorithm,
-            response_compression_algorithm=algorithm,
-        )
-        results[algorithm] = bool(np.array_equal(answer.as_numpy("OUTPUT0"), array))
-    scores = np.array([[0.1, 0.7, 0.2, 0.0]], dtype=np.float32)
-    wanted = sync.InferRequestedOutput("OUTPUT0", class_count=2)
-    classes = client.infer("cls", [tensor(sync, "INPUT0", scores, "FP32")], outputs=[wanted]).as_numpy("OUTPUT0")
-    results["classes"] = [text.decode() for text in classes.flatten()]
-    pending = [client.async_infer("ident", [tensor(sync, "INPUT0", arrays["ident"][1], "FP32")]) for _ in range(16)]
-    results["async_infer"] = all(np.array_equal(each.get_result().as_numpy("OUTPUT0"), arrays["ident"][1]) for each in pending)
-    body, size = sync.InferenceServerClient.generate_request_body([tensor(sync, "INPUT0", arrays["ident"][1], "FP32")])
-    results["generate_request_body"] = [len(body) > size, size]
-    return results
+    for datatype, array in arrays.items():
+        results[f"{datatype} binary"] = same(client.infer(model_of(datatype), [client.input(array, datatype)]), array)
+    for datatype, array in as_json.items():
+        wanted = [client.output(binary_data=False)]
+        results[f"{datatype} JSON"] = same(client.infer(model_of(datatype), [client.input(array, datatype, False)], outputs=wanted), array)
+    for datatype in ("UINT64", "INT64"):
+        wanted = [client.output(binary_data=False)]
+        answer = client.infer(model_of(datatype), [client.input(arrays[datatype], datatype)], outputs=wanted)
+        results[f"{datatype} as JSON with all digits"] = same(answer, arrays[datatype])
+    for sent in ("gzip", "deflate", None):
+        for wanted in ("gzip", "deflate", None):
+            encodings = {"request_compression_algorithm": sent, "response_compression_algorithm": wanted}
+            results[f"{sent} there, {wanted} back"] = same(client.infer("ident_fp32", [client.input(floats)], **encodings), floats)
+    return results | with_parameters(client) | {
+        "many at one time": all(same(each, floats) for each in client.all_of("ident_fp32", 32)),
+        "by hand": by_hand(client, None),
+        "by hand, compressed": by_hand(client, "gzip"),
+    }
 
 
-with sync.InferenceServerClient(url, concurrency=4) as client:
-    out["sync"] = {name: getattr(client, name)(*args) for name, args in methods.items()}
-    out["infer"] = infer_sync(client)
-    out["absent"] = {}
-    for name, args in absent.items():
-        try:
-            out["absent"][name] = getattr(client, name)(*args)
-        except InferenceServerException as error:
-            out["absent"][name] = error_of(error)
-    out["errors"] = {}
-    datatype, array = arrays["ident"]
-    good = tensor(sync, "INPUT0", array, datatype)
-    for name, call in {
+def with_parameters(client):
+    sent = [client.input(floats)]
+    answer = client.infer("ident_fp32", sent, request_id="7", model_version="1")
+    own = {"text": "x", "number": 1, "truth": True}
+    return {
+        "id": answer.get_response()["id"] == "7" and answer.get_output("OUTPUT0")["shape"] == [2, 3],
+        "priority": same(client.infer("ranked", sent, priority=2), floats),
+        # of a model without sequences, and a priority beyond the last: taken, as Triton does
+        "sequence": same(client.infer("ident_fp32", sent, sequence_id=7, sequence_start=True), floats),
+        "sequence with a name": same(client.infer("ident_fp32", sent, sequence_id="seven", sequence_end=True), floats),
+        "priority that is not there": same(client.infer("ranked", sent, priority=9), floats),
+        "timeout that does not pass": same(client.infer("ranked", sent, timeout=600_000_000), floats),
+        "parameters": same(client.infer("ident_fp32", sent, parameters=own, headers={"x-any": "1"}), floats),
+        "classes": client.infer("cls", [client.input(np.array([[0.1, 0.7, 0.2, 0.0]], np.float32))], outputs=[client.output(class_count=2)])
+        .as_numpy("OUTPUT0")
+        .flatten()
+        .tolist()
+        == [b"0.700000:1:pickle", b"0.200000:2:banana"],
+    }
+
+
+def by_hand(client, encoding):
+    """A body that the client makes, sent by somebody else, and the answer's, which the client reads."""
+    body, head = client.generate_request_body([client.input(floats)])
+    headers = {"Inference-Header-Content-Length": str(head)} | ({"Accept-Encoding": encoding} if encoding else {})
+    request = urllib.request.Request(f"http://{url}/v2/models/ident_fp32/infer", body, headers)
+    with urllib.request.urlopen(request) as response:
+        got = response.headers
+        length = int(got["Inference-Header-Content-Length"])
+        if got["Content-Encoding"] != encoding:
+            return False
+        return same(client.parse_response_body(response.read(), header_length=length, content_encoding=encoding), floats)
+
+
+def with_plugin(client):
+    """The server wants a header for its log settings and traces, which a plugin brings with every request."""
+    seen = {"without": error_of(lambda: client.get_log_settings())}
+    client.register_plugin(BasicAuth("user", "word"))
+    seen["plugin"] = type(client.plugin()).__name__
+    seen["with"] = error_of(lambda: client.get_log_settings())
+    client.unregister_plugin()
+    seen["again without"] = error_of(lambda: client.get_log_settings())
+    seen["by headers"] = error_of(lambda: client.get_log_settings(headers={"authorization": "Basic dXNlcjp3b3Jk"}))
+    return seen
+
+
+def absent(client):
+    """Methods whose endpoints are not there."""
+    calls = {
+        "get_system_shared_memory_status": (),
+        "register_system_shared_memory": ("region", "/key", 64),
+        "unregister_system_shared_memory": ("region",),
+        "get_cuda_shared_memory_status": ("region",),
+        "register_cuda_shared_memory": ("region", b"aGFuZGxl", 0, 64),
+        "unregister_cuda_shared_memory": (),
+        "get_trace_settings": (),
+        "update_trace_settings": ("ident_fp32", {"trace_level": ["TIMESTAMPS"]}),
+        "update_log_settings": ({"log_verbose_level": 1},),
+    }
+    headers = {"authorization": "Basic dXNlcjp3b3Jk"}
+    return {name: error_of(lambda: getattr(client, name)(*args, headers=headers)) for name, args in calls.items()}
+
+
+def errors(client):
+    good = client.input(floats)
+    region = client.module.InferInput("INPUT0", [2, 3], "FP32").set_shared_memory("region", 24)
+    into_region = client.output()
+    into_region.set_shared_memory("region", 24)
+    words = client.input(np.array([[b"word"]], np.object_), "BYTES")
+    calls = {
         "unknown model": lambda: client.infer("nothing", [good]),
-        "unknown version": lambda: client.infer("ident", [good], model_version="9"),
-        "unknown input": lambda: client.infer("ident", [tensor(sync, "OTHER", array, datatype)]),
-        "wrong type": lambda: client.infer("ident", [tensor(sync, "INPUT0", array.astype(np.int64), "INT64")]),
-        "too many rows": lambda: client.infer("ident", [tensor(sync, "INPUT0", np.zeros((9, 2), np.float32), "FP32")]),
-        "unknown output": lambda: client.infer("ident", [good], outputs=[sync.InferRequestedOutput("OTHER")]),
+        "unknown version": lambda: client.infer("ident_fp32", [good], model_version="9"),
+        "unknown input": lambda: client.infer("ident_fp32", [client.input(floats, name="OTHER")]),
+        "wrong type": lambda: client.infer("ident_fp32", [client.input(floats.astype(np.int64), "INT64")]),
+        "words": lambda: client.infer("ident_fp32", [words]),
+        "too many rows": lambda: client.infer("ident_fp32", [client.input(np.zeros((9, 2), np.float32))]),
+        "unknown output": lambda: client.infer("ident_fp32", [good], outputs=[client.output("OTHER")]),
+        "beyond 2^53 in JSON": lambda: client.infer("ident_int64", [client.input(arrays["INT64"], "INT64", False)]),
+        "FP16 in JSON": lambda: client.infer("ident_fp16", [client.input(arrays["FP16"], "FP16", False)]),
+        "BF16 wanted as JSON": lambda: client.infer("ident_bf16", [client.input(arrays["BF16"], "BF16")], outputs=[client.output(binary_data=False)]),
+        "timeout": lambda: client.infer("held", [good], timeout=1000),
+        "input in shared memory": lambda: client.infer("ident_fp32", [region]),
+        "output into shared memory": lambda: client.infer("ident_fp32", [good], outputs=[into_region]),
         "load of nothing": lambda: client.load_model("nothing"),
+        "load with a file beyond the folder": lambda: client.load_model("x", config="{}", files={"file:../model.onnx": b"x"}),
+        "unload of nothing": lambda: client.unload_model("nothing"),
         "metadata of nothing": lambda: client.get_model_metadata("nothing"),
-    }.items():
-        try:
-            call()
-            out["errors"][name] = None
-        except InferenceServerException as error:
-            out["errors"][name] = error_of(error)
+        "config of nothing": lambda: client.get_model_config("nothing"),
+        "statistics of nothing": lambda: client.get_inference_statistics("nothing"),
+    }
+    return {name: error_of(call) for name, call in calls.items()}
 
 
-async def with_aio():
-    async with aio.InferenceServerClient(url) as client:
-        out["aio"] = {name: await getattr(client, name)(*args) for name, args in methods.items()}
-        results = out["aio infer"] = {}
-        for model, (datatype, array) in arrays.items():
-            answer = await client.infer(model, [tensor(aio, "INPUT0", array, datatype)])
-            results[model] = bool(np.array_equal(answer.as_numpy("OUTPUT0"), array))
-        many = await asyncio.gather(*(client.infer("ident", [tensor(aio, "INPUT0", arrays["ident"][1], "FP32")]) for _ in range(32)))
-        results["gather"] = all(np.array_equal(each.as_numpy("OUTPUT0"), arrays["ident"][1]) for each in many)
+def ask(client):
+    parts = {part.__name__: part(client) for part in (inference, facts, control, with_plugin, absent, errors)}
+    client.close()
+    parts["methods"], parts["called"] = client.methods()
+    return parts
 
 
-asyncio.run(with_aio())
-print(json.dumps(out))
+loop = asyncio.new_event_loop()
+print(json.dumps({"version": version("tritonclient"), "sync": ask(Caller(sync, None)), "aio": ask(Caller(aio, loop))}))

@@ -1,77 +1,148 @@
 // NVIDIA's own client, unchanged, against our server: every method over HTTP, sync and asyncio.
 import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { serve } from '../../lib/serve/index.js'
+import { extensions } from '../../lib/serve/http/routes.js'
+import { datatypes } from '../../lib/serve/wire/tensor.js'
 import { putIdentity } from './repositories.js'
 
 const client = process.env['TRT_TEST_TRITONCLIENT']
 const program = fileURLToPath(new URL('../../../test/serve/ask_with_tritonclient.py', import.meta.url))
 
-interface Answers {
-  readonly sync: Record<string, unknown>
-  readonly aio: Record<string, unknown>
-  readonly infer: Record<string, unknown>
-  readonly 'aio infer': Record<string, unknown>
-  readonly absent: Record<string, { readonly status: string; readonly message: string }>
-  readonly errors: Record<string, { readonly status: string; readonly message: string } | null>
+interface Refusal {
+  readonly status?: string
+  readonly message?: string
 }
 
-t.test('every method', { skip: client === undefined && "NVIDIA's tritonclient is not here" }, async (t) => {
-  const repository = t.testdir({})
-  const dynamic = 'dynamic_batching { max_queue_delay_microseconds: 2000 }'
-  putIdentity(repository, 'ident', { config: dynamic })
-  for (const datatype of ['INT64', 'FP16', 'UINT8', 'BOOL', 'FP64'] as const)
-    putIdentity(repository, `ident_${datatype.toLowerCase()}`, { datatype, config: dynamic })
+/** As the program tells it: names of what was done, with what came. */
+interface Asked {
+  readonly facts: Readonly<Record<string, unknown>>
+  readonly control: Readonly<Record<string, unknown>>
+  readonly inference: Readonly<Record<string, boolean>>
+  readonly with_plugin: Readonly<Record<string, unknown>>
+  readonly absent: Readonly<Record<string, Refusal>>
+  readonly errors: Readonly<Record<string, Refusal>>
+  readonly methods: readonly string[]
+  readonly called: readonly string[]
+}
+
+interface Answers {
+  readonly version: string
+  readonly sync: Asked
+  readonly aio: Asked
+}
+
+const words = { key: 'authorization', value: 'Basic dXNlcjp3b3Jk' }
+const others = ['cls', 'held', 'ranked']
+const identities = datatypes.filter((datatype) => datatype !== 'BYTES')
+const names = [...others, ...identities.map((datatype) => `ident_${datatype.toLowerCase()}`)].sort()
+
+function putModels(repository: string): void {
+  for (const datatype of identities) putIdentity(repository, `ident_${datatype.toLowerCase()}`, { datatype, config: 'dynamic_batching {}' })
   putIdentity(repository, 'cls', { dims: [4], maxBatchSize: 4, labels: ['apple', 'pickle', 'banana', 'cherry'] })
+  putIdentity(repository, 'ranked', { config: 'dynamic_batching { priority_levels: 3 default_priority_level: 2 }' })
+  // a batch of two rows waits for a minute here, unless its request gives up
+  putIdentity(repository, 'held', { config: 'dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 60000000 }' })
+}
+
+async function ask(client: string, repository: string): Promise<Answers> {
   await using server = await serve({
     modelRepository: repository,
     modelControlMode: 'explicit',
     loadModel: ['*'],
-    http: { port: 0, address: '127.0.0.1' },
+    allowFileOverride: true,
+    http: { port: 0, address: '127.0.0.1', restricted: [{ apis: ['logging'], ...words }] },
   })
-  const url = `127.0.0.1:${server.addresses.http?.port}`
-  const env = { ...process.env, PYTHONPATH: client }
-  const { stdout } = await promisify(execFile)('python3', [program, url], { env, maxBuffer: 2 ** 24 })
-  const answers = JSON.parse(stdout) as Answers
+  const args = [program, `127.0.0.1:${server.addresses.http?.port}`, join(repository, 'ident_fp32', '1', 'model.onnx')]
+  const { stdout } = await promisify(execFile)('python3', args, { env: { ...process.env, PYTHONPATH: client }, maxBuffer: 2 ** 24 })
+  return JSON.parse(stdout) as Answers
+}
 
-  for (const methods of [answers.sync, answers.aio]) {
-    t.match(methods, {
-      is_server_live: true,
-      is_server_ready: true,
-      is_model_ready: true,
-      get_server_metadata: { name: String, version: String, extensions: Array },
-      get_model_metadata: {
-        name: 'ident',
-        versions: ['1'],
-        platform: 'onnxruntime_onnx',
-        inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [-1, -1] }],
-        outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: [-1, -1] }],
+t.test('every method', { skip: client === undefined && "NVIDIA's tritonclient is not here" }, async (t) => {
+  const repository = t.testdir({})
+  putModels(repository)
+  const { version, ...answers } = await ask(client!, repository)
+  t.equal(version, '2.73.0')
+  for (const [way, asked] of Object.entries(answers)) {
+    t.strictSame(asked.called, asked.methods, `${way}: none of its methods was left out`)
+    t.equal(asked.methods.length, way === 'sync' ? 28 : 27)
+    t.match(
+      asked.facts,
+      {
+        is_server_live: true,
+        is_server_ready: true,
+        is_model_ready: true,
+        'is_model_ready, version': true,
+        'is_model_ready, none such': false,
+        get_server_metadata: { name: 'triton', version: String, extensions },
+        get_model_metadata: {
+          name: 'ident_fp32',
+          versions: ['1'],
+          platform: 'onnxruntime_onnx',
+          inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [-1, -1] }],
+          outputs: [{ name: 'OUTPUT0', datatype: 'FP32', shape: [-1, -1] }],
+        },
+        get_model_config: { name: 'ident_fp32', max_batch_size: 8, input: [{ name: 'INPUT0', data_type: 'TYPE_FP32', dims: [-1] }] },
+        get_inference_statistics: { model_stats: [{ name: 'ident_fp32', version: '1', inference_stats: { success: { count: Number } } }] },
+        'get_inference_statistics, all': names.length,
       },
-      get_model_config: { name: 'ident', max_batch_size: 8, input: [{ name: 'INPUT0', data_type: 'TYPE_FP32', dims: [-1] }] },
-      get_inference_statistics: { model_stats: [{ name: 'ident', version: '1', inference_stats: { success: { count: Number } } }] },
-    })
-    const index = methods['get_model_repository_index'] as { readonly name: string; readonly state: string }[]
-    t.same(
-      index.filter(({ state }) => state === 'READY').map(({ name }) => name).sort(), // prettier-ignore
-      ['cls', 'ident', 'ident_bool', 'ident_fp16', 'ident_fp64', 'ident_int64', 'ident_uint8'],
+      way,
     )
+    const index = asked.facts['get_model_repository_index'] as { readonly name: string; readonly state: string }[]
+    t.strictSame(index.filter(({ state }) => state === 'READY').map(({ name }) => name).sort(), names) // prettier-ignore
+    t.strictSame(
+      asked.control,
+      {
+        unload_model: false,
+        load_model: true,
+        'load_model, config': 4,
+        "load_model, the repository's again": 8,
+        'load_model, files': true,
+        'unload_model, unload_dependents': false,
+      },
+      way,
+    )
+    for (const [what, came] of Object.entries(asked.inference)) t.equal(came, true, `${way}, ${what}: what was sent came back`)
+    t.ok(Object.keys(asked.inference).length >= 45)
+    t.match(
+      asked.with_plugin,
+      {
+        without: { status: '403', message: /header 'authorization'/ },
+        plugin: 'BasicAuth',
+        with: { status: '501' },
+        'again without': { status: '403' },
+        'by headers': { status: '501' },
+      },
+      way,
+    )
+    t.equal(Object.keys(asked.absent).length, 9)
+    for (const [method, answer] of Object.entries(asked.absent)) t.match(answer, { status: '501', message: /\w+ \w+/ }, `${way}, ${method}`)
+    t.match(asked.errors, refusals, way)
+    t.strictSame(Object.keys(asked.errors), Object.keys(refusals))
   }
-  for (const [what, value] of Object.entries({ ...answers.infer, ...answers['aio infer'] })) {
-    if (typeof value === 'boolean') t.equal(value, true, `${what}: what was sent came back`)
-  }
-  t.same(answers.infer['classes'], ['0.700000:1:pickle', '0.200000:2:banana'])
-  t.ok(Object.keys(answers.infer).length > 14)
-  for (const [method, answer] of Object.entries(answers.absent)) t.match(answer, { status: '501', message: /\w+ \w+/ }, method)
-  t.match(answers.errors, {
-    'unknown model': { status: '404' },
-    'unknown version': { status: '404' },
-    'unknown input': { status: '400', message: /OTHER/ },
-    'wrong type': { status: '400', message: /INT64.*FP32|FP32.*INT64/ },
-    'too many rows': { status: '400', message: /batch-size must be <= 8/ },
-    'unknown output': { status: '400', message: /OTHER/ },
-    'load of nothing': { status: '404' },
-    'metadata of nothing': { status: '404' },
-  })
 })
+
+const refusals = {
+  'unknown model': { status: '404', message: /nothing/ },
+  'unknown version': { status: '404', message: /ident_fp32.*9|9.*ident_fp32/ },
+  'unknown input': { status: '400', message: /OTHER/ },
+  'wrong type': { status: '400', message: /INT64.*FP32|FP32.*INT64/ },
+  words: { status: '400', message: /BYTES.*FP32|FP32.*BYTES/ },
+  'too many rows': { status: '400', message: /batch-size must be <= 8/ },
+  'unknown output': { status: '400', message: /OTHER/ },
+  'beyond 2^53 in JSON': { status: '400', message: /send it as binary/ },
+  'FP16 in JSON': { status: '400', message: /FP16/ },
+  'BF16 wanted as JSON': { status: '400', message: /BF16/ },
+  timeout: { status: '503', message: /timeout/ },
+  'input in shared memory': { status: '501', message: /shared memory/ },
+  'output into shared memory': { status: '501', message: /shared memory/ },
+  'load of nothing': { status: '404', message: /nothing/ },
+  'load with a file beyond the folder': { status: '400', message: /\.\./ },
+  'unload of nothing': { status: '404', message: /nothing/ },
+  'metadata of nothing': { status: '404', message: /nothing/ },
+  'config of nothing': { status: '404', message: /nothing/ },
+  'statistics of nothing': { status: '400', message: /nothing/ },
+}

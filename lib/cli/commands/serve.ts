@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { type Command, Option } from 'commander'
-import { TensorRTError } from '../../errors.js'
+import { reworded, TensorRTError } from '../../errors.js'
 import { type FlagRule, flagRules, flagUsage } from '../../serve/flags.js'
 import { exitCodes } from '../exit-codes.js'
 import { counted } from '../output/format.js'
@@ -77,7 +77,9 @@ async function run(
   ])
   const settings = usage(refuse, () => checkedServeOptions({ ...withLog(options, session), signal: session.signal }))
   sparePauses()
-  const server = await start(settings, ignored)
+  const server = await start(settings, ignored).catch((error: unknown) => {
+    throw withRemedy(error)
+  })
   session.result(server.addresses, () => addressText(session, server))
   const left = await serveUntil(server, session.signal)
   if (left === 0) {
@@ -91,6 +93,23 @@ async function run(
 }
 
 const graceMs = 1000
+
+const ports = '--http-port and --metrics-port give others, 0 any that is free'
+const addresses = '--http-address and --metrics-address take those of this machine; 0.0.0.0 is all of them'
+
+/** What a user of the command can do about a place where it cannot listen, by the code of the fault. */
+const remedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: ports,
+  EACCES: ports,
+  EADDRNOTAVAIL: addresses,
+  ENOTFOUND: addresses,
+}
+
+function withRemedy(error: unknown): unknown {
+  if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SERVER') return error
+  const remedy = remedies[(error.cause as NodeJS.ErrnoException | undefined)?.code ?? '']
+  return remedy === undefined ? error : reworded(error, `${error.message}. ${remedy}`)
+}
 
 /** The log goes to stderr, as all that is no result. */
 function withLog(options: ServeOptions, session: Session): ServeOptions {

@@ -20,7 +20,7 @@ export function optionsOfFlags(given: GivenFlags): FlagOptions {
 }
 
 function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'metrics' | 'exitTimeoutSecs' | 'maxInflightBytes'> {
-  const address = flags.text('http-address')
+  const address = addressOf(flags.text('http-address'))
   const http = {
     port: flags.whole('http-port'),
     address,
@@ -29,10 +29,12 @@ function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'metric
   }
   const metrics = {
     port: flags.whole('metrics-port'),
-    address: flags.text('metrics-address') ?? address,
+    address: addressOf(flags.text('metrics-address')) ?? address,
     counterLatencies: counterLatencies(flags.texts('metrics-config') ?? []),
     cpu: flags.isTrue('allow-cpu-metrics'),
   }
+  const isSilent = flags.isTrue('allow-http') === false && flags.isTrue('allow-metrics') === false
+  if (isSilent) throw new FlagError('--allow-http=false and --allow-metrics=false leave nothing to listen on: allow one of them')
   return {
     id: flags.text('id'),
     http: flags.isTrue('allow-http') === false ? false : http,
@@ -40,6 +42,11 @@ function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'metric
     exitTimeoutSecs: flags.whole('exit-timeout-secs'),
     maxInflightBytes: flags.whole('max-inflight-bytes'),
   }
+}
+
+/** As in a URL, where brackets stand around an address of IPv6: taken, too. */
+function addressOf(text: string | undefined): string | undefined {
+  return text?.replace(/^\[(.*:.*)\]$/, '$1')
 }
 
 function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'metrics' | 'log' | 'engine'> {

@@ -28,9 +28,19 @@ export function unknownFlag(text: string): FlagError {
 
 /** @throws FlagError for a value that a flag does not take, and for a flag that is refused */
 export function checkedFlags(given: GivenFlags): { readonly flags: Flags; readonly ignored: readonly string[] } {
-  for (const [name, texts] of given) texts.forEach((text) => check(ruleOf(name), text, given))
+  for (const name of inOrder(given)) given.get(name)?.forEach((text) => check(ruleOf(name), text, given))
   const ignored = [...given.keys()].map(ruleOf).filter((rule) => isIdle(rule, given))
-  return { flags: new Flags(given), ignored: ignored.map(({ name, about }) => `--${name}: ${about}`) }
+  return { flags: new Flags(given), ignored: ignored.map(noteOf) }
+}
+
+function noteOf({ name, use, about, needs }: FlagRule): string {
+  return `--${name}: ${use === 'refused' ? `it has no effect with --${needs}=false` : about}`
+}
+
+/** Those first that decide about others: who mends what they are told has mended the others, too. */
+function inOrder(given: GivenFlags): readonly string[] {
+  const deciding = [...given.keys()].filter((name) => flagRules.some(({ needs }) => needs === name))
+  return [...deciding, ...given.keys()]
 }
 
 function ruleOf(name: string): FlagRule {

@@ -96,9 +96,10 @@ function parsed(body: string): { json?: unknown; text?: string } {
   }
 }
 
-/** Whether no whole number has lost digits. */
+/** Whether no whole number has lost digits, and no zero its sign: JSON.stringify drops it. */
 function isExact(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isExact)
+  if (Object.is(value, -0)) return false
   if (typeof value === 'number') return !Number.isInteger(value) || Math.abs(value) <= Number.MAX_SAFE_INTEGER || Math.abs(value) > 2 ** 64
   return typeof value !== 'object' || value === null || Object.values(value).every(isExact)
 }
