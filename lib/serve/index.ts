@@ -8,7 +8,7 @@ import type { Server } from './operations/server.js'
 
 export type { IndexEntry, LoadParameters, ModelState } from './models/control.js'
 export type { LogDestination } from './operations/log.js'
-export type { DrainOptions, Server, ServerAddress, ServerAddresses, UnloadOptions } from './operations/server.js'
+export type { DrainOptions, DrainResult, Server, ServerAddress, ServerAddresses, UnloadOptions } from './operations/server.js'
 export type { BatchStatistics, DurationStatistic, InferenceStatistics, ModelStatistics, Statistics } from './operations/statistics.js'
 export type { RestrictedCategory } from './http/options.js'
 export type {

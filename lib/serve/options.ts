@@ -21,8 +21,11 @@ import type { MetricsSettings } from './operations/metrics.js'
 
 /** Requests for `apis` are answered only if they have the header `key` with this value. */
 export interface Restriction {
+  /** What is restricted; each API stands in one restriction at most. */
   readonly apis: readonly RestrictedCategory[]
+  /** The name of the header. */
   readonly key: string
+  /** What the header has to be. */
   readonly value: string
 }
 
@@ -30,6 +33,7 @@ export interface Restriction {
 export interface ListenOptions {
   /** 0: any that is free. */
   readonly port?: number | undefined
+  /** A name or an address of this machine. */
   readonly address?: string | undefined
 }
 

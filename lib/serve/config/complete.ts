@@ -4,6 +4,7 @@ import { completeBackend, modelFileOf } from './backends.js'
 import { completeBatchSize } from './batch-size.js'
 import { batchingOf, dynamicBatchingOf } from './batching.js'
 import { completeInstances } from './instance-groups.js'
+import type { ModelFacts } from './model-facts.js'
 import { completeTensors } from './model-tensors.js'
 import {
   type ModelConfig,
@@ -15,30 +16,8 @@ import {
 } from './model_config_pb.js'
 import { checkConfig } from './validate.js'
 import { Fault } from '../faults.js'
-import type { DType } from '../../tensor.js'
-import type { ProfileShapes } from '../../backend/backend.js'
 
 export { modelFileOf } from './backends.js'
-
-/** An input or output as its model has it. */
-export interface ModelTensorFacts {
-  readonly name: string
-  readonly dtype: DType
-  /** With the rows of a batch, where it has them; -1 for a size that is not fixed. */
-  readonly shape: readonly number[]
-  /** Of an input of a plan, for each optimization profile. */
-  readonly profiles: readonly ProfileShapes[]
-  readonly isShapeTensor: boolean
-}
-
-/** What a model says of itself: by a plan's sidecar, an engine or ONNX. */
-export interface ModelFacts {
-  readonly format: 'plan' | 'onnx'
-  readonly inputs: readonly ModelTensorFacts[]
-  readonly outputs: readonly ModelTensorFacts[]
-  /** Inputs and outputs that no Tensor holds, such as texts. */
-  readonly unsupported: readonly { readonly name: string; readonly type: string }[]
-}
 
 /**
  * A copy in which nothing is missing, as `/config` has it.

@@ -1,6 +1,6 @@
 // instance_group with its defaults, held against the model.
 import { create } from '@bufbuild/protobuf'
-import type { ModelFacts } from './complete.js'
+import type { ModelFacts } from './model-facts.js'
 import { defaultCount, groupName, instancesOf, kindOf, profileNumbers } from './instances.js'
 import { type ModelConfig, type ModelInstanceGroup, ModelInstanceGroup_Kind as Kind, ModelInstanceGroupSchema } from './model_config_pb.js'
 import { Fault } from '../faults.js'

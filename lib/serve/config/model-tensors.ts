@@ -1,6 +1,6 @@
 // input and output of a configuration: completed from the model, and held against it.
 import { create } from '@bufbuild/protobuf'
-import type { ModelFacts, ModelTensorFacts } from './complete.js'
+import type { ModelFacts, ModelTensorFacts } from './model-facts.js'
 import {
   DataType,
   type ModelConfig,

@@ -27,8 +27,12 @@ export const defaultLimits: HttpLimits = {
   jsonWorkerBytes: 512 * 2 ** 10,
 }
 
-/** Groups of endpoints that a header may be wanted for, by Triton's names. */
-export const restrictedCategories = [
+/** A group of endpoints that a header may be wanted for, by Triton's name. */
+export type RestrictedCategory =
+  'health' | 'metadata' | 'inference' | 'shared-memory' | 'model-config' | 'model-repository' | 'statistics' | 'trace' | 'logging'
+
+/** All of them. */
+export const restrictedCategories: readonly RestrictedCategory[] = [
   'health',
   'metadata',
   'inference',
@@ -38,9 +42,7 @@ export const restrictedCategories = [
   'statistics',
   'trace',
   'logging',
-] as const
-
-export type RestrictedCategory = (typeof restrictedCategories)[number]
+]
 
 /** A request has to have this header with this value. */
 export interface Restriction {

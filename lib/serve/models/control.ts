@@ -6,8 +6,11 @@ export type ModelState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE'
 
 /** A version of a model as the index has it; a model that was never loaded has a name alone. */
 export interface IndexEntry {
+  /** Of the model. */
   readonly name: string
+  /** The name of the version's folder. */
   readonly version?: string | undefined
+  /** Whether it answers requests. */
   readonly state?: ModelState | undefined
   /** Why it is not ready; empty where there is nothing to say. */
   readonly reason?: string | undefined

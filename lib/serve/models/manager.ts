@@ -2,7 +2,8 @@
 // alone, which is replaced as a whole.
 import { performance } from 'node:perf_hooks'
 import { Fault, faultOf } from '../faults.js'
-import { type ModelFolder, type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
+import type { ModelFolder } from '../repository/folder.js'
+import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import type { IndexEntry, LoadParameters, ModelControl } from './control.js'
 import type { LoadedVersion } from './engine-model.js'
 import { type Generation, ModelEntry } from './entry.js'

@@ -1,5 +1,5 @@
 // What a model says of itself, by its engine or by its ONNX file.
-import type { ModelFacts, ModelTensorFacts } from '../config/complete.js'
+import type { ModelFacts, ModelTensorFacts } from '../config/model-facts.js'
 import { Fault } from '../faults.js'
 import type { Engine } from '../../engine.js'
 import type { TensorInfo } from '../../backend/backend.js'

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Fault } from '../faults.js'
-import type { ModelFolder } from '../repository/scan.js'
+import type { ModelFolder } from '../repository/folder.js'
 import { onFile } from '../../base/files.js'
 import { sweepTemporaries, temporaryOf } from '../../base/temporary.js'
 

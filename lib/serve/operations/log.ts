@@ -18,6 +18,7 @@ export interface LogSettings {
 
 /** Anything that takes lines, such as process.stderr. */
 export interface LogDestination {
+  /** `line` is JSON and ends with a line feed. */
   write(line: string): unknown
 }
 

@@ -13,12 +13,17 @@ import type { Statistics } from './statistics.js'
 
 /** Where a server listens. */
 export interface ServerAddress {
+  /** As it was given: a name or an address. */
   readonly host: string
+  /** The one that the system chose where 0 was given. */
   readonly port: number
+  /** Such as `http://0.0.0.0:8000`. */
   readonly url: string
 }
 
+/** Where a server listens, by protocol. */
 export interface ServerAddresses {
+  /** KServe's protocol; undefined with `http: false`. */
   readonly http?: ServerAddress | undefined
   /** The url ends with `/metrics`. */
   readonly metrics?: ServerAddress | undefined
@@ -38,8 +43,15 @@ export interface DrainOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** What became of {@link Server.drain}. */
+export interface DrainResult {
+  /** Requests that had not ended. */
+  readonly left: number
+}
+
 /** A server of models that listens. */
 export interface Server extends AsyncDisposable {
+  /** Where it listens. */
   readonly addresses: ServerAddresses
   /**
    * Loads a model, or loads it again: what is new is warmed up before it takes the place of the old.
@@ -55,8 +67,8 @@ export interface Server extends AsyncDisposable {
    * @throws TensorRTError ERR_TRT_SERVER for a model or version that is not ready
    */
   statistics(name?: string, version?: string): Statistics
-  /** Takes no new connections and no new requests, is not ready, and waits until what is under way has ended. `left`: requests that had not. */
-  drain(options?: DrainOptions): Promise<{ readonly left: number }>
+  /** Takes no new connections and no new requests, is not ready, and waits until what is under way has ended. */
+  drain(options?: DrainOptions): Promise<DrainResult>
   /** {@link drain}s unless that was done, then ends what is left, and closes all models. Twice without harm. */
   close(): Promise<void>
 }
@@ -112,7 +124,7 @@ export class ModelServer implements Server {
     return statistics([latest, ...others.map((each) => snapshot.find(name, each))])
   }
 
-  async drain(options: DrainOptions = {}): Promise<{ readonly left: number }> {
+  async drain(options: DrainOptions = {}): Promise<DrainResult> {
     const { timeoutMs = this.#parts.exitTimeoutMs, signal } = readOptions(options, ['timeoutMs', 'signal'], 'drain')
     const limits = { timeoutMs: checkedWhole(timeoutMs, 'timeoutMs', 0, 2 ** 31 - 1), signal: checkedSignal(signal) }
     const { http, log } = this.#parts

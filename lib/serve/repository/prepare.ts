@@ -2,7 +2,7 @@
 import { clone } from '@bufbuild/protobuf'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ModelFolder } from './scan.js'
+import type { ModelFolder } from './folder.js'
 import { chosenVersions } from './versions.js'
 import { completeBackend } from '../config/backends.js'
 import { checkFields } from '../config/fields.js'

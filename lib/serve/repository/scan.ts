@@ -3,6 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import type { ModelFolder } from './folder.js'
 import { prepareConfig } from './prepare.js'
 import { readConfigText } from '../config/read.js'
 import { type ModelConfig, ModelConfigSchema } from '../config/model_config_pb.js'
@@ -10,17 +11,6 @@ import { Fault } from '../faults.js'
 import { isMissing, isThere, onFile, readText } from '../../base/files.js'
 import { TensorRTError } from '../../errors.js'
 import { create } from '@bufbuild/protobuf'
-
-/** The folder of a model. */
-export interface ModelFolder {
-  readonly name: string
-  /** Absolute. */
-  readonly path: string
-  /** Names of folders that are whole numbers without leading zeros, the lowest first. */
-  readonly versions: readonly string[]
-  /** Of the names, sizes and times of all files: it differs once anything has changed. */
-  readonly fingerprint: string
-}
 
 export interface Scan {
   readonly models: ReadonlyMap<string, ModelFolder>

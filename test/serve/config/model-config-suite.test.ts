@@ -1,7 +1,7 @@
 // The cases of Triton's suite L0_model_config that concern plans and ONNX, written anew: a configuration with a model, and what is said of it. Where ours says
 // something else than Triton, the case says so.
 import t from 'tap'
-import type { ModelFacts } from '../../../lib/serve/config/complete.js'
+import type { ModelFacts } from '../../../lib/serve/config/model-facts.js'
 import { addSub, declared, faultOf, groups, input, inputs, model, outputs, reshaped, shown, tensor, tensors, unbatched } from './rig.js'
 
 /** Those that fail while inputs and outputs are completed and compared. */

@@ -1,5 +1,6 @@
 // Models as their engines tell them, and texts of config.pbtxt.
-import { completeConfig, type ModelFacts, type ModelTensorFacts } from '../../../lib/serve/config/complete.js'
+import { completeConfig } from '../../../lib/serve/config/complete.js'
+import type { ModelFacts, ModelTensorFacts } from '../../../lib/serve/config/model-facts.js'
 import { configJson } from '../../../lib/serve/config/json.js'
 import type { ModelConfig } from '../../../lib/serve/config/model_config_pb.js'
 import { readConfigText } from '../../../lib/serve/config/read.js'

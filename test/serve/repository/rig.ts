@@ -1,7 +1,8 @@
 // Folders of models.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type ModelFolder, scanRepositories } from '../../../lib/serve/repository/scan.js'
+import type { ModelFolder } from '../../../lib/serve/repository/folder.js'
+import { scanRepositories } from '../../../lib/serve/repository/scan.js'
 import { temporaryFolder } from '../../support/folders.js'
 
 export type Files = Readonly<Record<string, string>>
