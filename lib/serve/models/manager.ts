@@ -158,7 +158,7 @@ export class Models implements ModelControl, AsyncDisposable {
 
   async load(name: string, parameters: LoadParameters = {}): Promise<void> {
     const files = parameters.files ?? new Map<string, Uint8Array>()
-    await this.#orRefused(name, 'load', () => this.#checkLoad(name, files, parameters))
+    this.#orRefused(name, 'load', () => this.#checkLoad(name, files, parameters))
     const entry = this.#entry(name)
     try {
       await entry.inOrder(() => this.#telling(name, () => this.#load(entry, parameters, files)))
@@ -168,9 +168,9 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   /** What is refused before it begins is a line of the log, too. */
-  async #orRefused<T>(name: string, what: 'load' | 'unload', work: () => T | Promise<T>): Promise<T> {
+  #orRefused<T>(name: string, what: 'load' | 'unload', check: () => T): T {
     try {
-      return await work()
+      return check()
     } catch (error) {
       this.#settings.onEvent({ what: 'warning', model: name, text: `refused to ${what}: ${faultOf(error).message}` })
       throw error
@@ -229,20 +229,21 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** Nothing depends on a model as long as there are no ensembles: `unloadDependents` of the interface has no effect. */
   async unload(name: string): Promise<void> {
-    const entry = await this.#orRefused(name, 'unload', () => this.#entryToUnload(name))
-    if (entry === undefined) return this.#settings.onEvent({ what: 'unloaded', model: name })
+    this.#orRefused(name, 'unload', () => this.#refuseControl())
+    const entry = this.#entries.get(name)
+    if (entry === undefined) return this.#unloadUnknown(name)
     await entry.inOrder(async () => this.#unload(entry))
     this.#forgetBlank(entry)
   }
 
-  /** Nothing for a model that was never loaded. @throws Fault (as a rejection) */
-  async #entryToUnload(name: string): Promise<ModelEntry | undefined> {
-    this.#refuseControl()
-    const entry = this.#entries.get(name)
-    if (entry !== undefined) return entry
+  /** What was never loaded. */
+  async #unloadUnknown(name: string): Promise<void> {
     await this.#lookAt(name)
-    if (this.#scan.models.has(name)) return undefined
-    throw new Fault('NOT_FOUND', `failed to unload '${name}', it is in no model repository and was never loaded`)
+    this.#orRefused(name, 'unload', () => {
+      if (this.#scan.models.has(name)) return
+      throw new Fault('NOT_FOUND', `failed to unload '${name}', it is in no model repository and was never loaded`)
+    })
+    this.#settings.onEvent({ what: 'unloaded', model: name })
   }
 
   /** Its versions are told of when they are closed; of a model without any it is told at once. */

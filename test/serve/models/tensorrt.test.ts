@@ -37,10 +37,18 @@ await t.test('a plan without a configuration: batches as its profile has them', 
 
 await t.test('one copy of the weights for all instances of a device; lanes as instance_group counts', async (t) => {
   const config = 'instance_group [ { count: 2 }, { count: 1 } ]'
-  const model = await load(repository(t, withConfig(config)))
+  const model = await load(repository(t, withConfig(config)), [0])
   t.equal(control.stats().live.engines, 1)
   await Promise.all([1, 2, 3, 4].map((value) => model.infer({ inputs: [row(value)] }, never())))
   t.equal(model.counters().requests, 4)
+  await model.close()
+  t.same(leftovers(), {})
+})
+
+await t.test('a group that names no GPU has all of them', async (t) => {
+  const model = await load(repository(t, withConfig('instance_group [ { count: 1 }, { gpus: [ 1 ] } ]')))
+  t.same(model.config.instanceGroup.map(({ gpus }) => gpus), [[0, 1], [1]]) // prettier-ignore
+  t.equal(control.stats().live.engines, 2)
   await model.close()
   t.same(leftovers(), {})
 })
