@@ -35,12 +35,15 @@ export interface LoadContext {
 
 /** Why a model is not loaded: for the client, and for the log. */
 export class LoadFault extends Fault {
+  /** For the index. */
+  readonly reason: string
   /** With paths of this machine, which clients do not see. */
   readonly withPaths: string
 
-  constructor(name: string, text: string, withPaths: string, cause?: unknown) {
-    const whole = (reason: string): string => `load failed for model '${name}': ${reason}\n`
-    super('INVALID_ARG', whole(text), cause)
+  constructor(name: string, reason: string, withPaths: string, cause?: unknown) {
+    const whole = (text: string): string => `load failed for model '${name}': ${text}\n`
+    super('INVALID_ARG', whole(reason), cause)
+    this.reason = reason
     this.withPaths = whole(withPaths)
   }
 }

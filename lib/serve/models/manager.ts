@@ -95,7 +95,7 @@ export class Models implements ModelControl, AsyncDisposable {
         try {
           return await this.#replace(entry, { folder: this.#folder(name), config: undefined })
         } catch (error) {
-          if (entry.failure === '') entry.failed(faultOf(error).message, new Map())
+          if (entry.failure === '') entry.failed(error instanceof LoadFault ? error.reason : faultOf(error).message, new Map())
           throw error
         }
       }),

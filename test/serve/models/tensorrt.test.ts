@@ -7,6 +7,7 @@ import { driven, driver, families, leftovers, rowsPlan, type Spec } from '../../
 import { failureOf } from '../../support/errors.js'
 import { reluModel } from '../../support/models.js'
 import { range } from '../../support/values.js'
+import { certain } from '../../support/waiting.js'
 import { type Files, floats, loadOnly, never, repository, turns, wire } from './folders.js'
 
 driver.set({ devices: 2 })
@@ -84,6 +85,19 @@ await t.test('several GPUs: a request goes to the engine with the fewest rows un
   slot.release()
   await model.close()
   t.same(leftovers(), {})
+})
+
+await t.test('nv_inference_pending_request_count: requests that wait for a lane', async (t) => {
+  const model = await load(repository(t, withConfig('max_batch_size: 1 instance_group { count: 1 }')), [0])
+  t.equal(model.pending, 0)
+  await driven({ computeMs: 1, clock: 'manual' }, async () => {
+    const answers = [1, 2, 3, 4, 5].map((value) => model.infer({ inputs: [row(value)] }, never()))
+    await certain(() => model.pending === 3)
+    driver.set({ clock: 'real' })
+    await Promise.all(answers)
+  })
+  t.equal(model.pending, 0)
+  await model.close()
 })
 
 await t.test('#8629: without profile in the configuration the best of all is taken, with one that one', async (t) => {
