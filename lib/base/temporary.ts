@@ -1,10 +1,10 @@
 /**
- * Files under temporary names: gone in the end, or, where their process was killed, once another process writes into
- * their folder.
+ * Files and folders under temporary names: gone in the end, or, where their process was killed, once another process
+ * writes into the folder that has them.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, readlinkSync, rmSync } from 'node:fs'
-import { readdir, rm } from 'node:fs/promises'
+import { lstat, readdir, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
@@ -65,10 +65,17 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Removes the temporary files that dead processes left in a folder; what cannot be looked at or removed stays. */
+/** Removes the temporary files and folders that dead processes left in a folder; what cannot be looked at or removed stays. */
 export async function sweepTemporaries(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
-  await Promise.all(names.filter(isLeft).map((name) => rm(join(folder, name), { force: true }).catch(() => {})))
+  await Promise.all(names.filter(isLeft).map((name) => removeLeft(join(folder, name)).catch(() => {})))
+}
+
+/** Folders of this user alone: in /tmp anyone makes folders, and may change what is in theirs while it is removed. */
+async function removeLeft(path: string): Promise<void> {
+  const found = await lstat(path)
+  const isOurs = found.uid === process.geteuid?.()
+  await rm(path, { force: true, recursive: found.isDirectory() && isOurs })
 }
 
 const sweptAt = new Map<string, number>()

@@ -75,7 +75,7 @@ export interface LogServeOptions {
 export interface ServeEngineOptions extends Pick<EngineOptions, 'tensorrt' | 'cache' | 'plugins' | 'hostCode'> {
   /** `cpu`: ONNX runs on the CPU whatever its config says; default: as the config says. */
   readonly backend?: 'cpu' | undefined
-  /** The numbers of the GPUs of an instance group that names none; default: 0. */
+  /** The numbers of the GPUs of an instance group that names none; default: all of the machine, as in Triton. */
   readonly gpus?: readonly number[] | undefined
 }
 

@@ -19,7 +19,7 @@ export async function index(front: FrontEnd, request: IncomingMessage): Promise<
       name,
       ...(version !== undefined && { version }),
       ...(state !== undefined && { state }),
-      ...(reason !== undefined && { reason }),
+      ...(reason !== undefined && reason !== '' && { reason }),
     }))
   })
 }

@@ -6,8 +6,9 @@ import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
 import { dtypeOf, elementBytes, type WireTensor } from '../wire/tensor.js'
 import { countersSince, sumOfCounters } from './counters.js'
-import { openVersion, type OpenVersion, type VersionFiles } from './engines.js'
+import { mergingOf, openVersion, type OpenVersion, type VersionFiles } from './engines.js'
 import { checkRequest, type CheckedRequest, type RequestRules, requestText, type TensorRule } from './request-checks.js'
+import { RowCounts } from './row-counts.js'
 import type { Servable, ServableRequest, ServableTensor, Slot } from './servable.js'
 import type { ModelSettings } from './settings.js'
 import { clientShape, modelShape } from './shapes.js'
@@ -53,6 +54,8 @@ export class EngineModel implements LoadedVersion {
   /** Names of all outputs, where the engine has others beside them. */
   readonly #wanted: readonly string[] | undefined
   readonly #levels: number
+  /** Where the model has batches and merges no requests. */
+  readonly #rowCounts: RowCounts | undefined
   #before: readonly EngineCounters[] = []
   #lastInference = 0
   #inFlight = 0
@@ -97,6 +100,7 @@ export class EngineModel implements LoadedVersion {
     this.#rules = rulesOf(name, config, inputs, outputs)
     this.#wanted = first.engine.outputNames.length + first.engine.unsupported.length > outputs.size ? [...outputs.keys()] : undefined
     this.#levels = batchingOf(config)?.priorities?.levels ?? 1
+    this.#rowCounts = config.maxBatchSize > 0 && mergingOf(config) === undefined ? new RowCounts() : undefined
     this.slots = new SlotPool(memoryOf(first.engine), settings.slotBytesKept ?? bytesKept)
   }
 
@@ -112,6 +116,10 @@ export class EngineModel implements LoadedVersion {
     return this.#inFlight
   }
 
+  get pending(): number {
+    return this.#engines.reduce((sum, { engine }) => sum + engine.stats.waiting, 0)
+  }
+
   reserve(bytes: number): Slot {
     try {
       return this.slots.reserve(bytes)
@@ -125,7 +133,9 @@ export class EngineModel implements LoadedVersion {
     try {
       const checked = checkRequest(this.#rules, request)
       this.#lastInference = Date.now()
-      return await this.#run(this.#leastBusy(), checked, this.#optionsOf(request), cut)
+      const answer = await this.#run(this.#leastBusy(), checked, this.#optionsOf(request), cut)
+      this.#rowCounts?.answered(checked.rows)
+      return answer
     } catch (error) {
       throw cut.happened ? error : requestFault(error, request.id)
     } finally {
@@ -197,7 +207,8 @@ export class EngineModel implements LoadedVersion {
   counters(): EngineCounters {
     const [first, ...others] = this.#engines.map(({ engine }, i) => sinceWarmup(engine.counters(), this.#before[i]))
     if (first === undefined) throw new Fault('INTERNAL', `model '${this.name}' has no engine`)
-    return sumOfCounters([first, ...others])
+    const sum = sumOfCounters([first, ...others])
+    return this.#rowCounts?.applied(sum) ?? sum
   }
 
   async #warmUp(folder: string, settings: ModelSettings): Promise<void> {

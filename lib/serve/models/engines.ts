@@ -9,6 +9,7 @@ import type { ModelConfig, ModelInput } from '../config/model_config_pb.js'
 import { ModelOptimizationPolicy_ModelPriority as ModelPriority } from '../config/model_config_pb.js'
 import { Fault } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
+import { gpusFor } from './gpus.js'
 import { factsOfEngine, factsOfOnnx } from './model-facts.js'
 import type { ModelSettings } from './settings.js'
 import type { Shapes } from '../../building/shapes.js'
@@ -40,8 +41,9 @@ export async function openVersion(files: VersionFiles, settings: ModelSettings, 
   const { file, runtime } = modelFileOf(files.config)
   const path = join(files.folder.path, files.version, file)
   const format = runtime === 'onnxruntime' || file.endsWith('.onnx') ? 'onnx' : 'plan'
-  const instances = instancesOf(files.config, settings.engine.gpus).map((instance) => placed(instance, format, settings))
-  const opening = new Opening(path, files, settings, signal)
+  const gpus = await gpusFor(files.config, settings.engine)
+  const instances = instancesOf(files.config, gpus).map((instance) => placed(instance, format, settings))
+  const opening = new Opening(path, files, { ...settings, engine: { ...settings.engine, gpus } }, signal)
   try {
     if (format === 'onnx' && instances.some(({ kind }) => kind === 'gpu'))
       await opening.complete(await factsOfOnnx(path, files.folder.name))
@@ -121,9 +123,13 @@ class Opening {
   }
 }
 
+/** How its engines merge requests; nothing where each runs by itself, as with shape tensors, whose values are of one request. */
+export function mergingOf(config: ModelConfig): LaneOptions['batching'] {
+  return config.input.some(({ isShapeTensor }) => isShapeTensor) ? undefined : batchingOf(config)
+}
+
 function lanesOf(config: ModelConfig, { kind, lanes, profile }: Instance): LaneOptions {
-  const batching = config.input.some(({ isShapeTensor }) => isShapeTensor) ? undefined : batchingOf(config) // their values are of one request
-  const common: LaneOptions = { lanes, batching, maxQueue: mostWaiting }
+  const common: LaneOptions = { lanes, batching: mergingOf(config), maxQueue: mostWaiting }
   if (kind === 'cpu') return common
   const { priority, cuda } = config.optimization ?? {}
   return {

@@ -1,12 +1,11 @@
 // A load of a model: all versions that its configuration chooses, or none.
-import { performance } from 'node:perf_hooks'
 import { checkFields } from '../config/fields.js'
 import type { ModelConfig } from '../config/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
 import { Fault, faultOf } from '../faults.js'
 import { prepareConfig } from '../repository/prepare.js'
 import type { ModelFolder } from '../repository/folder.js'
-import { readModelConfig } from '../repository/scan.js'
+import { readModelConfig, withoutPath } from '../repository/scan.js'
 import { chosenVersions } from '../repository/versions.js'
 import { EngineModel, type LoadedVersion, type LoadOptions } from './engine-model.js'
 import type { Generation, ModelEntry } from './entry.js'
@@ -34,26 +33,38 @@ export interface LoadContext {
   readonly signal: AbortSignal
 }
 
+/** Why a model is not loaded: for the client, and for the log. */
+export class LoadFault extends Fault {
+  /** For the index. */
+  readonly reason: string
+  /** With paths of this machine, which clients do not see. */
+  readonly withPaths: string
+
+  constructor(name: string, reason: string, withPaths: string, cause?: unknown) {
+    const whole = (text: string): string => `load failed for model '${name}': ${text}\n`
+    super('INVALID_ARG', whole(reason), cause)
+    this.reason = reason
+    this.withPaths = whole(withPaths)
+  }
+}
+
 /**
  * Loads and warms what is to take the place of a model.
- * @throws Fault (as a rejection) with the reason, which the entry has, too; nothing of the load is left
+ * @throws LoadFault (as a rejection) with the reason, which the entry has, too; nothing of the load is left
  */
 export async function loadGeneration(entry: ModelEntry, source: LoadSource, context: LoadContext): Promise<Generation> {
-  const { onEvent } = context.settings
-  const begun = performance.now()
-  onEvent({ what: 'loading', model: entry.name })
+  const { folder, config, remove } = source
   try {
     const versions = await loadVersions(entry, source, context)
-    const { folder, config, remove } = source
-    onEvent({ what: 'loaded', model: entry.name, durationMs: performance.now() - begun })
     const isOverridden = config !== undefined || remove !== undefined
     return { versions, fingerprint: isOverridden ? undefined : folder.fingerprint, dispose: async () => remove?.() }
   } catch (error) {
-    await source.remove?.()
-    const fault = loadFault(entry.name, error)
-    entry.failed(reasonOf(error), error instanceof VersionsFailed ? error.reasons : new Map())
-    onEvent({ what: 'failed', model: entry.name, text: fault.message.trimEnd(), durationMs: performance.now() - begun })
-    throw fault
+    await remove?.()
+    const reason = reasonOf(error)
+    const told = (text: string): string => withoutPath(folder, text)
+    const byVersion = error instanceof VersionsFailed ? [...error.reasons] : []
+    entry.failed(told(reason), new Map(byVersion.map(([version, text]) => [version, told(text)])))
+    throw new LoadFault(entry.name, told(reason), reason, error)
   }
 }
 
@@ -118,8 +129,4 @@ function reasonsOf(versions: readonly string[], loads: readonly PromiseSettledRe
 
 function reasonOf(error: unknown): string {
   return error instanceof VersionsFailed ? error.message : faultOf(error).message
-}
-
-function loadFault(name: string, error: unknown): Fault {
-  return new Fault('INVALID_ARG', `load failed for model '${name}': ${reasonOf(error)}\n`, error)
 }

@@ -1,14 +1,15 @@
 // Which models are served: loads, replaces and unloads them, as the files of the repositories or the front-ends ask for it. The way of a request sees the snapshot
 // alone, which is replaced as a whole.
+import { performance } from 'node:perf_hooks'
 import { Fault, faultOf } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
-import { type Scan, scanRepositories } from '../repository/scan.js'
+import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import type { ModelControl } from './control.js'
 import type { LoadedVersion } from './engine-model.js'
 import { type Generation, ModelEntry } from './entry.js'
 import { Limit } from './limit.js'
-import { type LoadContext, loadGeneration, loadOnEngines, type LoadSource, type LoadVersion } from './loading.js'
-import { checkFileNames, writeTemporaryModel } from './overrides.js'
+import { type LoadContext, LoadFault, loadGeneration, loadOnEngines, type LoadSource, type LoadVersion } from './loading.js'
+import { checkFileNames, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
 import type { Snapshot } from './servable.js'
 import type { ModelsSettings } from './settings.js'
 import { ModelSnapshot } from './snapshot.js'
@@ -24,6 +25,8 @@ export class Models implements ModelControl, AsyncDisposable {
   readonly #leavingVersions = new Set<Generation>()
   #snapshot: Snapshot = new ModelSnapshot(new Map())
   #scan: Scan = { models: new Map(), problems: new Map() }
+  /** Problems that the log has. */
+  #told: Scan['problems'] = new Map()
   /** Fingerprints that the last poll saw, and those that a load or unload was begun for. */
   #seen: ReadonlyMap<string, string> = new Map()
   readonly #acted = new Map<string, string>()
@@ -58,7 +61,8 @@ export class Models implements ModelControl, AsyncDisposable {
    * `exitOnError` is set: then all are closed again
    */
   async start(): Promise<void> {
-    await this.refresh()
+    await this.#look()
+    await sweepTemporaryModels()
     const names = this.#namesToBegin()
     const loads = await Promise.allSettled(names.map((name) => this.#loadFirst(name)))
     const failures = loads.filter((load) => load.status === 'rejected').map(({ reason }) => faultOf(reason).message.trimEnd())
@@ -67,6 +71,7 @@ export class Models implements ModelControl, AsyncDisposable {
       throw new Fault('INTERNAL', `failed to load all models: ${failures.join('; ')}`)
     }
     this.#started = true
+    this.#told = this.#scan.problems
     this.#pollLater()
   }
 
@@ -86,14 +91,31 @@ export class Models implements ModelControl, AsyncDisposable {
     const fingerprint = this.#scan.models.get(name)?.fingerprint
     if (fingerprint !== undefined) this.#acted.set(name, fingerprint)
     this.#seen = new Map([...this.#scan.models].map(([each, folder]) => [each, folder.fingerprint]))
-    await entry.inOrder(async () => {
-      try {
-        await this.#replace(entry, { folder: this.#folder(name), config: undefined })
-      } catch (error) {
-        if (entry.failure === '') entry.failed(faultOf(error).message, new Map())
-        throw error
-      }
-    })
+    await entry.inOrder(() =>
+      this.#telling(name, async () => {
+        try {
+          return await this.#replace(entry, { folder: this.#folder(name), config: undefined })
+        } catch (error) {
+          if (entry.failure === '') entry.failed(error instanceof LoadFault ? error.reason : faultOf(error).message, new Map())
+          throw error
+        }
+      }),
+    )
+  }
+
+  /** What becomes of a load goes to the log, as a line. `load` gives whether there was anything to do. */
+  async #telling(model: string, load: () => Promise<boolean>): Promise<void> {
+    const { onEvent } = this.#settings
+    const begun = performance.now()
+    onEvent({ what: 'loading', model })
+    try {
+      const isNew = await load()
+      onEvent({ what: 'loaded', model, durationMs: isNew ? performance.now() - begun : undefined })
+    } catch (error) {
+      const text = error instanceof LoadFault ? error.withPaths : faultOf(error).message
+      onEvent({ what: 'failed', model, text: text.trimEnd(), durationMs: performance.now() - begun })
+      throw error
+    }
   }
 
   isReady(): boolean {
@@ -111,25 +133,55 @@ export class Models implements ModelControl, AsyncDisposable {
     const entry = this.#entries.get(name)
     if (entry !== undefined) return entry.index()
     const problem = this.#scan.problems.get(name)
-    return [problem === undefined ? { name } : { name, state: 'UNAVAILABLE', reason: problem }]
+    return [problem === undefined ? { name } : { name, state: 'UNAVAILABLE', reason: problem.text }]
   }
 
-  /** Looks at the repositories again, so that index() knows what has come and gone. @throws TensorRTError (as a rejection) ERR_TRT_FILE */
+  /** Looks at the repositories again, so that index() knows what has come and gone. @throws Fault (as a rejection) INTERNAL, without the paths of this machine */
   async refresh(): Promise<void> {
+    try {
+      await this.#look()
+    } catch (error) {
+      this.#warn({ name: '' }, error)
+      throw new Fault('INTERNAL', 'failed to poll from model repository', error)
+    }
+  }
+
+  /** @throws TensorRTError (as a rejection) ERR_TRT_FILE */
+  async #look(): Promise<void> {
     this.#scan = await scanRepositories(this.#settings.repositories)
   }
 
+  /** The same of one model alone. */
+  async #lookAt(name: string): Promise<void> {
+    const found = await scanModel(this.#settings.repositories, name)
+    this.#scan = withModel(this.#scan, name, found)
+  }
+
   async load(name: string, parameters: LoadParameters = {}): Promise<void> {
-    this.#refuseControl()
-    checkName(name)
     const files = parameters.files ?? new Map<string, Uint8Array>()
-    if (files.size > 0) this.#checkOverride(files, parameters)
+    this.#orRefused(name, 'load', () => this.#checkLoad(name, files, parameters))
     const entry = this.#entry(name)
     try {
-      await entry.inOrder(() => this.#load(entry, parameters, files))
+      await entry.inOrder(() => this.#telling(name, () => this.#load(entry, parameters, files)))
     } finally {
       this.#forgetBlank(entry)
     }
+  }
+
+  /** What is refused before it begins is a line of the log, too. */
+  #orRefused<T>(name: string, what: 'load' | 'unload', check: () => T): T {
+    try {
+      return check()
+    } catch (error) {
+      this.#settings.onEvent({ what: 'warning', model: name, text: `refused to ${what}: ${faultOf(error).message}` })
+      throw error
+    }
+  }
+
+  #checkLoad(name: string, files: ReadonlyMap<string, Uint8Array>, parameters: LoadParameters): void {
+    this.#refuseControl()
+    checkName(name)
+    if (files.size > 0) this.#checkOverride(files, parameters)
   }
 
   #checkOverride(files: ReadonlyMap<string, Uint8Array>, { config }: LoadParameters): void {
@@ -142,15 +194,15 @@ export class Models implements ModelControl, AsyncDisposable {
     if (config === undefined) throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
   }
 
-  async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+  async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>): Promise<boolean> {
     if (files.size > 0) {
       const { folder, remove } = await writeTemporaryModel(entry.name, files)
       return this.#replace(entry, { folder, config, remove })
     }
-    await this.refresh()
+    await this.#lookAt(entry.name)
     const folder = this.#folder(entry.name)
     const isUnchanged = config === undefined && entry.failure === '' && entry.serving?.fingerprint === folder.fingerprint
-    if (!isUnchanged) await this.#replace(entry, { folder, config })
+    return !isUnchanged && this.#replace(entry, { folder, config })
   }
 
   /** @throws Fault NOT_FOUND for what is in no repository, INVALID_ARG for what is no model there */
@@ -158,17 +210,18 @@ export class Models implements ModelControl, AsyncDisposable {
     const folder = this.#scan.models.get(name)
     if (folder !== undefined) return folder
     const problem = this.#scan.problems.get(name)
-    if (problem !== undefined) throw new Fault('INVALID_ARG', `load failed for model '${name}': ${problem}\n`)
+    if (problem !== undefined) throw new LoadFault(name, problem.text, problem.withPaths)
     throw new Fault('NOT_FOUND', `failed to load '${name}', failed to poll from model repository`)
   }
 
   /** What is at work goes on until the other is ready, and where that fails. */
-  async #replace(entry: ModelEntry, source: LoadSource): Promise<void> {
+  async #replace(entry: ModelEntry, source: LoadSource): Promise<true> {
     try {
       const generation = await loadGeneration(entry, source, this.#context)
       const before = entry.take(generation)
       this.#publish()
       this.#retire(entry, before)
+      return true
     } finally {
       entry.wanted = true
       this.#publish()
@@ -177,22 +230,29 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** Nothing depends on a model as long as there are no ensembles: `unloadDependents` of the interface has no effect. */
   async unload(name: string): Promise<void> {
-    this.#refuseControl()
+    this.#orRefused(name, 'unload', () => this.#refuseControl())
     const entry = this.#entries.get(name)
-    if (entry === undefined) {
-      await this.refresh()
-      if (this.#scan.models.has(name)) return // it is not loaded
-      throw new Fault('NOT_FOUND', `failed to unload '${name}', it is in no model repository and was never loaded`)
-    }
+    if (entry === undefined) return this.#unloadUnknown(name)
     await entry.inOrder(async () => this.#unload(entry))
     this.#forgetBlank(entry)
   }
 
+  /** What was never loaded. */
+  async #unloadUnknown(name: string): Promise<void> {
+    await this.#lookAt(name)
+    this.#orRefused(name, 'unload', () => {
+      if (this.#scan.models.has(name)) return
+      throw new Fault('NOT_FOUND', `failed to unload '${name}', it is in no model repository and was never loaded`)
+    })
+    this.#settings.onEvent({ what: 'unloaded', model: name })
+  }
+
+  /** Its versions are told of when they are closed; of a model without any it is told at once. */
   #unload(entry: ModelEntry): void {
     const before = entry.unload()
     entry.wanted = false
     this.#publish()
-    if (before !== undefined) this.#settings.onEvent({ what: 'unloading', model: entry.name })
+    this.#settings.onEvent({ what: before === undefined ? 'unloaded' : 'unloading', model: entry.name })
     this.#retire(entry, before)
   }
 
@@ -266,7 +326,7 @@ export class Models implements ModelControl, AsyncDisposable {
   async #poll(): Promise<void> {
     if (this.#closing !== undefined) return
     try {
-      await this.refresh()
+      await this.#look()
     } catch (error) {
       this.#warn({ name: '' }, error)
       return // a repository that is not there for a moment takes no model away
@@ -276,7 +336,16 @@ export class Models implements ModelControl, AsyncDisposable {
     this.#seen = now
     const names = new Set([...now.keys(), ...this.#acted.keys()])
     const changed = [...names].filter((name) => now.get(name) === before.get(name) && now.get(name) !== this.#acted.get(name))
+    this.#tellProblems()
     await Promise.allSettled(changed.filter((name) => !this.#scan.problems.has(name)).map((name) => this.#follow(name)))
+  }
+
+  /** Folders that are no models, once each. */
+  #tellProblems(): void {
+    const before = this.#told
+    this.#told = this.#scan.problems
+    for (const [model, { withPaths }] of this.#told)
+      if (before.get(model)?.withPaths !== withPaths) this.#settings.onEvent({ what: 'failed', model, text: withPaths })
   }
 
   /** Does what the files of a model ask for. */
@@ -288,7 +357,7 @@ export class Models implements ModelControl, AsyncDisposable {
       return entry.inOrder(async () => this.#unload(entry))
     }
     this.#acted.set(name, folder.fingerprint)
-    return entry.inOrder(() => this.#replace(entry, { folder, config: undefined }))
+    return entry.inOrder(() => this.#telling(name, () => this.#replace(entry, { folder, config: undefined })))
   }
 
   /**
@@ -305,7 +374,7 @@ export class Models implements ModelControl, AsyncDisposable {
     await this.#polling
     const entries = [...this.#entries.values()]
     await Promise.all(entries.map((entry) => entry.idle()))
-    for (const entry of entries) this.#unload(entry)
+    for (const entry of entries.filter(({ isReady }) => isReady)) this.#unload(entry)
     await Promise.all(this.#leaving)
   }
 

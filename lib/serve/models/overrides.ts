@@ -1,10 +1,11 @@
 // Files that a load brings: a model's folder that is gone with the model.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Fault } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { onFile } from '../../base/files.js'
+import { sweepTemporaries, temporaryOf } from '../../base/temporary.js'
 
 export interface TemporaryModel {
   readonly folder: ModelFolder
@@ -37,11 +38,16 @@ function isPlain(part: string): boolean {
   return part !== '' && part !== '.' && part !== '..' && !unsafe.test(part) && Buffer.byteLength(part) <= 255
 }
 
+/** Removes the files of models whose servers were killed. */
+export function sweepTemporaryModels(): Promise<void> {
+  return sweepTemporaries(tmpdir())
+}
+
 /** @throws Fault (as a rejection) as checkFileNames; TensorRTError ERR_TRT_FILE */
 export async function writeTemporaryModel(name: string, files: ReadonlyMap<string, Uint8Array>): Promise<TemporaryModel> {
   checkFileNames(files)
-  const base = join(tmpdir(), 'node-tensorrt-model-')
-  const path = await onFile('make a folder', base, () => mkdtemp(base)) // for this user alone
+  const path = temporaryOf(join(tmpdir(), 'node-tensorrt-model'))
+  await onFile('make a folder', path, () => mkdir(path, { mode: 0o700 })) // for this user alone
   const remove = (): Promise<void> => rm(path, { recursive: true, force: true })
   try {
     for (const [file, bytes] of files) await writeBelow(path, file, bytes)

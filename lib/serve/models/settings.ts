@@ -9,7 +9,7 @@ export interface EngineSettings {
   readonly backend?: 'cpu' | undefined
   /** Where plans are kept that were built of ONNX, as {@link EngineOptions.cache}. */
   readonly cache?: boolean | string | EngineCacheOptions | undefined
-  /** The GPUs of an instance group that names none; default: 0. */
+  /** The GPUs of an instance group that names none; default: all of the machine. */
   readonly gpus?: readonly number[] | undefined
   /** As {@link EngineOptions.plugins}, for all plans. */
   readonly plugins?: EngineOptions['plugins']

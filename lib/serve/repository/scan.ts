@@ -15,13 +15,21 @@ import { create } from '@bufbuild/protobuf'
 export interface Scan {
   readonly models: ReadonlyMap<string, ModelFolder>
   /** Why a folder is no model, by its name. */
-  readonly problems: ReadonlyMap<string, string>
+  readonly problems: ReadonlyMap<string, Problem>
+}
+
+/** Why a folder is no model. */
+export interface Problem {
+  /** For clients, who see no paths of this machine. */
+  readonly text: string
+  /** For the log. */
+  readonly withPaths: string
 }
 
 /** A folder that may be a model. */
 interface SeenFolder extends ModelFolder {
   /** Why it could not be looked at. */
-  readonly unreadable?: string
+  readonly unreadable?: Problem
 }
 
 /** How deep files below a model's folder are looked at: links may lead in circles. */
@@ -29,10 +37,36 @@ const deepest = 16
 
 /** @throws TensorRTError (as a rejection) ERR_TRT_FILE where one is no folder */
 export async function scanRepositories(folders: readonly string[]): Promise<Scan> {
-  const different = [...new Set(folders.map((folder) => resolve(folder)))]
-  const found = (await Promise.all(different.map(scanRepository))).flat()
+  return scanOf((await Promise.all(different(folders).map(scanRepository))).flat())
+}
+
+/** The same of the folders of one name alone. A repository that is not there has none. */
+export async function scanModel(folders: readonly string[], name: string): Promise<Scan> {
+  const found = isModelName(name) ? await Promise.all(different(folders).map((folder) => folderOf(folder, name))) : []
+  return scanOf(found.filter((folder) => folder !== undefined))
+}
+
+/** A scan in which one model is as another scan has it. */
+export function withModel(scan: Scan, name: string, { models, problems }: Scan): Scan {
+  const replaced = <T>(all: ReadonlyMap<string, T>, found: T | undefined): ReadonlyMap<string, T> => {
+    const others = [...all].filter(([each]) => each !== name)
+    return new Map(found === undefined ? others : [...others, [name, found]])
+  }
+  return { models: replaced(scan.models, models.get(name)), problems: replaced(scan.problems, problems.get(name)) }
+}
+
+/** What is told of a model's folder, as clients see it: by its name, not by its path on this machine. */
+export function withoutPath({ name, path }: Pick<ModelFolder, 'name' | 'path'>, text: string): string {
+  return text.replaceAll(path, name)
+}
+
+function different(folders: readonly string[]): readonly string[] {
+  return [...new Set(folders.map((folder) => resolve(folder)))]
+}
+
+function scanOf(found: readonly SeenFolder[]): Scan {
   const models = new Map<string, ModelFolder>()
-  const problems = new Map<string, string>()
+  const problems = new Map<string, Problem>()
   for (const folder of found) {
     const twice = found.filter(({ name }) => name === folder.name)
     if (twice.length > 1) problems.set(folder.name, inSeveral(twice))
@@ -69,29 +103,43 @@ async function readFile(folder: ModelFolder, autoComplete: boolean): Promise<Mod
 
 async function scanRepository(repository: string): Promise<readonly SeenFolder[]> {
   const entries = await onFile('read', repository, () => readdir(repository, { withFileTypes: true }))
-  const folders = await Promise.all(entries.filter(isVisible).map((entry) => modelFolder(repository, entry)))
+  const visible = entries.filter(({ name }) => isModelName(name))
+  const folders = await Promise.all(
+    visible.map(async (entry) => {
+      const path = join(repository, entry.name)
+      return (await isFolder(path, entry)) ? modelFolder(path, entry.name) : undefined
+    }),
+  )
   return folders.filter((folder) => folder !== undefined)
 }
 
-function isVisible({ name }: Dirent): boolean {
-  return !name.startsWith('.')
+async function folderOf(repository: string, name: string): Promise<SeenFolder | undefined> {
+  const path = join(repository, name)
+  return (await isFolderAt(path)) ? modelFolder(path, name) : undefined
 }
 
-async function modelFolder(repository: string, entry: Dirent): Promise<SeenFolder | undefined> {
-  const path = join(repository, entry.name)
-  if (!(await isFolder(path, entry))) return undefined
+/** A plain name of a folder that is not hidden. */
+function isModelName(name: string): boolean {
+  return name !== '' && !name.startsWith('.') && !/[/\0]/.test(name)
+}
+
+async function modelFolder(path: string, name: string): Promise<SeenFolder> {
   try {
     const hash = createHash('sha256')
     await digest(hash, path, '', 0)
-    return { name: entry.name, path, versions: await versionsIn(path), fingerprint: hash.digest('hex') }
+    return { name, path, versions: await versionsIn(path), fingerprint: hash.digest('hex') }
   } catch (error) {
-    const unreadable = `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`
-    return { name: entry.name, path, versions: [], fingerprint: '', unreadable }
+    const withPaths = `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`
+    const unreadable = { text: withoutPath({ name, path }, withPaths), withPaths }
+    return { name, path, versions: [], fingerprint: '', unreadable }
   }
 }
 
 async function isFolder(path: string, entry: Dirent): Promise<boolean> {
-  if (!entry.isSymbolicLink()) return entry.isDirectory()
+  return entry.isSymbolicLink() ? isFolderAt(path) : entry.isDirectory()
+}
+
+async function isFolderAt(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
 }
 
@@ -126,10 +174,13 @@ async function digest(hash: Hash, path: string, below: string, depth: number): P
   }
 }
 
-function inSeveral(folders: readonly ModelFolder[]): string {
-  return `model '${folders[0]?.name ?? ''}' is in several repositories: ${folders.map(({ path }) => path).join(', ')}`
+function inSeveral(folders: readonly ModelFolder[]): Problem {
+  const text = `model '${folders[0]?.name ?? ''}' is in several repositories`
+  return { text, withPaths: `${text}: ${folders.map(({ path }) => path).join(', ')}` }
 }
 
-function withoutVersions({ name, path }: ModelFolder): string {
-  return `at least one version must be available under the version policy of model '${name}': ${path} needs a folder such as 1 with model.plan or model.onnx`
+function withoutVersions({ name, path }: ModelFolder): Problem {
+  const text = (folder: string): string =>
+    `at least one version must be available under the version policy of model '${name}': ${folder} needs a folder such as 1 with model.plan or model.onnx`
+  return { text: text(name), withPaths: text(path) }
 }

@@ -152,6 +152,27 @@ await t.test('labels of an output; the counters of several groups are one sum', 
   await model.close()
 })
 
+await t.test('without dynamic batching rows are counted, too, and each request runs by itself', async (t) => {
+  const config = `max_batch_size: 8 input { name: "x" data_type: TYPE_FP32 dims: 4 } output { name: "y" data_type: TYPE_FP32 dims: 4 }`
+  const folder = repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) })
+  const model = await loadOnly(folder, { ...onCpu, autoComplete: false })
+  t.equal(model.config.schedulingChoice.case, undefined)
+  const infer = (rows: number) => model.infer({ inputs: [wire('x', new Array<number>(rows * 4).fill(1), [rows, 4])] }, never())
+  await Promise.all([4, 1, 4, 8].map(infer))
+  const { requests, rows, executions, batchSizes } = model.counters()
+  t.same([requests, rows, executions], [4, 17, 4])
+  t.same(
+    batchSizes.map((size) => [size.rows, size.requests, size.executions]),
+    [
+      [1, 1, 1],
+      [4, 2, 2],
+      [8, 1, 1],
+    ],
+  )
+  t.equal(model.pending, 0)
+  await model.close()
+})
+
 await t.test('L0_batcher: requests merge up to max_batch_size', async (t) => {
   const config = 'max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 10000000 } instance_group { kind: KIND_CPU count: 1 }'
   const model = await loadOnly(repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }))

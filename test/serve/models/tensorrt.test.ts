@@ -7,6 +7,7 @@ import { driven, driver, families, leftovers, rowsPlan, type Spec } from '../../
 import { failureOf } from '../../support/errors.js'
 import { reluModel } from '../../support/models.js'
 import { range } from '../../support/values.js'
+import { certain } from '../../support/waiting.js'
 import { type Files, floats, loadOnly, never, repository, turns, wire } from './folders.js'
 
 driver.set({ devices: 2 })
@@ -37,10 +38,18 @@ await t.test('a plan without a configuration: batches as its profile has them', 
 
 await t.test('one copy of the weights for all instances of a device; lanes as instance_group counts', async (t) => {
   const config = 'instance_group [ { count: 2 }, { count: 1 } ]'
-  const model = await load(repository(t, withConfig(config)))
+  const model = await load(repository(t, withConfig(config)), [0])
   t.equal(control.stats().live.engines, 1)
   await Promise.all([1, 2, 3, 4].map((value) => model.infer({ inputs: [row(value)] }, never())))
   t.equal(model.counters().requests, 4)
+  await model.close()
+  t.same(leftovers(), {})
+})
+
+await t.test('a group that names no GPU has all of them', async (t) => {
+  const model = await load(repository(t, withConfig('instance_group [ { count: 1 }, { gpus: [ 1 ] } ]')))
+  t.same(model.config.instanceGroup.map(({ gpus }) => gpus), [[0, 1], [1]]) // prettier-ignore
+  t.equal(control.stats().live.engines, 2)
   await model.close()
   t.same(leftovers(), {})
 })
@@ -76,6 +85,19 @@ await t.test('several GPUs: a request goes to the engine with the fewest rows un
   slot.release()
   await model.close()
   t.same(leftovers(), {})
+})
+
+await t.test('nv_inference_pending_request_count: requests that wait for a lane', async (t) => {
+  const model = await load(repository(t, withConfig('max_batch_size: 1 instance_group { count: 1 }')), [0])
+  t.equal(model.pending, 0)
+  await driven({ computeMs: 1, clock: 'manual' }, async () => {
+    const answers = [1, 2, 3, 4, 5].map((value) => model.infer({ inputs: [row(value)] }, never()))
+    await certain(() => model.pending === 3)
+    driver.set({ clock: 'real' })
+    await Promise.all(answers)
+  })
+  t.equal(model.pending, 0)
+  await model.close()
 })
 
 await t.test('#8629: without profile in the configuration the best of all is taken, with one that one', async (t) => {

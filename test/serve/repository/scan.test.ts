@@ -2,7 +2,7 @@
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { scanRepositories } from '../../../lib/serve/repository/scan.js'
+import { scanModel, scanRepositories, withModel } from '../../../lib/serve/repository/scan.js'
 import { failure } from '../../support/errors.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { repository, write } from './rig.js'
@@ -51,17 +51,17 @@ t.test('a folder without versions is a problem that says what it needs', async (
   const folder = repository(t, { 'm/config.pbtxt': '' })
   const { models, problems } = await scanRepositories([folder])
   t.equal(models.size, 0)
-  t.equal(
-    problems.get('m'),
-    `at least one version must be available under the version policy of model 'm': ${join(folder, 'm')} needs a folder such as 1 with model.plan or model.onnx`,
-  )
+  const text = (path: string): string =>
+    `at least one version must be available under the version policy of model 'm': ${path} needs a folder such as 1 with model.plan or model.onnx`
+  t.strictSame(problems.get('m'), { text: text('m'), withPaths: text(join(folder, 'm')) }, 'clients see no paths')
 })
 
 t.test('a name in two repositories is a problem of both, and other models are served', async (t) => {
   const [first, second] = [repository(t, { 'm/1/': '', 'a/1/': '' }), repository(t, { 'm/1/': '', 'b/1/': '' })]
   const { models, problems } = await scanRepositories([first, second])
   t.strictSame([...models.keys()].sort(), ['a', 'b'])
-  t.strictSame([...problems], [['m', `model 'm' is in several repositories: ${join(first, 'm')}, ${join(second, 'm')}`]])
+  const text = "model 'm' is in several repositories"
+  t.strictSame([...problems], [['m', { text, withPaths: `${text}: ${join(first, 'm')}, ${join(second, 'm')}` }]])
 })
 
 t.test('a repository that is given twice is one', async (t) => {
@@ -128,4 +128,26 @@ t.test('models that vanish while they are looked at are not there', async (t) =>
     const { models } = await scan
     t.ok(models.has('a'))
   }
+})
+
+t.test('one model alone is looked at, in all repositories, and the others stay as they were', async (t) => {
+  const [first, second] = [repository(t, { 'a/1/': '', 'b/1/': '', '.c/1/': '' }), repository(t, { 'd/': '' })]
+  const before = await scanRepositories([first, second])
+  write(first, { 'a/2/': '', 'b/2/': '' })
+  const found = await scanModel([first, second], 'a')
+  t.strictSame([[...found.models.keys()], found.problems.size], [['a'], 0])
+  const { models, problems } = withModel(before, 'a', found)
+  t.strictSame([models.get('a')?.versions, models.get('b')?.versions, [...problems.keys()]], [['1', '2'], ['1'], ['d']]) // prettier-ignore
+  t.equal(found.models.get('a')?.fingerprint, (await scanRepositories([first])).models.get('a')?.fingerprint)
+
+  write(second, { 'a/1/': '' })
+  const twice = withModel(before, 'a', await scanModel([first, second], 'a'))
+  t.strictSame([[...twice.models.keys()], [...twice.problems.keys()].sort()], [['b'], ['a', 'd']]) // prettier-ignore
+  rmSync(join(first, 'a'), { recursive: true })
+  t.equal((await scanModel([first, second], 'a')).models.get('a')?.path, join(second, 'a'))
+  for (const name of ['', '.', '..', '.c', 'none', 'a/1', 'a\0', join('..', 'x')]) {
+    const none = await scanModel([first, second], name)
+    t.strictSame([none.models.size, none.problems.size], [0, 0], JSON.stringify(name))
+  }
+  t.equal((await scanModel([join(first, 'none'), second], 'a')).models.size, 1)
 })
