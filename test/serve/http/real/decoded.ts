@@ -38,7 +38,8 @@ function cut(rest: Buffer, length: string | undefined): Framing {
   return { body: rest.subarray(0, wanted), isWhole: rest.length >= wanted }
 }
 
-function unchunked(rest: Buffer): Framing {
+/** A body that comes in chunks. */
+export function unchunked(rest: Buffer): Framing {
   const parts: Buffer[] = []
   for (let at = 0; ;) {
     const line = rest.indexOf('\r\n', at)

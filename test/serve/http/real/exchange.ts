@@ -1,6 +1,7 @@
 // One request over a connection of its own, whose answer, if there is one, is read to its end.
 import { connect } from 'node:net'
 import type { Reply } from '../rig.js'
+import { unchunked } from './decoded.js'
 
 /** What came back; nothing where the connection ended without an answer. `wasSlow`: the server had nothing to say until the client had ended its side. */
 export interface Outcome {
@@ -56,7 +57,11 @@ function replyOf(bytes: Buffer, isHead: boolean, isOver: boolean): Reply | undef
   const headers = Object.fromEntries(
     lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   )
-  const length = isHead ? 0 : Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : Infinity))
+  if (headers['transfer-encoding'] !== undefined && !isHead) {
+    const { body, isWhole } = unchunked(rest)
+    return isWhole || isOver ? { status, headers, body } : undefined
+  }
+  const length = isHead ? 0 : Number(headers['content-length'] ?? 0)
   if (rest.length < length && !isOver) return undefined
   return { status, headers, body: rest.subarray(0, length) }
 }

@@ -249,8 +249,8 @@ const mutations: readonly { readonly weight: number; readonly mutate: Mutation }
 ]
 
 /** The bytes of one of these requests, changed once or twice. */
-export function mutant(asks: readonly Ask[], random: Random): Buffer {
-  const draft = draftOf(random.pick(asks))
-  for (let left = 1 + random.below(2); left > 0; left--) random.weighted(mutations).mutate(draft, random)
+export function mutant(ask: Ask, random: Random): Buffer {
+  const draft = draftOf(ask)
+  for (let left = random.chance(0.75) ? 1 : 2; left > 0; left--) random.weighted(mutations).mutate(draft, random)
   return bytesOf(draft)
 }
