@@ -32,8 +32,8 @@ export async function recordedSources(): Promise<Sources> {
 
 /** What a client may be told with a 5xx without a fault of the server: it asks for what there is not, or for less time than it takes. */
 const meant: Readonly<Record<number, RegExp>> = {
-  501: /not supported|Unsupported compression type|file override is not allowed|not served yet/,
-  503: /Request timeout expired|is not at ready state/,
+  501: /^$|not supported|Unsupported compression type|file override is not allowed|not served yet/,
+  503: /^$|Request timeout expired|is not at ready state/,
 }
 
 export interface Tally {
@@ -64,7 +64,8 @@ async function sendOne(server: RealServer, bytes: Buffer, tally: Tally): Promise
   if (wasSlow) tally.slow++
   if (reply === undefined)
     return request.isWhole && !wasSlow && !mayBeClosed(request) ? 'the connection was ended without an answer' : undefined
-  if (reply.status >= 500 && !meant[reply.status]?.test(errorOf(reply))) return `${reply.status} ${reply.body.toString()}`
+  const isText = request.method !== 'HEAD'
+  if (reply.status >= 500 && !meant[reply.status]?.test(isText ? errorOf(reply) : '')) return `${reply.status} ${reply.body.toString()}`
   if (reply.status === 200 && isInference(reply)) return await wrongAnswer(server, request, reply, tally)
   return undefined
 }
