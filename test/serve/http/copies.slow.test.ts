@@ -48,7 +48,7 @@ await t.test('requests of 602 KB over eight connections: no slot after the first
   const messages = tensors.map((tensor) =>
     bytesOf(binary('m', { inputs: [inputOf(picture)], ...asBytes }, [new Uint8Array(tensor.buffer)])),
   )
-  let [wrong, left] = [0, size(400, 2000)]
+  let [wrong, left] = [0, size(1000, 10_000)]
   const count = left
   const connection = async (which: number): Promise<void> => {
     using wire = new Wire(server.port)
