@@ -13,6 +13,7 @@ export function checkDocument(servable: Servable, document: InferDocument): void
   checkNames(servable, document)
   checkBatch(servable, document)
   for (const input of document.inputs) checkInput(servable, document, input)
+  checkRows(servable, document)
   checkForms(servable, document)
 }
 
@@ -84,6 +85,13 @@ function checkBatch(servable: Servable, document: InferDocument): void {
     if (first !== rows) throw wrong(document, `input '${name}' batch size does not match other inputs for '${servable.name}'`)
   }
   if ((rows ?? 0) > most) throw wrong(document, `inference request batch-size must be <= ${most} for '${servable.name}'`)
+}
+
+/** After all else, so that Triton's texts come first where it has one: it takes such a request. */
+function checkRows(servable: Servable, document: InferDocument): void {
+  const isEmpty = ({ name, shape }: DocumentInput): boolean => shape[0] === 0 && !isShapeTensor(servable, name)
+  if (servable.config.maxBatchSize > 0 && document.inputs.some(isEmpty))
+    throw wrong(document, `inference request batch-size must be >= 1 for '${servable.name}'`)
 }
 
 function checkInput(servable: Servable, document: InferDocument, input: DocumentInput): void {

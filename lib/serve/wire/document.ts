@@ -170,7 +170,7 @@ function checkContent(input: unknown): void {
 }
 
 function dimension(value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 63) return value
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 63) return value + 0 // -0 is 0
   throw new Fault('INVALID_ARG', `Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer`)
 }
 

@@ -46,8 +46,7 @@ export function writeElements(elements: JsonElements, target: Uint8Array): void 
   const { datatype, count } = elements
   if (count > 0) checkJsonType(elements)
   if (datatype === 'BYTES') return writeTexts(elements, target)
-  const write = writers[datatype]
-  if (write === undefined) return
+  const write = writers[datatype] ?? writeNone
   const isFloat = datatype === 'FP32' || datatype === 'FP64'
   const bytes = target.byteOffset % 8 === 0 ? target : new Uint8Array(target.length)
   const written = write(bytes, isFloat ? elements.plain : elements.exact, elements)
@@ -80,6 +79,12 @@ function writer<T>(view: (bytes: Uint8Array) => { [index: number]: T }, read: Re
 
 function tooFew(): Fault {
   return new Fault('INVALID_ARG', `Unable to parse 'data': Shape does not match true shape of 'data' field`)
+}
+
+/** Of a type that JSON has no numbers of: a tensor without elements is all that may come. */
+const writeNone: Writer = (_target, data) => {
+  if (Array.isArray(data) && data.flat(Infinity).length === 0) return 0
+  throw tooFew()
 }
 
 function wrong(kind: string): Fault {

@@ -1,6 +1,7 @@
 // What a client gets wrong: refused before the model runs, with the status of a client's fault and the text that Triton has for it.
 import t from 'tap'
-import { ask, binary, errorOf, inferJson, input, nothingLeft, type Reply, startRig } from './rig.js'
+import { certain } from '../../support/waiting.js'
+import { ask, binary, errorOf, inferJson, input, jsonOf, nothingLeft, type Reply, startRig } from './rig.js'
 
 const rig = await startRig()
 t.teardown(() => rig.front.close())
@@ -190,4 +191,36 @@ t.test('texts that are not as many as the shape says', async (t) => {
     errorOf(await send(1, 'a', 'bc')),
     /unexpected number of string elements 2 for inference input 'INPUT0' for model 'bytes', expecting 1/,
   )
+})
+
+t.test('a tensor without elements has no data, whatever its type', async (t) => {
+  for (const datatype of ['FP32', 'FP16', 'BF16', 'BYTES', 'INT64', 'BOOL']) {
+    for (const [shape, data, status] of [
+      ['0', '[]', 200],
+      ['-0', '[[],[]]', 200],
+      ['0', '[0.5]', 400],
+      ['0', '["x"]', 400],
+    ] as const) {
+      const outputs = '"parameters":{"binary_data_output":true}'
+      const body = `{"inputs":[{"name":"INPUT0","datatype":"${datatype}","shape":[${shape}],"data":${data}}],${outputs}}`
+      const reply = await inferJson(port, datatype.toLowerCase(), body)
+      t.same(
+        [reply.status, status === 400 || jsonOf(reply).outputs[0].shape],
+        [status, status === 400 || [0]],
+        `${datatype} [${shape}] ${data}`,
+      )
+    }
+  }
+  const model = rig.control.servables.find(({ name }) => name === 'fp32')
+  t.ok(Object.is(model?.requests.at(-1)?.inputs[0]?.shape[0], 0), '-0 is 0')
+  t.ok(await nothingLeft(rig))
+})
+
+t.test('a batch without rows is refused before the model has it, and counts as refused', async (t) => {
+  const { length } = rig.records
+  const head = { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [0, 4], parameters: { binary_data_size: 16 } }] }
+  const reply = await ask(port, binary('batched', head, [new Uint8Array(16)]))
+  t.same([reply.status, errorOf(reply)], [400, "[request id: <id_unknown>] inference request batch-size must be >= 1 for 'batched'"])
+  await certain(() => rig.records.length > length)
+  t.match(rig.records.at(-1), { status: 400, reachedModel: false, version: '1' })
 })

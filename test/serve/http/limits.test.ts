@@ -1,9 +1,10 @@
 // What a client may take of a server: bytes, time and depth; and what becomes of a request whose client has left.
 import { create } from '@bufbuild/protobuf'
-import { gzipSync } from 'node:zlib'
+import { deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
 import { ModelConfigSchema, ModelQueuePolicy_TimeoutAction as Action } from '../../../lib/serve/config/model_config_pb.js'
 import { timeoutOf } from '../../../lib/serve/http/timeout.js'
+import { Random } from '../../support/random.js'
 import { certain } from '../../support/waiting.js'
 import { ask, binary, bytesOf, errorOf, get, inferJson, input, jsonOf, nothingLeft, startRig, Wire } from './rig.js'
 
@@ -36,24 +37,38 @@ t.test('L0_http: a body above the limit is refused, and the connection goes on',
 
 t.test('a gzip bomb is stopped at the limit', async (t) => {
   await using rig = await startRig({ limits: { maxInputBytes: 2 ** 20 } })
-  const bomb = gzipSync(Buffer.alloc(64 * 2 ** 20, ' '))
-  const reply = await ask(rig.port, { path, body: bomb, headers: { 'content-encoding': 'gzip' } })
-  t.equal(reply.status, 413)
-  t.ok(await nothingLeft(rig))
-  const [record] = rig.records
-  t.ok((record?.bytesIn ?? Infinity) < 2 ** 21, 'no more was unpacked than the limit and a chunk')
+  const spaces = Buffer.alloc(64 * 2 ** 20, ' ')
+  for (const [encoding, bomb] of [
+    ['gzip', gzipSync(spaces)],
+    ['deflate', deflateSync(spaces)],
+  ] as const) {
+    const headers = { 'content-encoding': encoding }
+    for (const more of [{}, { chunked: 1000 }]) {
+      t.equal((await ask(rig.port, { path, body: bomb, headers, ...more })).status, 413)
+      t.ok(await nothingLeft(rig))
+      t.ok((rig.records.at(-1)?.bytesIn ?? Infinity) < 2 ** 21, 'no more was unpacked than the limit and a chunk')
+    }
+    t.equal((await ask(rig.port, { path: '/v2/repository/models/later/load', body: bomb, headers })).status, 413)
+    t.ok(await nothingLeft(rig))
+  }
 })
 
 t.test('L0_http: test_json_recursion_depth_limit', async (t) => {
-  await using rig = await startRig()
-  const nested = (depth: number): string =>
-    `{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1],"data":${'['.repeat(depth)}1${']'.repeat(depth)}}]}`
-  t.equal((await inferJson(rig.port, 'fp32', nested(99))).status, 200)
-  for (const depth of [100, 1000, 10_000]) {
-    const reply = await inferJson(rig.port, 'fp32', nested(depth))
-    t.same([reply.status, errorOf(reply)], [400, "Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (100)"])
+  for (const jsonWorkerBytes of [2 ** 20, 100]) {
+    await using rig = await startRig({ limits: { jsonWorkerBytes } })
+    const nested = (depth: number): string =>
+      `{"inputs":[{"name":"INPUT0","datatype":"FP32","shape":[1],"data":${'['.repeat(depth)}1${']'.repeat(depth)}}]}`
+    t.equal((await inferJson(rig.port, 'fp32', nested(99))).status, 200)
+    for (const depth of [100, 1000, 10_000]) {
+      const reply = await inferJson(rig.port, 'fp32', nested(depth))
+      t.same([reply.status, errorOf(reply)], [400, "Unable to parse 'data': JSON nesting depth exceeds maximum allowed limit (100)"])
+    }
+    for (const open of ['[', '{"a":']) {
+      t.equal((await inferJson(rig.port, 'fp32', open.repeat(10_000))).status, 400)
+      t.equal((await ask(rig.port, { path: '/v2/repository/models/later/load', body: open.repeat(10_000) })).status, 400)
+    }
+    t.ok(await nothingLeft(rig))
   }
-  for (const open of ['[', '{"a":']) t.equal((await inferJson(rig.port, 'fp32', open.repeat(10_000))).status, 400)
 })
 
 t.test('bytes in flight: 503 before the body is read, and counted until the answer is gone', async (t) => {
@@ -110,6 +125,34 @@ t.test('408 for a head and for a body that do not come', async (t) => {
     await certain(() => wire.isOver)
   }
   t.ok(await nothingLeft(rig))
+})
+
+t.test('408 for a body of which a byte comes now and then, whatever it is for', async (t) => {
+  await using rig = await startRig({ limits: { headTimeoutMs: 50, bodyTimeoutMs: 50 } })
+  const body = JSON.stringify({ inputs: [input('FP32', [1])], padding: 'x'.repeat(100_000) })
+  const packed = gzipSync(Buffer.from(new Random(26).bytes(100_000)))
+  for (const message of [
+    { path, body },
+    { path, body, chunked: 1000 },
+    { path, body: packed, headers: { 'content-encoding': 'gzip' } },
+    binary('fp32', { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [25_000], parameters: { binary_data_size: 100_000 } }] }, [
+      new Uint8Array(100_000),
+    ]),
+    { path: '/v2/repository/models/later/load', body },
+  ]) {
+    using wire = new Wire(rig.port)
+    const bytes = bytesOf(message)
+    let at = 1000
+    wire.write(bytes.subarray(0, at))
+    const timer = setInterval(() => wire.write(bytes.subarray(at, ++at)), 5)
+    const reply = await wire.reply()
+    clearInterval(timer)
+    t.same([reply.status, errorOf(reply)], [408, 'The request took too long to arrive'])
+    await certain(() => wire.isOver)
+  }
+  t.ok(await nothingLeft(rig))
+  t.same(rig.control.loads, [])
+  t.equal((await get(rig.port, '/v2/health/live')).status, 200)
 })
 
 t.test('what is no HTTP', async (t) => {
