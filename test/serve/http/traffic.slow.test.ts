@@ -1,7 +1,7 @@
 // Random traffic over several connections: each answer has the values that it has to have, and afterwards all sums are those of what was sent.
 import t from 'tap'
 import type { EngineCounters } from '../../../lib/backend/backend.js'
-import type { Statistics } from '../../../lib/serve/operations/statistics.js'
+import type { Statistics } from '../../../lib/serve/public-types.js'
 import { expand } from '../../support/models.js'
 import { Random } from '../../support/random.js'
 import { size } from '../../support/tiers.js'
