@@ -12,13 +12,12 @@ import {
 } from '../base/checks.js'
 import { checkedPath } from '../base/files.js'
 import { plainCopy, readOptions } from '../base/options.js'
-import type { EngineOptions } from '../engine/options.js'
 import { checkedEngineOptions } from '../engine/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { restrictedCategories } from './http/options.js'
 import type { LogSettings } from './operations/log.js'
 import type { MetricsSettings } from './operations/metrics.js'
-import type { LogDestination, RestrictedCategory, Restriction, ServeEngineOptions } from './public-types.js'
+import type { LogDestination, Restriction, ServeEngineOptions } from './public-types.js'
 
 /** Options that were checked, and are complete. */
 export interface ServeSettings {

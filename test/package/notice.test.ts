@@ -63,7 +63,11 @@ t.test('what of others lies in what is shipped', (t) => {
     'no fonts, models, pictures or libraries',
   )
   const foreign = shipped.filter((path) => /\.(ts|cc|h|def|inc|proto)$/.test(path) && /copyright/i.test(readText(path)))
-  t.same(foreign.sort(), ['lib/serve/config/model_config.proto', 'lib/serve/config/model_config_pb.ts'], 'no other file has a copyright of its own')
+  t.same(
+    foreign.sort(),
+    ['lib/serve/config/model_config.proto', 'lib/serve/config/model_config_pb.ts'],
+    'no other file has a copyright of its own',
+  )
   t.ok(existsSync(join(root, 'LICENSE')))
   t.end()
 })

@@ -33,7 +33,8 @@ t.test('what is in it', async (t) => {
     'nothing else is',
   )
   const modules = readdirSync(join(folder, 'node_modules'))
-  for (const peer of ['fastify', 'onnxruntime-node', 'pino', 'prom-client', 'sharp']) t.notOk(modules.includes(peer), `the optional peer ${peer} is not installed`)
+  for (const peer of ['fastify', 'onnxruntime-node', 'pino', 'prom-client', 'sharp'])
+    t.notOk(modules.includes(peer), `the optional peer ${peer} is not installed`)
 })
 
 t.test('no file names a source map, has a source, or names what is not there; the declarations have their comments', async (t) => {
