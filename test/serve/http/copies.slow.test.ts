@@ -17,10 +17,11 @@ interface Asked {
 
 /** Engines that were asked for memory. */
 const asked: Asked[] = []
-const { allocateBytes } = Engine.prototype
-Engine.prototype.allocateBytes = function (bytes) {
+const { prototype } = Engine
+const allocate = Reflect.get<typeof prototype, 'allocateBytes'>(prototype, 'allocateBytes')
+prototype.allocateBytes = function (bytes) {
   asked.push({ engine: this, bytes, stats: this.stats })
-  return allocateBytes.call(this, bytes)
+  return allocate.call(this, bytes)
 }
 
 /** What the engine has done since it was first asked for memory. */
@@ -29,7 +30,7 @@ function since([first]: readonly Asked[]): { readonly completed: number; readonl
   const { completed, bytesCopied } = first.engine.stats
   return { completed: completed - first.stats.completed, bytesCopied: bytesCopied - first.stats.bytesCopied }
 }
-t.teardown(() => (Engine.prototype.allocateBytes = allocateBytes))
+t.teardown(() => (prototype.allocateBytes = allocate))
 
 const asBytes = { parameters: { binary_data_output: true } }
 const inputOf = (shape: readonly number[]) => ({
