@@ -72,8 +72,6 @@ export function modelOf({ path }: Framed): { readonly name: string; readonly ver
   return { name: decodeURIComponent(name), ...(version !== undefined && { version }) }
 }
 
-/* eslint-disable @typescript-eslint/no-unsafe-assignment, @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-argument, @typescript-eslint/no-unsafe-return, @typescript-eslint/no-explicit-any -- JSON of no known form */
-
 /** @throws where it is no request that could have been answered */
 export function decoded({ headers, body }: Framed, servable: Servable): Decoded {
   const bytes = uncompressed(body, headers.get('content-encoding'))
@@ -91,8 +89,8 @@ export function decoded({ headers, body }: Framed, servable: Servable): Decoded 
     const { name, datatype, shape, parameters, data } = input
     const size = parameters?.binary_data_size
     if (size === undefined) return { name, datatype, shape, bytes: bytesOf(datatype, [data].flat(Infinity)) }
-    at += size
-    return { name, datatype, shape, bytes: new Uint8Array(bytes.subarray(at - size, at)) }
+    at += Number(size)
+    return { name, datatype, shape, bytes: new Uint8Array(bytes.subarray(at - Number(size), at)) }
   })
   if (at !== bytes.length) throw new Error(`the tensors end at ${at} of ${bytes.length}`)
   const outputs = ((json.outputs ?? []) as any[]).map(({ name, parameters }) => ({
@@ -103,8 +101,6 @@ export function decoded({ headers, body }: Framed, servable: Servable): Decoded 
   const isBinary = json.parameters?.binary_data_output ?? false
   return { id: json.id ?? '', inputs, outputs: outputs.length === 0 ? undefined : outputs, isBinary }
 }
-
-/* eslint-enable */
 
 function uncompressed(body: Buffer, encoding = 'identity'): Buffer {
   if (encoding.toLowerCase() === 'identity' || encoding === '') return body
@@ -146,7 +142,8 @@ function put(view: DataView, at: number, datatype: Datatype, value: unknown): vo
   if (typeof value !== (datatype === 'BOOL' ? 'boolean' : 'number')) throw new Error(`${String(value)} is no ${datatype}`)
   const number = Number(value)
   const [least, most] = ranges[datatype] ?? [-Infinity, Infinity]
-  if (number < least || number > most || (ranges[datatype] !== undefined && !Number.isInteger(number)))
+  const isTooLarge = !Number.isFinite(datatype === 'FP32' ? Math.fround(number) : number)
+  if (isTooLarge || number < least || number > most || (ranges[datatype] !== undefined && !Number.isInteger(number)))
     throw new Error(`${number} is no ${datatype}`)
   if (datatype === 'BOOL' || datatype === 'UINT8') view.setUint8(at, number)
   else if (datatype === 'INT8') view.setInt8(at, number)

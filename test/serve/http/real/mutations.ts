@@ -179,7 +179,7 @@ const path: Mutation = (draft, random) => {
 
 /** A character less, more, another, twice, or in another place. */
 function changedText(text: string, random: Random, likely: readonly string[] = ['0', ' ', ',', '"', 'x', '\t', '=', ';', 'é']): string {
-  const parts = [...text]
+  const parts = Array.from(text)
   const at = random.below(parts.length + 1)
   const kind = random.below(4)
   if (kind === 0) parts.splice(at, 1)
