@@ -18,7 +18,7 @@ export const plan = (spec: Spec): Uint8Array => fakePlan({ ...spec, version: fam
 
 export interface Reply {
   readonly status: number
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- whatever JSON it is
+   
   readonly json: any
 }
 
@@ -134,7 +134,7 @@ export class Serving implements AsyncDisposable {
       if (tries > 20_000) throw new Error(`it did not come to be that ${count} wait`)
   }
 
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- whatever JSON it is
+   
   async stats(model: string): Promise<any> {
     const { json } = await this.ask('GET', `/v2/models/${model}/stats`).reply
     return json.model_stats[0]
