@@ -18,7 +18,7 @@ export const plan = (spec: Spec): Uint8Array => fakePlan({ ...spec, version: fam
 
 export interface Reply {
   readonly status: number
-   
+
   readonly json: any
 }
 
@@ -59,6 +59,12 @@ export class Serving implements AsyncDisposable {
   /** Marks of the requests that were answered, in the order in which the server did. */
   answered(): readonly string[] {
     return this.#log.flatMap((line) => /"url":"[^"]*\?mark=(\w+)"/.exec(line)?.[1] ?? [])
+  }
+
+  /** Until the log has so many lines of requests that ended with a status. */
+  async untilLog(text: string, status: number, count = 1): Promise<void> {
+    const lines = (): number => this.#log.filter((line) => line.includes(`"msg":"${text}"`) && line.includes(`"status":${status}`)).length
+    await certain(() => lines() >= count)
   }
 
   ask(method: 'GET' | 'POST', path: string, body?: unknown): Asked {
@@ -134,7 +140,6 @@ export class Serving implements AsyncDisposable {
       if (tries > 20_000) throw new Error(`it did not come to be that ${count} wait`)
   }
 
-   
   async stats(model: string): Promise<any> {
     const { json } = await this.ask('GET', `/v2/models/${model}/stats`).reply
     return json.model_stats[0]
@@ -164,7 +169,7 @@ export class Serving implements AsyncDisposable {
   ): Promise<readonly [sizes: Readonly<Record<number, number>>, replies: readonly Reply[]]> {
     driver.set({ computeMs: 1, clock: 'manual' })
     try {
-      const blockers = [await this.#taken(model, most), await this.#taken(model, most)]
+      const blockers = [await this.taken(model, most, { priority: 1 }), await this.taken(model, most, { priority: 1 })]
       const asked = await body()
       driver.set({ computeMs: 0, clock: 'real' })
       await Promise.all(blockers.map(({ reply }) => reply))
@@ -176,10 +181,10 @@ export class Serving implements AsyncDisposable {
     }
   }
 
-  /** A full batch that a slot of the lane has taken. */
-  async #taken(model: string, rows: number): Promise<Asked> {
+  /** A full batch that a slot of the lane has taken (the second one only takes what is of the first level); the device is to stand still. */
+  async taken(model: string, rows: number, options: InferOptions = {}): Promise<Asked> {
     const { enqueues } = driver.stats()
-    const asked = this.infer(model, rows)
+    const asked = this.infer(model, rows, options)
     await certain(() => driver.stats().enqueues > enqueues)
     return asked
   }
