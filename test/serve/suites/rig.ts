@@ -56,6 +56,11 @@ export class Serving implements AsyncDisposable {
     this.#log = log
   }
 
+  /** How many requests for a model the server has had, by its log. */
+  asked(model: string): number {
+    return this.#log.filter((line) => line.includes('"msg":"request"') && line.includes(`/models/${model}/infer`)).length
+  }
+
   /** Marks of the requests that were answered, in the order in which the server did. */
   answered(): readonly string[] {
     return this.#log.flatMap((line) => /"url":"[^"]*\?mark=(\w+)"/.exec(line)?.[1] ?? [])
@@ -92,7 +97,11 @@ export class Serving implements AsyncDisposable {
 
   /** Puts a model into the repository, and loads it. */
   async load(name: string, config: string, spec: Spec = rowsPlan()): Promise<void> {
-    this.write({ [`${name}/config.pbtxt`]: config, [`${name}/1/model.plan`]: plan(spec) })
+    await this.loadFiles(name, { 'config.pbtxt': config, '1/model.plan': plan(spec) })
+  }
+
+  async loadFiles(name: string, files: Files): Promise<void> {
+    this.write(Object.fromEntries(Object.entries(files).map(([path, content]) => [`${name}/${path}`, content])))
     const { status, json } = await this.ask('POST', `/v2/repository/models/${name}/load`).reply
     if (status !== 200) throw new Error(JSON.stringify(json))
   }
