@@ -129,7 +129,7 @@ export class EngineModel implements LoadedVersion {
   }
 
   async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
-    const leave = this.enter()
+    const leave = this.#inFlight > 0 ? this.#hold() : this.enter() // who has it is answered, though another took its place since then
     try {
       const checked = checkRequest(this.#rules, request)
       this.#lastInference = Date.now()
@@ -236,6 +236,10 @@ export class EngineModel implements LoadedVersion {
 
   enter(): () => void {
     if (this.#closing !== undefined) throw new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} is not at ready state`)
+    return this.#hold()
+  }
+
+  #hold(): () => void {
     this.#inFlight++
     let left = false
     return () => {

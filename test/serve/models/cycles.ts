@@ -55,14 +55,22 @@ export async function ask(models: Models, truth: Truth, seen: Seen, isOver: () =
   }
 }
 
-function check(values: readonly number[], truth: Truth, seen: Seen): void {
+/** Takes an answer. */
+export function check(values: readonly number[], truth: Truth, seen: Seen): void {
   const number = (values[0] ?? Number.NaN) - 1
   if (truth.ready.has(number) && values.every((value, i) => value === i + 1 + number)) seen.answered++
   else seen.wrong.push(`an answer of a model that was never ready: ${values.join(' ')}`)
 }
 
 /** Load, replace, fail to replace, and now and then unload. */
-export async function cycle(models: Models, folder: string, truth: Truth, number: number, random: Random, seen: Seen): Promise<void> {
+export async function cycle(
+  models: Pick<Models, 'load' | 'unload'>,
+  folder: string,
+  truth: Truth,
+  number: number,
+  random: Random,
+  seen: Seen,
+): Promise<void> {
   write(folder, { 'm/1/model.onnx': plus(number) })
   truth.ready.add(number)
   await models.load('m')

@@ -225,6 +225,11 @@ await t.test('a request ends on the version that it began with; close() waits fo
   t.throws(() => model.enter(), { message: "'m' version 1 is not at ready state" })
   await new Promise((resolve) => setTimeout(resolve, 20))
   t.notOk(closed)
+  const slot = model.reserve(16)
+  const [y] = await model.infer({ inputs: [wire('x', [1, 2, 3, 4], [1, 4])] }, never())
+  t.same(y && floats(y), [1, 2, 3, 4], 'a body that came late is answered all the same')
+  slot.release()
+  t.notOk(closed)
   leave()
   leave()
   await closing
