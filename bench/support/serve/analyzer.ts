@@ -11,9 +11,12 @@ import type { Running } from './servers.js'
 const clients = 8
 const windowMs = 1000
 
+/** As JSON it sends one number of a tensor of floats, whatever the shape is. */
+const formats = { binary: small, json: 1 } as const
+
 /** Inferences a second, as perf_analyzer finds them. @throws Error (as a rejection) where it ends with an error */
-async function analyzed(program: string, { url }: Running, format: 'binary' | 'json'): Promise<number> {
-  const args = ['-m', 'identity', '-i', 'http', '-u', url.replace('http://', ''), '--shape', `INPUT0:${small}`]
+async function analyzed(program: string, { url }: Running, format: keyof typeof formats): Promise<number> {
+  const args = ['-m', 'identity', '-i', 'http', '-u', url.replace('http://', ''), '--shape', `INPUT0:${formats[format]}`]
   const how = ['--concurrency-range', String(clients), '-p', String(windowMs), '-s', '50', '--input-tensor-format', format]
   const { stdout } = await promisify(execFile)(program, [...args, ...how, '--output-tensor-format', format])
   const found = Number(/Throughput: ([\d.]+) infer\/sec/.exec(stdout)?.[1])
@@ -27,13 +30,16 @@ export function analyzer(context: Context): Promise<Row[]> {
     const program = join(folder, 'perf_analyzer')
     const rows: Row[] = []
     for (const format of ['binary', 'json'] as const) {
+      const count = formats[format]
       note(`perf_analyzer, ${format} …`)
       const rates = await interleaved(2, {
         ours: () => analyzed(program, context.ours, format),
         peer: () => analyzed(program, triton, format),
       })
       const told = `peer: Triton 2.51; ${clients} clients, windows of ${windowMs / 1000} s; medians of 2 rounds`
-      rows.push(shown(`perf_analyzer 2.51, 64 B, ${format}`, '/s', rates.ours, rates.peer, told))
+      rows.push(
+        shown(`perf_analyzer 2.51, ${format}, ${count === 1 ? '1 number' : `${count} numbers`}`, '/s', rates.ours, rates.peer, told),
+      )
     }
     return rows
   })

@@ -25,12 +25,13 @@ parameters { key: "intra_op_thread_count" value: { string_value: "1" } }`
   return folder
 }
 
-/** A plan from `x` to `y`, as `merged`, whose requests share batches, and as `single`, where each runs by itself. */
+/** A plan from `x` to `y`, as `merged`, whose requests share batches, and as `single`, where each runs by itself: as in Triton, more rows would be merged. */
 export function batchingRepository(plan: Uint8Array, { maxBatch, width }: { readonly maxBatch: number; readonly width: number }): string {
   const folder = join(temporaryFolder(), 'batching')
-  const config = `backend: "tensorrt" max_batch_size: ${maxBatch} input [ ${tensor('x', width)} ] output [ ${tensor('y', width)} ]
+  const config = (rows: number): string =>
+    `backend: "tensorrt" max_batch_size: ${rows} input [ ${tensor('x', width)} ] output [ ${tensor('y', width)} ]
 instance_group [ { count: 1 kind: KIND_GPU } ]`
-  put(folder, 'merged', 'model.plan', plan, `${config}\ndynamic_batching { }`)
-  put(folder, 'single', 'model.plan', plan, config)
+  put(folder, 'merged', 'model.plan', plan, `${config(maxBatch)}\ndynamic_batching { }`)
+  put(folder, 'single', 'model.plan', plan, config(1))
   return folder
 }
