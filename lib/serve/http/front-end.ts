@@ -12,4 +12,9 @@ export interface FrontEnd {
   readonly isStopping: boolean
   /** A request is under way until what it gives is called. */
   begin(): () => void
+  /**
+   * Waits, where other requests are under way, until what the sockets have already is read: requests that came together go to their models together. A lane
+   * that sleeps is then woken once for all of them, and their batch is fuller. A request that is alone does not wait.
+   */
+  readTogether(): Promise<void> | undefined
 }

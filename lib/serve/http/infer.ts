@@ -96,6 +96,7 @@ export class Inference {
   }
 
   async #infer(servable: Servable, document: InferDocument, inputs: readonly WireTensor[]): Promise<readonly WireTensor[]> {
+    await this.#front.readTogether()
     this.#cut.throwIfHappened()
     const { id, priority, timeoutUs, outputs } = document
     const limit = timeoutOf(servable.config, priority, timeoutUs)

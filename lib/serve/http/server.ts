@@ -21,6 +21,7 @@ export class HttpFrontEnd implements FrontEnd {
   #isStopping = false
   #stopped: Promise<void> | undefined
   #onDrained: (() => void)[] = []
+  #reading: Promise<void> | undefined
 
   /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without fastify that it is not found */
   static async listen(options: HttpOptions): Promise<HttpFrontEnd> {
@@ -73,6 +74,17 @@ export class HttpFrontEnd implements FrontEnd {
       if (this.#underWay > 0) return
       for (const tell of this.#onDrained.splice(0)) tell()
     }
+  }
+
+  readTogether(): Promise<void> | undefined {
+    if (this.#underWay < 2) return undefined
+    this.#reading ??= new Promise<void>((resolve) => {
+      setImmediate(() => {
+        this.#reading = undefined
+        resolve()
+      })
+    })
+    return this.#reading
   }
 
   /** No new connections from now on, not ready, and no new inferences; what is under way goes on. Fulfilled when no connection is left. */
