@@ -138,7 +138,8 @@ function newApp(fastify: typeof import('fastify').fastify, limits: HttpLimits): 
   })
   app.addHook('onRequest', (request, reply, done) => {
     current.set(request.raw.socket, reply.raw)
-    delete request.raw.headers['content-type'] // as in Triton nobody looks at it, and a wrong one is no reason to refuse
+    // as in Triton nobody looks at it, and a wrong one is no reason to refuse; without `delete`, after which V8 would find all other headers slowly
+    request.raw.headers['content-type'] = undefined
     done()
   })
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
