@@ -27,12 +27,10 @@ const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
 if (unknown !== undefined) throw new Error(`serve has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 await checkWrk()
 
-/** `trt serve` sets it for itself; `serve()`, which runs here, never does. */
-const flags = ['--no-incremental-marking']
 const repository = identityRepository()
-const on = machine({ peers: `wrk asks, from one thread; ${onnxruntimeVersion()} runs the model`, flags: flags.join(' ') })
-const ours = await startChild('ours', [repository], flags)
-const context: Context = { ours, repository, flags, triton: process.env['TRITON'], rounds, seconds: 1, quick: values.quick }
+const on = machine({ peers: `wrk asks, from one thread; ${onnxruntimeVersion()} runs the model` })
+const ours = await startChild('ours', [repository])
+const context: Context = { ours, repository, triton: process.env['TRITON'], rounds, seconds: 1, quick: values.quick }
 const rows: Row[] = []
 try {
   for (const [name, part] of Object.entries(parts)) {

@@ -14,7 +14,7 @@ const batching64 = (model: string): Post => binaryPost(width, { model: { name: m
 /** What a batch of several requests gains, over HTTP and in process, on a model that takes 5 ms whatever the batch. */
 export function batching(context: Context): Promise<Row[]> {
   note('batches of 5 ms, 64 clients …')
-  return withChild(context, 'batching', [], async (child) => {
+  return withChild('batching', [], async (child) => {
     const rates = await interleaved(context.rounds, {
       merged: rate(child, batching64('merged'), 64, context.seconds),
       mergedInProcess: () => child.ask<number>('merged in process'),
@@ -89,8 +89,10 @@ export async function json(context: Context): Promise<Row[]> {
   return rows
 }
 
+/** Asks for an answer that is not compressed, which fetch would like. */
 async function ask({ url }: RunningChild, { path, headers, body }: Post): Promise<void> {
-  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: new Uint8Array(body) })
+  const plain = { ...headers, 'Accept-Encoding': 'identity' }
+  const answer = await fetch(`${url}${path}`, { method: 'POST', headers: plain, body: new Uint8Array(body) })
   const { byteLength } = await answer.arrayBuffer()
   if (!answer.ok || byteLength < body.length / 2) throw new Error(`${path} was answered with ${answer.status}, ${byteLength} bytes`)
 }
@@ -101,7 +103,7 @@ export async function memory(context: Context): Promise<Row[]> {
   const [some, many] = context.quick ? [2_000, 20_000] : [10_000, 100_000]
   const post = binaryPost(small)
   const script = scriptOf(post)
-  return withChild(context, 'ours', [context.repository], async (server) => {
+  return withChild('ours', [context.repository], async (server) => {
     let done = 0
     const after = async (count: number): Promise<number> => {
       while (done < count) done += (await asked(`${server.url}${post.path}`, script, 8, 1)).count

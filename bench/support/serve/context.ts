@@ -5,9 +5,8 @@ import { note, type Row } from '../report.js'
 export interface Context {
   /** Our server, over a repository with the model `identity`. */
   readonly ours: RunningChild
-  /** Arguments and flags that make another one like it. */
+  /** For another one like it. */
   readonly repository: string
-  readonly flags: readonly string[]
   /** The folder of a real Triton. */
   readonly triton: string | undefined
   readonly rounds: number
@@ -42,12 +41,11 @@ export async function withTriton(
 
 /** Another server of the bench for as long as something is measured. */
 export async function withChild<T>(
-  { flags }: Context,
   program: Parameters<typeof startChild>[0],
   args: readonly string[],
   body: (child: RunningChild) => Promise<T>,
 ): Promise<T> {
-  const child = await startChild(program, args, flags)
+  const child = await startChild(program, args)
   try {
     return await body(child)
   } finally {

@@ -2,6 +2,7 @@
 import { Session } from 'node:inspector/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { serve } from '../../../lib/serve/index.js'
 import { answering } from './child.js'
@@ -13,6 +14,8 @@ const [modelRepository = ''] = positionals
 /** Nothing hears of a client that left, and nothing of what runs is told how to end it. */
 if (values.unwatched) Cut.prototype.onCut = () => {}
 
+// as `trt serve` has it; serve() itself leaves V8 as it is
+setFlagsFromString('--no-incremental-marking')
 const server = await serve({ modelRepository, http: { port: 0, address: '127.0.0.1' } })
 const delay = monitorEventLoopDelay({ resolution: 1 })
 const profiler = new Session()

@@ -16,7 +16,7 @@ export const parts = {
 
 export type Part = keyof typeof parts
 
-/** The first that fits a frame says whose work it is, from the innermost frame outwards. */
+/** The first that fits a frame of ours says whose work it is, from the innermost frame outwards: what Node does for one of these is its work. */
 const rules: readonly (readonly [RegExp, Part])[] = [
   [/^\(garbage collector\)/, 'collector'],
   [/lib\/serve\/(wire|http\/json)/, 'json'],
@@ -26,36 +26,40 @@ const rules: readonly (readonly [RegExp, Part])[] = [
   [/lib\/serve\/http\/body\.js/, 'socket'],
   [/lib\/serve\/(http|operations)\//, 'frontEnd'],
   [/lib\/(serve\/models|engine|backend|tensor|base|device-tensor)/, 'infer'],
-  [/node:(net|_http|internal\/(stream|http|js_stream|net)|stream|events)|node_modules\//, 'socket'],
 ]
+const ofLibraries = /^node:|node_modules\//
 
 type Nodes = ReadonlyMap<number, Profiler.ProfileNode>
 
-/** Which share of the time that the thread worked went to each part: 1 in all. */
-export function shares({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Record<Part, number> {
+/**
+ * Which share of the samples of the working thread each part has: 1 in all. Samples and not their times: one is taken once the thread runs again, so that
+ * what it lost to other threads counts little.
+ */
+export function shares({ nodes, samples = [] }: Profiler.Profile): Record<Part, number> {
   const byId: Nodes = new Map(nodes.map((node) => [node.id, node]))
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id] as const)))
   const partOf = new Map(nodes.map(({ id }) => [id, partOfStack(byId, parents, id)]))
-  const times = Object.fromEntries(Object.keys(parts).map((part) => [part, 0])) as Record<Part, number>
+  const counts = Object.fromEntries(Object.keys(parts).map((part) => [part, 0])) as Record<Part, number>
   let total = 0
-  for (const [i, sample] of samples.entries()) {
+  for (const sample of samples) {
     const part = partOf.get(sample)
-    const took = timeDeltas[i] ?? 0
-    if (part === undefined || took <= 0) continue
-    times[part] += took
-    total += took
+    if (part === undefined) continue
+    counts[part]++
+    total++
   }
-  return Object.fromEntries(Object.entries(times).map(([part, time]) => [part, time / total])) as Record<Part, number>
+  return Object.fromEntries(Object.entries(counts).map(([part, count]) => [part, count / total])) as Record<Part, number>
 }
 
 /** Nothing for a thread that waits. */
 function partOfStack(nodes: Nodes, parents: ReadonlyMap<number, number>, innermost: number): Part | undefined {
   if (nodes.get(innermost)?.callFrame.functionName === '(idle)') return undefined
+  let isOfLibraries = false
   for (let id: number | undefined = innermost; id !== undefined; id = parents.get(id)) {
     const frame = nodes.get(id)?.callFrame
     const text = frame?.url === '' ? frame.functionName : (frame?.url ?? '')
     const rule = rules.find(([pattern]) => pattern.test(text))
     if (rule !== undefined) return rule[1]
+    isOfLibraries ||= ofLibraries.test(text)
   }
-  return 'native'
+  return isOfLibraries ? 'socket' : 'native'
 }

@@ -53,7 +53,7 @@ export function triton(context: Context): Promise<Row[]> {
 }
 
 export function fastify(context: Context): Promise<Row[]> {
-  return withChild(context, 'fastify', [], (peer) => beside(context, peer, (load) => load.fastify, 'a bare fastify that copies the body'))
+  return withChild('fastify', [], (peer) => beside(context, peer, (load) => load.fastify, 'a bare fastify that copies the body'))
 }
 
 /**
@@ -65,7 +65,7 @@ export async function cancelling(context: Context): Promise<Row[]> {
   const { ours, repository, rounds, seconds } = context
   const plain = binaryPost(small)
   const timed = binaryPost(small, { parameters: { timeout: 10_000_000 } })
-  return withChild(context, 'ours', [repository, '--unwatched'], async (unwatched) => {
+  return withChild('ours', [repository, '--unwatched'], async (unwatched) => {
     const rates = await interleaved(rounds, {
       ours: rate(ours, plain, 8, seconds),
       unwatched: rate(unwatched, plain, 8, seconds),

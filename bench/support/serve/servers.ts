@@ -33,13 +33,9 @@ interface Reply<T> {
 }
 
 /** A program of bench/support/serve, once it listens. */
-export async function startChild(
-  program: 'ours' | 'fastify' | 'batching',
-  args: readonly string[],
-  flags: readonly string[] = [],
-): Promise<RunningChild> {
+export async function startChild(program: 'ours' | 'fastify' | 'batching', args: readonly string[]): Promise<RunningChild> {
   const path = fileURLToPath(new URL(`${program}-child.js`, import.meta.url))
-  const child = spawn(process.execPath, [...flags, path, ...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const { port } = await messageOf<{ readonly port: number }>(child)
   const ask = async <T>(question: string): Promise<T> => {
     child.send({ question })
