@@ -1,4 +1,5 @@
 import type { Budget } from './budget.js'
+import type { Heads } from './heads.js'
 import type { JsonWorker } from './json-worker.js'
 import type { HttpLimits, HttpOptions } from './options.js'
 
@@ -8,6 +9,7 @@ export interface FrontEnd {
   readonly limits: HttpLimits
   readonly budget: Budget
   readonly worker: JsonWorker
+  readonly heads: Heads
   /** No new work is taken; connections end with their next answer. */
   readonly isStopping: boolean
   /** A request is under way until what it gives is called. */

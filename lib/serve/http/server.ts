@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { findPeer } from '../../base/peer.js'
 import { Budget } from './budget.js'
 import type { FrontEnd } from './front-end.js'
+import { Heads } from './heads.js'
 import { JsonWorker } from './json-worker.js'
 import type { HttpLimits, HttpOptions } from './options.js'
 import { defaultLimits } from './options.js'
@@ -16,6 +17,7 @@ export class HttpFrontEnd implements FrontEnd {
   readonly limits: HttpLimits
   readonly budget: Budget
   readonly worker = new JsonWorker()
+  readonly heads: Heads
   readonly #app: FastifyInstance
   #underWay = 0
   #isStopping = false
@@ -41,6 +43,7 @@ export class HttpFrontEnd implements FrontEnd {
     this.options = options
     this.limits = limits
     this.budget = new Budget(limits.maxInFlightBytes)
+    this.heads = new Heads(limits)
     this.#app = app
     addRoutes(app, this)
   }
