@@ -1,22 +1,43 @@
-/** Our server over the repository that the first argument names; answers what the bench asks of this process. */
+/** Our server over the repository that the first argument names; answers what the bench asks of this process. `--unwatched`: requests cannot be cancelled. */
+import { Session } from 'node:inspector/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { Cut } from '../../../lib/base/cancellation.js'
 import { serve } from '../../../lib/serve/index.js'
+import { answering } from './child.js'
+import { shares } from './profile.js'
 
-const [modelRepository = '', ...options] = process.argv.slice(2)
-const more = JSON.parse(options[0] ?? '{}') as object
-const server = await serve({ modelRepository, http: { port: 0, address: '127.0.0.1' }, ...more })
+const { values, positionals } = parseArgs({ options: { unwatched: { type: 'boolean', default: false } }, allowPositionals: true })
+const [modelRepository = ''] = positionals
+
+/** Nothing hears of a client that left, and nothing of what runs is told how to end it. */
+if (values.unwatched) Cut.prototype.onCut = () => {}
+
+// as `trt serve` has it; serve() itself leaves V8 as it is
+setFlagsFromString('--no-incremental-marking')
+const server = await serve({ modelRepository, http: { port: 0, address: '127.0.0.1' } })
 const delay = monitorEventLoopDelay({ resolution: 1 })
-const answers: Record<string, () => unknown> = {
+const profiler = new Session()
+profiler.connect()
+
+answering(server.addresses.http?.port, {
   'begin to watch the event loop': () => {
     delay.reset()
-    return delay.enable()
+    delay.enable()
   },
-  'event-loop delay': () => {
+  'delay of the event loop': () => {
     delay.disable()
-    return delay.percentile(99) / 1e6
+    return { p99: delay.percentile(99) / 1e6, longest: delay.max / 1e6 }
   },
   'resident bytes': () => process.memoryUsage.rss(),
-  'processor time': () => process.cpuUsage(),
-}
-process.on('message', (question: string) => process.send?.(answers[question]?.()))
-process.send?.({ port: server.addresses.http?.port })
+  'begin to profile': async () => {
+    await profiler.post('Profiler.enable')
+    await profiler.post('Profiler.setSamplingInterval', { interval: 200 })
+    await profiler.post('Profiler.start')
+  },
+  'shares of the profile': async () => {
+    const { profile } = await profiler.post('Profiler.stop')
+    return shares(profile)
+  },
+})

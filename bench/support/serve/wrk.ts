@@ -13,8 +13,28 @@ export interface Post {
 
 const quoted = (text: string): string => JSON.stringify(text)
 
+/** @throws Error (as a rejection) where it is not installed */
+export async function checkWrk(): Promise<void> {
+  const failure = await promisify(execFile)('wrk', ['--version']).then(
+    () => undefined,
+    (error: unknown) => error as NodeJS.ErrnoException,
+  )
+  // it says its version, and ends with 1
+  if (failure?.code === 'ENOENT') throw new Error('wrk is not installed: the package wrk of Debian has it')
+}
+
+const scripts = new WeakMap<Post, string>()
+
 /** Writes what wrk sends down for it; gives the file's path. */
-export function scriptOf(name: string, { headers, body }: Post): string {
+export function scriptOf(post: Post): string {
+  const written = scripts.get(post) ?? writeScript(post, `post-${++count}`)
+  scripts.set(post, written)
+  return written
+}
+
+let count = 0
+
+function writeScript({ headers, body }: Post, name: string): string {
   const folder = temporaryFolder()
   const data = join(folder, `${name}.body`)
   writeFileSync(data, body)
@@ -30,13 +50,24 @@ export function scriptOf(name: string, { headers, body }: Post): string {
   return script
 }
 
-/** Requests that were answered with 200 in a second. @throws Error where any was answered otherwise, or not at all */
+/** Requests that were answered with 200 in a second. @throws Error (as a rejection) where any was answered otherwise, or not at all */
 export async function requestsPerSecond(url: string, script: string, connections: number, seconds: number): Promise<number> {
+  const { count, took } = await asked(url, script, connections, seconds)
+  return count / took
+}
+
+/** How many requests were answered with 200, in how many seconds. @throws Error (as a rejection) where any was answered otherwise, or not at all */
+export async function asked(
+  url: string,
+  script: string,
+  connections: number,
+  seconds: number,
+): Promise<{ readonly count: number; readonly took: number }> {
   const args = ['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '10s', '--script', script]
   const { stdout } = await promisify(execFile)('wrk', [...args, url])
   const failed = /Non-2xx or 3xx responses: \d+|Socket errors: .*/.exec(stdout)
   if (failed) throw new Error(`${url}: ${failed[0]}`)
-  const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
-  if (!(rate > 0)) throw new Error(`wrk said nothing of requests a second: ${stdout}`)
-  return rate
+  const [, count, took, unit] = /(\d+) requests in ([\d.]+)(ms|s|m),/.exec(stdout) ?? []
+  if (!(Number(count) > 0)) throw new Error(`wrk had no answer: ${stdout}`)
+  return { count: Number(count), took: Number(took) * ({ ms: 0.001, m: 60 }[unit ?? ''] ?? 1) }
 }

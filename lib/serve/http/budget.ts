@@ -56,6 +56,7 @@ export class Account {
 
   /** Twice without harm. */
   release(): void {
+    if (this.#held === 0) return
     this.#budget.add(-this.#held)
     this.#held = 0
   }

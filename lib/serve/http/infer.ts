@@ -82,7 +82,7 @@ export class Inference {
 
   async #receive(servable: Servable): Promise<Intake['request']> {
     const { headers } = this.#request
-    const { limits, worker } = this.#front
+    const { limits, worker, heads } = this.#front
     const encoding = contentEncoding(headers['content-encoding'])
     const sent = contentLength(headers)
     if (sent !== undefined && sent > limits.maxInputBytes)
@@ -90,12 +90,13 @@ export class Inference {
     const total = encoding === 'identity' ? sent : undefined
     this.#account.take(total ?? 0)
     const headLength = inferenceHeaderLength(headers)
-    const intake = (this.#intake = new Intake({ servable, account: this.#account, limits, worker, headLength, total }))
+    const intake = (this.#intake = new Intake({ servable, account: this.#account, limits, worker, heads, headLength, total }))
     await readBody(this.#request, encoding, intake)
     return intake.request
   }
 
   async #infer(servable: Servable, document: InferDocument, inputs: readonly WireTensor[]): Promise<readonly WireTensor[]> {
+    await this.#front.readTogether()
     this.#cut.throwIfHappened()
     const { id, priority, timeoutUs, outputs } = document
     const limit = timeoutOf(servable.config, priority, timeoutUs)

@@ -3,13 +3,14 @@ import { Fault } from '../faults.js'
 import type { Servable, Slot } from '../models/servable.js'
 import { checkDocument, checkTexts, ofRequest } from '../wire/check.js'
 import type { DocumentInput, DocumentLimits, InferDocument } from '../wire/document.js'
-import { readDocument, sizeOf, tooLarge } from '../wire/document.js'
+import { sizeOf, tooLarge } from '../wire/document.js'
 import { writeElements } from '../wire/numbers.js'
 import type { Datatype, WireTensor } from '../wire/tensor.js'
 import type { Sink } from './body.js'
 import { clientLeft } from './body.js'
 import type { Account } from './budget.js'
 import { checkHeadLength } from './headers.js'
+import type { Heads } from './heads.js'
 import type { JsonWorker } from './json-worker.js'
 
 export interface IntakeOptions {
@@ -17,6 +18,7 @@ export interface IntakeOptions {
   readonly account: Account
   readonly limits: DocumentLimits & { readonly jsonWorkerBytes: number }
   readonly worker: JsonWorker
+  readonly heads: Heads
   /** Bytes of JSON at the start; 0: none, the body is one tensor; nothing: all is JSON. */
   readonly headLength: number | undefined
   /** Bytes of the body where they are known before it comes; they are in the account already. */
@@ -90,10 +92,10 @@ export class Intake implements Sink {
   }
 
   #readHead(rest: Buffer): Promise<void> | undefined {
-    const { limits, worker } = this.#options
+    const { limits, worker, heads } = this.#options
     const bytes = this.#head.take()
     if (bytes.length < limits.jsonWorkerBytes) {
-      this.#begin(readDocument(bytes, limits))
+      this.#begin(heads.read(bytes))
       return rest.length > 0 ? this.#fill(rest) : undefined
     }
     return worker.read(bytes, limits).then((document) => {

@@ -50,7 +50,9 @@ class WithStatus {
 export function addRoutes(app: FastifyInstance, front: FrontEnd): void {
   for (const route of routesOf(front))
     for (const path of route.paths) app.all(path, (request, reply) => answer(front, route, request, reply))
-  for (const path of modelPaths('/infer')) app.all(path, (request, reply) => infer(front, request, reply))
+  // before fastify looks for a parser of the body, which would cost each request as much as its checks
+  const onRequest = (request: FastifyRequest, reply: FastifyReply): void => infer(front, request, reply)
+  for (const path of modelPaths('/infer')) app.all(path, { onRequest }, () => {})
   app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'Not Found'))
 }
 

@@ -38,6 +38,9 @@ interface Busy {
   rows: number
 }
 
+/** By name, or the only one. */
+type Tensors = Tensor | Readonly<Record<string, Tensor>>
+
 type RunOptions = NonNullable<Parameters<typeof runWithCut>[2]>
 
 const bytesKept = 64 * 2 ** 20
@@ -53,6 +56,8 @@ export class EngineModel implements LoadedVersion {
   readonly #engines: readonly Busy[]
   /** Names of all outputs, where the engine has others beside them. */
   readonly #wanted: readonly string[] | undefined
+  /** It has one input and one output: then an engine takes and gives bare tensors, which costs it less than records of them. */
+  readonly #isBare: boolean
   readonly #levels: number
   /** Where the model has batches and merges no requests. */
   readonly #rowCounts: RowCounts | undefined
@@ -99,6 +104,7 @@ export class EngineModel implements LoadedVersion {
     this.#engines = engines.map((each) => ({ ...each, rows: 0 }))
     this.#rules = rulesOf(name, config, inputs, outputs)
     this.#wanted = first.engine.outputNames.length + first.engine.unsupported.length > outputs.size ? [...outputs.keys()] : undefined
+    this.#isBare = this.#wanted === undefined && first.engine.inputNames.length === 1 && first.engine.outputNames.length === 1
     this.#levels = batchingOf(config)?.priorities?.levels ?? 1
     this.#rowCounts = config.maxBatchSize > 0 && mergingOf(config) === undefined ? new RowCounts() : undefined
     this.slots = new SlotPool(memoryOf(first.engine), settings.slotBytesKept ?? bytesKept)
@@ -148,24 +154,33 @@ export class EngineModel implements LoadedVersion {
     return this.#engines.reduce((best, each) => (each.rows < best.rows ? each : best))
   }
 
-  async #run(busy: Busy, { rows, inputs }: CheckedRequest, options: RunOptions | undefined, cut: Cut): Promise<readonly WireTensor[]> {
-    const tensors = Object.create(null) as Record<string, Tensor>
-    for (const { rule, tensor } of inputs) tensors[rule.name] = this.#modelTensor(rule, tensor, rows)
+  async #run(busy: Busy, checked: CheckedRequest, options: RunOptions | undefined, cut: Cut): Promise<readonly WireTensor[]> {
+    const { rows } = checked
+    const tensors = this.#modelTensors(checked)
     busy.rows += rows
     try {
-      const results = (await runWithCut(busy.engine, tensors, options, cut)) as Readonly<Record<string, Tensor>>
-      return this.#answer(results)
+      return this.#answer((await runWithCut(busy.engine, tensors, options, cut)) as Tensors)
     } finally {
       busy.rows -= rows
     }
   }
 
-  #optionsOf({ outputs = this.#wanted, priority = 0, timeoutUs = 0 }: ServableRequest): RunOptions | undefined {
+  #modelTensors({ rows, inputs }: CheckedRequest): Tensors {
+    const [only] = inputs
+    if (this.#isBare && only !== undefined) return this.#modelTensor(only.rule, only.tensor, rows)
+    const tensors = Object.create(null) as Record<string, Tensor>
+    for (const { rule, tensor } of inputs) tensors[rule.name] = this.#modelTensor(rule, tensor, rows)
+    return tensors
+  }
+
+  #optionsOf({ outputs: named = [], priority = 0, timeoutUs = 0 }: ServableRequest): RunOptions | undefined {
+    // they are checked: as many as there are is all of them, which an engine needs no list for
+    const outputs = named.length === 0 || named.length === this.outputs.size ? this.#wanted : named
     const level = this.#levels > 1 && priority >= 1 && priority <= this.#levels ? priority : 0
     const shortens = timeoutUs > 0 && this.#mayShorten(level)
     if (outputs === undefined && level === 0 && !shortens) return undefined
     return {
-      ...(outputs !== undefined && { outputs: outputs.length > 0 ? outputs : [...this.outputs.keys()] }),
+      ...(outputs !== undefined && { outputs }),
       ...(level > 0 && { priority: level }),
       ...(shortens && { queueTimeoutMs: Math.min(Math.max(timeoutUs, 1) / 1000, longestTimeout) }),
     }
@@ -192,10 +207,10 @@ export class EngineModel implements LoadedVersion {
     return this.#rules.maxBatch > 0 && this.#engines[0]?.engine.inputs[name]?.shape[0] === (dims[0] ?? 0) + 1
   }
 
-  #answer(results: Readonly<Record<string, Tensor>>): readonly WireTensor[] {
+  #answer(results: Tensors): readonly WireTensor[] {
     const answer: WireTensor[] = []
     for (const [name, rule] of this.#rules.outputs) {
-      const tensor = results[name]
+      const tensor = this.#isBare ? (results as Tensor) : (results as Readonly<Record<string, Tensor>>)[name]
       if (tensor === undefined) continue // not wanted
       const { data } = tensor
       const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
