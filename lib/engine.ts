@@ -564,7 +564,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
         'ERR_TRT_SHAPE',
         `Expected shape ${shapeText(info.shape)} for ${JSON.stringify(name)} but received ${shapeText(dims)}`,
       )
-    const pinned = backend.allocate?.(byteSize(info.dtype, dims))
+    const length = checkedWhole(byteSize(info.dtype, dims), `the bytes of ${JSON.stringify(name)}`, 0, mostAllocated)
+    const pinned = backend.allocate?.(length)
     return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)
   }
 
@@ -575,14 +576,14 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * else ERR_TRT_BUFFER_IN_USE, until {@link released}. What the bytes are is undefined until they are written. The
    * block begins at a multiple of 256 bytes, on a GPU and on the CPU; at one of 8 where it is JavaScript's own memory:
    * on the CPU where the addon does not load, and in runtimes that have no external ArrayBuffers.
-   * @param bytes the length of the block, from 0
+   * @param bytes the length of the block, from 0 to 4 GiB
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_OUT_OF_MEMORY, ERR_TRT_NOT_READY, ERR_TRT_CLOSED
    * @see https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html cuMemHostAlloc
    */
   allocateBytes(bytes: number): Uint8Array<ArrayBuffer> {
     this.#refuseIfOver()
     const { backend } = this.#known()
-    const length = checkedWhole(bytes, 'bytes', 0)
+    const length = checkedWhole(bytes, 'bytes', 0, mostAllocated)
     return backend.allocate === undefined ? ordinaryBytes(length) : new Uint8Array(backend.allocate(length))
   }
 
@@ -814,6 +815,9 @@ function refuseLacking(backend: Backend, inputs: readonly AnyTensor[], options: 
 
 /** Why a load is cut short by close(); nobody sees it. */
 const closing = Symbol('closing')
+
+/** Bytes of one block: a larger ArrayBuffer over memory that is not JavaScript's own ends the process in Node 20. */
+const mostAllocated = 2 ** 32
 
 const nothing = (): void => {}
 

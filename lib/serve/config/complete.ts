@@ -4,6 +4,7 @@ import { completeBackend, modelFileOf } from './backends.js'
 import { completeBatchSize } from './batch-size.js'
 import { batchingOf, dynamicBatchingOf } from './batching.js'
 import { completeInstances } from './instance-groups.js'
+import { instancesOf } from './instances.js'
 import type { ModelFacts } from './model-facts.js'
 import { completeTensors } from './model-tensors.js'
 import {
@@ -48,6 +49,7 @@ export function completeConfig(
   checkConfig(config)
   checkScheduling(config)
   completeInstances(config, facts, gpus)
+  checkOrder(config, gpus)
   return config
 }
 
@@ -96,6 +98,14 @@ function checkScheduling(config: ModelConfig): void {
   if (config.maxBatchSize === 0 && (preserveOrdering || priorityLevels > 0n || limits))
     throw unbatched(config, 'dynamic_batching with priorities, policies or an order', 'has no batches: give max_batch_size of at least 1')
   batchingOf(config)
+}
+
+/** Each engine has a queue of its own. */
+function checkOrder(config: ModelConfig, gpus: readonly number[]): void {
+  const engines = instancesOf(config, gpus).length
+  if (dynamicBatchingOf(config)?.preserveOrdering !== true || engines < 2) return
+  const text = `preserve_ordering of model '${config.name}' is not served over ${engines} instance groups or GPUs: give one group, with a larger count, on one GPU`
+  throw new Fault('UNSUPPORTED', text)
 }
 
 function hasShapeTensors(config: ModelConfig): boolean {

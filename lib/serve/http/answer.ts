@@ -114,15 +114,18 @@ export async function send(response: ServerResponse, body: Body, encoding: Encod
   headers['Content-Length'] = body.bytes
   response.writeHead(200, headers)
   const [first] = body.pieces
-  if (body.pieces.length === 1 && typeof first === 'string') response.end(first)
-  else if (body.bytes <= smallBody) response.end(joined(body))
+  if (body.bytes <= smallBody) response.end(body.pieces.length === 1 && typeof first === 'string' ? first : joined(body))
   else sendPieces(response, body.pieces)
 }
 
 function sendPieces(response: ServerResponse, pieces: Body['pieces']): void {
   response.cork()
-  for (const piece of pieces) response.write(piece)
-  response.end()
+  // ended once the socket took it: Node takes a connection whose answer is ended for idle, and closes it when a server closes
+  const end = (error?: Error | null): void => {
+    if (!error) response.end()
+  }
+  const last = pieces.length - 1
+  for (const [i, piece] of pieces.entries()) response.write(piece, i < last ? undefined : end)
   response.uncork()
 }
 

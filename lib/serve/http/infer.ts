@@ -10,6 +10,7 @@ import { bodyOf, send, sendFault } from './answer.js'
 import { clientLeft, readBody } from './body.js'
 import type { Account } from './budget.js'
 import type { FrontEnd } from './front-end.js'
+import { onceClosed } from './closing.js'
 import { acceptedEncoding, contentEncoding } from './encodings.js'
 import { contentLength, inferenceHeaderLength } from './headers.js'
 import { Intake } from './intake.js'
@@ -30,6 +31,7 @@ export class Inference {
   #intake: Intake | undefined
   #hasLeft = false
   #reachedModel = false
+  #hasResult = false
   #bytesOut = 0
 
   constructor(front: FrontEnd, request: IncomingMessage, response: ServerResponse, model: string) {
@@ -43,7 +45,7 @@ export class Inference {
   /** Never rejected: a failure is an answer. */
   async run(version: string | undefined): Promise<void> {
     const ended = this.#front.begin()
-    this.#response.once('close', () => {
+    onceClosed(this.#request, this.#response, () => {
       this.#account.release()
       ended()
       if (this.#response.writableFinished) return
@@ -66,6 +68,7 @@ export class Inference {
     try {
       const { document, inputs } = await this.#receive(servable)
       const outputs = await this.#infer(servable, document, inputs)
+      this.#hasResult = true
       this.#intake?.release()
       this.#account.release()
       const { worker, limits } = this.#front
@@ -130,6 +133,7 @@ export class Inference {
       status,
       fault: fault?.kind,
       reachedModel: this.#reachedModel,
+      hasResult: this.#hasResult,
       durationNs,
       bytesIn: this.#intake?.seen ?? 0,
       bytesOut: this.#bytesOut,

@@ -54,7 +54,7 @@ export class Intake implements Sink {
     const { account, limits, total, headLength } = this.#options
     this.#seen += chunk.length
     if (this.#seen > limits.maxInputBytes) throw tooLarge(`the body has more than the maximum allowed ${limits.maxInputBytes} bytes`)
-    if (total === undefined) account.take(chunk.length)
+    if (total === undefined && this.#document === undefined) account.take(chunk.length)
     if (this.#document !== undefined) return this.#fill(chunk)
     const wanted = headLength === undefined || headLength === 0 ? Infinity : headLength - this.#head.length
     this.#head.add(chunk.subarray(0, wanted))
@@ -110,6 +110,7 @@ export class Intake implements Sink {
     const { servable, account, headLength, total } = this.#options
     if (total !== undefined) checkSum(servable, document, total - (headLength ?? total))
     checkDocument(servable, document)
+    if (total === undefined) this.#takeRest(document)
     const { places, bytes } = placesOf(document.inputs)
     account.take(document.inputs.reduce((sum, { isBinary, byteSize }) => (isBinary ? sum : sum + byteSize), 0))
     this.#slot = bytes === 0 ? nothing : servable.reserve(bytes)
@@ -117,6 +118,15 @@ export class Intake implements Sink {
     this.#places = places
     this.#document = document
     this.#skip()
+  }
+
+  /** Of a body whose length nobody told: what its JSON says is to come is within the limit, and in the account, before there is memory for it. */
+  #takeRest({ inputs }: InferDocument): void {
+    const { account, limits, headLength } = this.#options
+    const binary = inputs.reduce((sum, { isBinary, byteSize }) => (isBinary ? sum + byteSize : sum), 0)
+    const all = (headLength ?? this.#seen) + binary
+    if (all > limits.maxInputBytes) throw tooLarge(`the body of ${all} bytes exceeds the maximum allowed ${limits.maxInputBytes} bytes`)
+    account.take(Math.max(0, all - this.#seen))
   }
 
   #fill(chunk: Buffer): undefined {

@@ -58,6 +58,8 @@ export interface InferRecord {
   readonly fault: FaultKind | undefined
   /** It was given to the model, whose own counters have it. */
   readonly reachedModel: boolean
+  /** The model gave a result, though it may have been no answer: NaN is not JSON, and a client may have left. */
+  readonly hasResult: boolean
   /** Nanoseconds from its head until its answer was made. */
   readonly durationNs: number
   /** Bytes of its body, after decompression, and of its answer. */

@@ -20,7 +20,21 @@ export interface EncodedOutput {
 
 /** About as many bytes as have to be looked at, or written. */
 export function roughWork({ tensor, classes }: OutputJob): number {
-  return classes === undefined ? roughLengthOfText(tensor) : tensor.bytes.length
+  return classes === undefined ? roughLengthOfText(tensor) : tensor.bytes.length + bytesOfClass * classesIn(tensor, classes)
+}
+
+/** What finding, writing and sorting one takes, beside looking at a byte. */
+const bytesOfClass = 32
+
+function classesIn({ shape }: WireTensor, { most }: Classes): number {
+  const [rows = 1, ...others] = shape.length > 1 ? shape : [1, ...shape]
+  return (
+    rows *
+    Math.min(
+      most,
+      others.reduce((product, dim) => product * dim, 1),
+    )
+  )
 }
 
 /** `asBytes`: the text as bytes in memory of its own, to be handed over. @throws Fault INVALID_ARG */

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault, faultOf } from '../faults.js'
 import type { Servable } from '../models/servable.js'
 import { headersOf, statusOf } from './answer.js'
+import { onceClosed } from './closing.js'
 import type { FrontEnd } from './front-end.js'
 import { Inference } from './infer.js'
 import { index, load, unload } from './repository.js'
@@ -53,7 +54,10 @@ export function addRoutes(app: FastifyInstance, front: FrontEnd): void {
   // before fastify looks for a parser of the body, which would cost each request as much as its checks
   const onRequest = (request: FastifyRequest, reply: FastifyReply): void => infer(front, request, reply)
   for (const path of modelPaths('/infer')) app.all(path, { onRequest }, () => {})
-  app.setNotFoundHandler((_request, reply) => sendError(reply, 404, 'Not Found'))
+  app.setNotFoundHandler((request, reply) => {
+    tellRequest(front, request, 404)
+    return sendError(reply, 404, 'Not Found')
+  })
 }
 
 function modelPaths(end: string): readonly string[] {
@@ -181,11 +185,16 @@ function absentRoutes(): readonly Route[] {
 
 /** Without a promise for fastify: its reply is one itself, which an async function would wait for. */
 function answer(front: FrontEnd, route: Route, request: FastifyRequest, reply: FastifyReply): void {
+  if (route.method === 'POST') onceClosed(request.raw, reply.raw, front.begin())
   void outcomeOf(front, route, request).then(({ status, body, headers = {} }) => {
     if (front.isStopping) reply.header('connection', 'close')
-    front.options.log?.verbose(1, { method: request.method, url: request.url, status }, 'request')
+    tellRequest(front, request, status)
     sendText(reply.headers(headers), status, body === undefined ? '' : JSON.stringify(body))
   })
+}
+
+function tellRequest({ options }: FrontEnd, { method, url }: FastifyRequest, status: number): void {
+  options.log?.verbose(1, { method, url, status }, 'request')
 }
 
 interface Outcome {
@@ -231,6 +240,7 @@ const inference = { category: 'inference', method: 'POST' } as const
 function infer(front: FrontEnd, request: FastifyRequest, reply: FastifyReply): void {
   const allowed = allowedInference(front, request)
   if (allowed instanceof WithStatus) {
+    tellRequest(front, request, allowed.status)
     sendText(reply, allowed.status, JSON.stringify(allowed.body))
     return
   }

@@ -63,6 +63,7 @@ export class Models implements ModelControl, AsyncDisposable {
   async start(): Promise<void> {
     await this.#look()
     await sweepTemporaryModels()
+    if (this.#closing !== undefined) throw shuttingDown()
     const names = this.#namesToBegin()
     const loads = await Promise.allSettled(names.map((name) => this.#loadFirst(name)))
     const failures = loads.filter((load) => load.status === 'rejected').map(({ reason }) => faultOf(reason).message.trimEnd())
@@ -88,8 +89,7 @@ export class Models implements ModelControl, AsyncDisposable {
   async #loadFirst(name: string): Promise<void> {
     const entry = this.#entry(name)
     entry.wanted = true
-    const fingerprint = this.#scan.models.get(name)?.fingerprint
-    if (fingerprint !== undefined) this.#acted.set(name, fingerprint)
+    this.#acted.set(name, this.#scan.models.get(name)?.fingerprint ?? '') // one that is no model is followed, too, when it goes
     this.#seen = new Map([...this.#scan.models].map(([each, folder]) => [each, folder.fingerprint]))
     await entry.inOrder(() =>
       this.#telling(name, async () => {
@@ -113,7 +113,8 @@ export class Models implements ModelControl, AsyncDisposable {
       onEvent({ what: 'loaded', model, durationMs: isNew ? performance.now() - begun : undefined })
     } catch (error) {
       const text = error instanceof LoadFault ? error.withPaths : faultOf(error).message
-      onEvent({ what: 'failed', model, text: text.trimEnd(), durationMs: performance.now() - begun })
+      // what a shutdown gives up has not failed
+      if (this.#closing === undefined) onEvent({ what: 'failed', model, text: text.trimEnd(), durationMs: performance.now() - begun })
       throw error
     }
   }
@@ -211,7 +212,7 @@ export class Models implements ModelControl, AsyncDisposable {
     if (folder !== undefined) return folder
     const problem = this.#scan.problems.get(name)
     if (problem !== undefined) throw new LoadFault(name, problem.text, problem.withPaths)
-    throw new Fault('NOT_FOUND', `failed to load '${name}', failed to poll from model repository`)
+    throw new Fault('NOT_FOUND', `failed to load '${name}', failed to poll from model repository: it has no folder of this name`)
   }
 
   /** What is at work goes on until the other is ready, and where that fails. */
@@ -258,7 +259,11 @@ export class Models implements ModelControl, AsyncDisposable {
 
   #refuseControl(): void {
     if (this.#closing !== undefined) throw shuttingDown()
-    if (this.mode !== 'explicit') throw new Fault('UNAVAILABLE', 'explicit model load / unload is not allowed if polling is enabled')
+    if (this.mode !== 'explicit')
+      throw new Fault(
+        'UNAVAILABLE',
+        `explicit model load / unload is not allowed if polling is enabled: model-control-mode is ${this.mode}, and has to be explicit`,
+      )
   }
 
   /** Closes what is out of service once its last request has ended; nobody waits for it. */
@@ -354,7 +359,8 @@ export class Models implements ModelControl, AsyncDisposable {
     const folder = this.#scan.models.get(name)
     if (folder === undefined) {
       this.#acted.delete(name)
-      return entry.inOrder(async () => this.#unload(entry))
+      await entry.inOrder(async () => this.#unload(entry))
+      return this.#forgetBlank(entry)
     }
     this.#acted.set(name, folder.fingerprint)
     return entry.inOrder(() => this.#telling(name, () => this.#replace(entry, { folder, config: undefined })))

@@ -47,7 +47,7 @@ function notReady(name: string, version: string, { versions }: KnownModel): Faul
 
 /** Without leading zeros. */
 function checkedVersion(version: string): string {
-  if (/^\d{1,18}$/.test(version)) return String(BigInt(version))
+  if (/^\d{1,19}$/.test(version) && BigInt(version) < 2n ** 63n) return String(BigInt(version))
   const text = /^-\d+$/.test(version)
     ? `invalid model version specified '${version}' , version should be an integral value > 0`
     : `failed to get model version from specified version string '${version}' (details: stol), version should be an integral value > 0`

@@ -19,7 +19,7 @@ export interface WarmupTarget {
   bestShape(input: string): readonly number[] | undefined
   /** Of a shape tensor: the values that its first profile is best at. */
   readonly bestValues: (input: string) => readonly number[] | undefined
-  /** Runs it once on each lane of each engine. */
+  /** Runs it on each engine, as often at once as that has lanes. */
   run(inputs: readonly WireTensor[]): Promise<void>
   onWarning(text: string): void
 }
@@ -84,9 +84,9 @@ function zeroShape(target: WarmupTarget, rule: TensorRule): { readonly shape: re
   return { shape: [...first, ...rule.dims.map((size) => (size < 0 ? 1 : size))], known: rule.dims.every((size) => size >= 0) }
 }
 
-/** A full batch where one that is not full would wait for others; else one row. */
+/** A full batch where requests merge: it merges with none, so that each lane gets one. Else one row. */
 function rowsOf(config: ModelConfig): number {
-  return (dynamicBatchingOf(config)?.maxQueueDelayMicroseconds ?? 0n) > 0n ? config.maxBatchSize : 1
+  return dynamicBatchingOf(config) === undefined ? 1 : config.maxBatchSize
 }
 
 async function inputsOf(target: WarmupTarget, sample: ModelWarmup): Promise<readonly WireTensor[]> {

@@ -7,6 +7,8 @@ export interface Ended {
   readonly fault: string | undefined
   /** The engine's counters have it. */
   readonly reachedModel: boolean
+  /** The engine's counters have it as a success. */
+  readonly hasResult: boolean
   readonly durationNs: number
 }
 
@@ -19,8 +21,8 @@ interface Counts {
 export class FrontEndCounts {
   readonly #counts = new Map<string, Counts>()
 
-  onInfer({ model, version, fault, reachedModel, durationNs }: Ended): void {
-    if (version === undefined || fault === undefined) return
+  onInfer({ model, version, fault, reachedModel, hasResult, durationNs }: Ended): void {
+    if (version === undefined || fault === undefined || hasResult) return
     const key = keyOf({ name: model, version })
     const counts = this.#counts.get(key) ?? { refused: 0, failedNs: 0 }
     this.#counts.set(key, counts)

@@ -42,7 +42,7 @@ export class MetricsServer implements AsyncDisposable {
 
 async function answer(metrics: Metrics, { method, url }: IncomingMessage, response: ServerResponse): Promise<void> {
   try {
-    if (new URL(url ?? '/', 'http://localhost').pathname !== '/metrics') return end(response, 404, 'text/plain', 'Not Found')
+    if (url?.split('?')[0] !== '/metrics') return end(response, 404, 'text/plain', 'Not Found')
     if (method !== 'GET' && method !== 'HEAD') return end(response, 405, 'text/plain', 'Method Not Allowed')
     const { contentType, body } = await metrics.text()
     end(response, 200, contentType, body)

@@ -45,12 +45,18 @@ async function checkRepositories(folders: readonly string[]): Promise<void> {
 /** Listens first: a port that is taken costs no load. Until its models are loaded it says that it is not ready. */
 async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   const counts = new FrontEndCounts()
-  const events = new ModelEvents(log, (model, version) => counts.forget(model, version))
+  const events = new ModelEvents(log, (model, version) => {
+    if (version !== undefined && models.snapshot.versions(model).includes(version)) return // another has its place, and its own counts
+    counts.forget(model, version)
+  })
   const models = new Models({
     ...settings.control,
     repositories: settings.repositories,
     engine: settings.engine,
-    onEvent: (event) => events.take(event),
+    onEvent: (event) => {
+      if (event.what === 'loaded' && event.durationMs !== undefined) counts.forget(event.model)
+      events.take(event)
+    },
   })
   const opened: { http?: HttpFrontEnd; metrics?: MetricsServer } = {}
   const statistics: ServerParts['statistics'] = (servables) => statisticsOf(servables, (servable) => counts.failedNs(servable))
