@@ -94,7 +94,8 @@ await t.test('test_model_availability_on_reload, test_model_reload_fail, test_co
     for (const client of clients) client[Symbol.dispose]()
     await server.unload('m')
     await certain(() => JSON.stringify(live()) === JSON.stringify(before))
-    t.match(server.index(), [{ name: 'm', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' }])
+    await certain(() => server.index()[0]?.state === 'UNAVAILABLE')
+    t.same(server.index(), [{ name: 'm', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' }])
     t.same(await server.drain(), { left: 0 })
   }
   t.same(seen.wrong, [])
