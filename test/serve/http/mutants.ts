@@ -88,7 +88,12 @@ async function wrongAnswer({ models }: RealServer, request: Framed, reply: Reply
   return wrong === undefined ? undefined : `${wrong}: ${reply.body.toString('latin1').slice(0, 500)}`
 }
 
-/** The recorded models, whose batches wait for a moment only. */
+/** Batches wait for a moment only, and requests as long as a busy machine takes. */
+function withOtherTimes(config: string): string {
+  return config.replace(/(?<=queue_delay_microseconds: )\d+/, '500').replace(/(?<=default_timeout_microseconds: )\d+/, '60000000')
+}
+
+/** A server with the recorded models. */
 export async function startRecorded(
   t: Test,
   jsonWorkerBytes: number,
@@ -97,8 +102,7 @@ export async function startRecorded(
   const repository = join(temporaryFolder(t), 'repository')
   await mkdir(repository)
   const served = models.filter((model) => isServed(model) && wanted(model))
-  for (const model of served)
-    await writeServed(repository, { ...model, config: model.config.replace(/(queue_delay_microseconds: )\d+/, '$1500') })
+  for (const model of served) await writeServed(repository, { ...model, config: withOtherTimes(model.config) })
   const loadModels = served.filter(({ loaded }) => loaded).map(({ name }) => name)
   return await startReal(repository, { loadModels, autoComplete: false }, { limits: { jsonWorkerBytes } })
 }
