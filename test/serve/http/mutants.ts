@@ -88,7 +88,12 @@ async function wrongAnswer({ models }: RealServer, request: Framed, reply: Reply
   return wrong === undefined ? undefined : `${wrong}: ${reply.body.toString('latin1').slice(0, 500)}`
 }
 
-/** The recorded models, whose batches wait for a moment only. */
+/** Batches wait for a moment only, and requests as long as a busy machine takes. */
+function withOtherTimes(config: string): string {
+  return config.replace(/(?<=queue_delay_microseconds: )\d+/, '500').replace(/(?<=default_timeout_microseconds: )\d+/, '60000000')
+}
+
+/** A server with the recorded models. */
 export async function startRecorded(
   t: Test,
   jsonWorkerBytes: number,
@@ -97,8 +102,7 @@ export async function startRecorded(
   const repository = join(temporaryFolder(t), 'repository')
   await mkdir(repository)
   const served = models.filter((model) => isServed(model) && wanted(model))
-  for (const model of served)
-    await writeServed(repository, { ...model, config: model.config.replace(/(queue_delay_microseconds: )\d+/, '$1500') })
+  for (const model of served) await writeServed(repository, { ...model, config: withOtherTimes(model.config) })
   const loadModels = served.filter(({ loaded }) => loaded).map(({ name }) => name)
   return await startReal(repository, { loadModels, autoComplete: false }, { limits: { jsonWorkerBytes } })
 }
@@ -113,6 +117,6 @@ export async function testMutants(t: Test, server: RealServer, count: number, se
   t.ok((tally.statuses.get(400) ?? 0) > count / 10)
   await idle(server)
   t.equal((await get(server.port, '/v2/health/live')).status, 200)
-  t.same(server.models.snapshot.all.length > 0, true)
+  t.ok(server.models.snapshot.all.length > 0)
   await certain(() => JSON.stringify(handles()) === JSON.stringify(before)) // no socket and no timer is left
 }
