@@ -66,7 +66,7 @@ export class Models implements ModelControl, AsyncDisposable {
     if (this.#closing !== undefined) throw shuttingDown()
     const names = this.#namesToBegin()
     const loads = await Promise.allSettled(names.map((name) => this.#loadFirst(name)))
-    const failures = loads.filter((load) => load.status === 'rejected').map(({ reason }) => faultOf(reason).message.trimEnd())
+    const failures = loads.filter((load) => load.status === 'rejected').map(({ reason }) => failureAtStart(faultOf(reason)))
     if (failures.length > 0 && this.#settings.exitOnError) {
       await this.close()
       throw new Fault('INTERNAL', `failed to load all models: ${failures.join('; ')}`)
@@ -212,7 +212,7 @@ export class Models implements ModelControl, AsyncDisposable {
     if (folder !== undefined) return folder
     const problem = this.#scan.problems.get(name)
     if (problem !== undefined) throw new LoadFault(name, problem.text, problem.withPaths)
-    throw new Fault('NOT_FOUND', `failed to load '${name}', failed to poll from model repository: it has no folder of this name`)
+    throw new Fault('NOT_FOUND', `failed to load '${name}', failed to poll from model repository`)
   }
 
   /** What is at work goes on until the other is ready, and where that fails. */
@@ -397,4 +397,8 @@ function checkName(name: string): void {
   if (name.trim() === '') throw new Fault('INVALID_ARG', 'Model name cannot be empty. Please enter a valid name to deploy.')
   if (name.trim() === '..' || name.includes('/'))
     throw new Fault('INVALID_ARG', `invalid model name '${name}', model name must not contain path traversal characters`)
+}
+
+function failureAtStart({ kind, message }: Fault): string {
+  return kind === 'NOT_FOUND' ? `${message}: no model repository has a folder of this name` : message.trimEnd()
 }

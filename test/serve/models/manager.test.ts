@@ -27,7 +27,10 @@ await t.test('none: all models, once, each in its latest version; no load and un
   t.same(models.snapshot.versions('a'), ['10'])
   t.equal(models.snapshot.all.length, 2)
   t.equal(await kind(() => models.load('a')), 'UNAVAILABLE')
-  t.equal(await message(() => models.unload('a')), 'explicit model load / unload is not allowed if polling is enabled')
+  t.equal(
+    await message(() => models.unload('a')),
+    'explicit model load / unload is not allowed if polling is enabled: model-control-mode is none, and has to be explicit',
+  )
   const told = events.map(({ what, model }) => `${what} ${model}`).sort()
   t.same(told, ['loaded a', 'loaded b', 'loading a', 'loading b', 'warning a', 'warning a'])
   await models.close()
