@@ -564,8 +564,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
         'ERR_TRT_SHAPE',
         `Expected shape ${shapeText(info.shape)} for ${JSON.stringify(name)} but received ${shapeText(dims)}`,
       )
-    const length = checkedWhole(byteSize(info.dtype, dims), `the bytes of ${JSON.stringify(name)}`, 0, mostAllocated)
-    const pinned = backend.allocate?.(length)
+    const pinned = backend.allocate?.(allocatable(byteSize(info.dtype, dims)))
     return pinned === undefined ? Tensor.zeros(info.dtype, dims) : Tensor.fromBytes(info.dtype, pinned, dims)
   }
 
@@ -583,8 +582,8 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   allocateBytes(bytes: number): Uint8Array<ArrayBuffer> {
     this.#refuseIfOver()
     const { backend } = this.#known()
-    const length = checkedWhole(bytes, 'bytes', 0, mostAllocated)
-    return backend.allocate === undefined ? ordinaryBytes(length) : new Uint8Array(backend.allocate(length))
+    const length = checkedWhole(bytes, 'bytes', 0)
+    return backend.allocate === undefined ? ordinaryBytes(length) : new Uint8Array(backend.allocate(allocatable(length)))
   }
 
   /**
@@ -818,6 +817,12 @@ const closing = Symbol('closing')
 
 /** Bytes of one block: a larger ArrayBuffer over memory that is not JavaScript's own ends the process in Node 20. */
 const mostAllocated = 2 ** 32
+
+/** @throws TensorRTError ERR_TRT_OUT_OF_MEMORY */
+function allocatable(bytes: number): number {
+  if (bytes <= mostAllocated) return bytes
+  throw new TensorRTError('ERR_TRT_OUT_OF_MEMORY', `${bytes} bytes are more than a block may have: 4 GiB`, { details: { bytes } })
+}
 
 const nothing = (): void => {}
 

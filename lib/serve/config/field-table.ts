@@ -182,7 +182,7 @@ const batching: readonly FieldRule[] = [
   ...rows('used', 'dynamic_batching', [
     ['preferred_batch_size', 'Rows at which a batch leaves without waiting for more; default: `max_batch_size`'],
     ['max_queue_delay_microseconds', 'How long a request may wait for others'],
-    ['preserve_ordering', 'Answers in the order of the requests'],
+    ['preserve_ordering', 'Answers in the order of the requests; with several instance groups or GPUs refused'],
     ['priority_levels', 'How many levels there are, up to 100'],
     ['default_priority_level', 'The level of requests that name none'],
     ['default_queue_policy', 'What limits the requests of each level that has no policy of its own'],

@@ -33,6 +33,16 @@ t.test('an engine for each group and GPU, with as many lanes as its count', (t) 
   t.end()
 })
 
+t.test('an order is kept by one engine', (t) => {
+  const ordered = (instances: string): unknown =>
+    completed(`max_batch_size: 8 dynamic_batching { preserve_ordering: true } ${instances}`, addSub('onnx'))
+  t.doesNotThrow(() => ordered(groups('kind: KIND_CPU count: 3')))
+  const fault = thrownBy(() => ordered(groups('kind: KIND_CPU', 'kind: KIND_CPU')))
+  t.equal(fault.kind, 'UNSUPPORTED')
+  t.match(fault.message, /preserve_ordering of model '.*' is not served over 2 instance groups or GPUs: give one group/)
+  t.end()
+})
+
 t.test('kinds that are not served are refused with what to do', (t) => {
   const onGpu = thrownBy(() => instancesOf(named(`backend: "onnxruntime" ${groups('name: "g" kind: KIND_GPU')}`)))
   t.equal(onGpu.kind, 'UNSUPPORTED')

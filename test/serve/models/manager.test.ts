@@ -352,6 +352,28 @@ await t.test('poll: a change counts once two looks in a row saw the same', async
   await models.close()
 })
 
+await t.test('poll: a folder that is no model keeps the server from being ready only as long as it is there', async (t) => {
+  const folder = repository(t, { ...model('a', '1'), 'b/config.pbtxt': '' })
+  const { models } = rig(folder, { mode: 'poll', exitOnError: false })
+  await models.start()
+  t.notOk(models.isReady())
+  remove(folder, 'b')
+  await models.poll()
+  await models.poll()
+  t.ok(models.isReady())
+  t.same(lines(models.index(false)), ['a 1 READY'])
+  await models.close()
+})
+
+await t.test('a start that is given up loads nothing', async (t) => {
+  const { models, loads, events } = rig(repository(t, model('a', '1')), { mode: 'none' })
+  const started = models.start()
+  const closed = models.close()
+  t.equal(await kind(() => started), 'UNAVAILABLE')
+  await closed
+  t.same([loads.begun, events], [[], []])
+})
+
 await t.test('poll: a repository that is away for a moment takes no model away', async (t) => {
   const folder = repository(t, model('a', '1'))
   const moved = repository(t)

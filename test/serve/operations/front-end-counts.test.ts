@@ -14,6 +14,7 @@ t.test('refused requests are counted, and the time of failures that an engine ha
   end('a', 'UNAVAILABLE', true)
   end('a', 'INVALID_ARG', false, '2')
   end('ab', 'INVALID_ARG', false)
+  end('a', 'INVALID_ARG', true, '1', true) // NaN that was to be JSON: the engine has it as a success
   counts.onInfer({ model: 'made up', version: undefined, fault: 'NOT_FOUND', reachedModel: false, hasResult: false, durationNs: 10 })
   t.strictSame([counts.refused(of('a')), counts.failedNs(of('a'))], [2, 10])
   t.strictSame([counts.refused(of('a', '2')), counts.failedNs(of('a', '2'))], [1, 0])

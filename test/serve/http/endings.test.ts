@@ -1,0 +1,91 @@
+// What ends while others are under way: clients behind another request on their connection, answers that are still read, loads; and memory within the limit.
+import t from 'tap'
+import { Fault } from '../../../lib/serve/faults.js'
+import { serve } from '../../../lib/serve/index.js'
+import { certain } from '../../support/waiting.js'
+import { putIdentity } from '../repositories.js'
+import { repository } from '../models/folders.js'
+import { idle, startReal } from './real/server.js'
+import { ask, binary, bytesOf, errorOf, inferJson, input, jsonOf, nothingLeft, startRig, Wire } from './rig.js'
+
+await t.test('a client that leaves with requests behind each other on its connection', async (t) => {
+  const folder = repository(t)
+  putIdentity(folder, 'm', { maxBatchSize: 64, config: 'dynamic_batching { max_queue_delay_microseconds: 100000 }' })
+  await using server = await startReal(folder)
+  const head = { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 1000], parameters: { binary_data_size: 4000 } }] }
+  const request = bytesOf(binary('m', head, [new Uint8Array(4000)]))
+  for (let round = 0; round < 4; round++) {
+    const wire = new Wire(server.port)
+    wire.write(Buffer.concat(Array.from({ length: 16 }, () => request)))
+    await certain(() => server.front.inFlight === 16)
+    wire.socket.destroy()
+    await idle(server)
+  }
+  await certain(() => server.records.length === 64)
+  t.ok(server.records.some(({ status }) => status === 499))
+  t.equal((await inferJson(server.port, 'm', { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 2], data: [1, 2] }] })).status, 200)
+})
+
+await t.test('an answer that its client still reads is whole, though the server drains', async (t) => {
+  const folder = repository(t)
+  putIdentity(folder, 'm', { maxBatchSize: 0 })
+  await using server = await serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' }, engine: { backend: 'cpu' } })
+  const bytes = 32 * 2 ** 20
+  const head = {
+    inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [bytes / 4], parameters: { binary_data_size: bytes } }],
+    outputs: [{ name: 'OUTPUT0', parameters: { binary_data: true } }],
+  }
+  using wire = new Wire(server.addresses.http!.port)
+  let got = 0
+  wire.socket.on('data', (chunk) => (got += chunk.length))
+  wire.write(bytesOf(binary('m', head, [new Uint8Array(bytes)])))
+  await certain(() => got > 0)
+  wire.socket.pause()
+  let drained = false
+  const drain = server.drain({ timeoutMs: 60_000 }).then((result) => {
+    drained = true
+    return result
+  })
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(drained, false, 'its bytes are in no socket yet')
+  wire.socket.resume()
+  const { status, body } = await wire.reply()
+  t.ok(status === 200 && body.length > bytes, `${status}, ${body.length} bytes`)
+  t.same(await drain, { left: 0 })
+})
+
+await t.test('a load is under way until it is answered', async (t) => {
+  await using rig = await startRig()
+  let end = (): void => {}
+  const held = new Promise<void>((resolve) => (end = resolve))
+  rig.control.load = async () => {
+    await held
+    throw new Fault('INTERNAL', 'it failed in the end')
+  }
+  const asked = ask(rig.port, { path: '/v2/repository/models/later/load', body: '' })
+  await certain(() => rig.front.inFlight === 1)
+  end()
+  t.match(errorOf(await asked), 'it failed in the end')
+  t.ok(await nothingLeft(rig))
+})
+
+await t.test('a body whose length nobody told takes no more memory than it may', async (t) => {
+  await using rig = await startRig({ limits: { maxInputBytes: 2 ** 20 } })
+  const claiming = (bytes: number): Promise<any> => {
+    const head = { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [bytes / 4], parameters: { binary_data_size: bytes } }] }
+    return ask(rig.port, binary('fp32', head, [new Uint8Array(16)], { chunked: 100 }))
+  }
+  for (const bytes of [2 ** 21, 2 ** 33, 4 * 2 ** 50]) {
+    const reply = await claiming(bytes)
+    t.equal(reply.status, 413, `${bytes}`)
+    t.match(errorOf(reply), /^the body of \d+ bytes exceeds the maximum allowed 1048576 bytes/)
+  }
+  t.equal((await claiming(2 ** 19)).status, 400, 'what is within the limit is missing')
+  t.ok(await nothingLeft(rig))
+})
+
+await t.test('a long text beside a fraction', async (t) => {
+  await using rig = await startRig()
+  const reply = await inferJson(rig.port, 'fp32', { id: 'x'.repeat(12e6), inputs: [input('FP32', [1.5])] })
+  t.same([reply.status, jsonOf(reply).outputs[0].data], [200, [1.5]])
+})
