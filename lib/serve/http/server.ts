@@ -60,7 +60,7 @@ export class HttpFrontEnd implements FrontEnd {
     return this.#isStopping
   }
 
-  /** Requests for inferences that are not answered to the last byte. */
+  /** Requests that do something (inferences, loads) and are not answered to the last byte. */
   get inFlight(): number {
     return this.#underWay
   }
@@ -74,6 +74,8 @@ export class HttpFrontEnd implements FrontEnd {
     this.#underWay++
     return () => {
       this.#underWay--
+      // a connection whose answer began before would wait for another request
+      if (this.#isStopping) setImmediate(() => this.#app.server.closeIdleConnections())
       if (this.#underWay > 0) return
       for (const tell of this.#onDrained.splice(0)) tell()
     }
@@ -99,7 +101,7 @@ export class HttpFrontEnd implements FrontEnd {
     return this.#stopped
   }
 
-  /** Fulfilled once no inference is under way. */
+  /** Fulfilled once none of them is under way. */
   drained(): Promise<void> {
     if (this.#underWay === 0) return Promise.resolve()
     return new Promise<void>((resolve) => this.#onDrained.push(resolve))
