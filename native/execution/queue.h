@@ -172,6 +172,7 @@ class Queue {
   std::map<std::pair<TimePoint, uint64_t>, Entry*> deadlines_;  // by time, then by arrival
   std::vector<Part> expired_;                                   // of which nobody has heard
   Condition expiring_;
+  TimePoint wakes_ = TimePoint::max();  // when its thread looks at deadlines without being notified
   std::vector<std::shared_ptr<Batch>> spare_;
   Seats seats_;
   Seat* watcher_ = nullptr;  // whose thread wakes when the next batch is due

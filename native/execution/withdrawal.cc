@@ -96,7 +96,10 @@ void Queue::limitWait(Entry& entry) {
   entry.deadline = entry.asked + timeout;
   entry.timed = true;
   const auto [at, _] = deadlines_.emplace(std::pair(entry.deadline, entry.arrival), &entry);
-  if (at == deadlines_.begin()) expiring_.notify_one();
+  // where requests come and go one by one each of them is the first; to wake the thread for each would cost more than they
+  if (at != deadlines_.begin() || entry.deadline >= wakes_) return;
+  wakes_ = entry.deadline;
+  expiring_.notify_one();
 }
 
 // The lock is held.
@@ -130,9 +133,11 @@ std::vector<Part> Queue::waitAndExpire() {
     if (!expired_.empty()) return std::exchange(expired_, {});
     if (closed_ && deadlines_.empty()) return {};
     if (deadlines_.empty()) {
+      wakes_ = TimePoint::max();
       expiring_.wait(lock);
     } else {
-      expiring_.wait_until(lock, deadlines_.begin()->first.first);
+      wakes_ = deadlines_.begin()->first.first;
+      expiring_.wait_until(lock, wakes_);
     }
   }
 }
