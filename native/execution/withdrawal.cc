@@ -96,7 +96,7 @@ void Queue::limitWait(Entry& entry) {
   entry.deadline = entry.asked + timeout;
   entry.timed = true;
   const auto [at, _] = deadlines_.emplace(std::pair(entry.deadline, entry.arrival), &entry);
-  // where requests come and go one by one each of them is the first; to wake the thread for each would cost more than they
+  // where requests come and go one by one each of them is the first: to wake the thread for each would cost much
   if (at != deadlines_.begin() || entry.deadline >= wakes_) return;
   wakes_ = entry.deadline;
   expiring_.notify_one();
