@@ -11,7 +11,7 @@ import { type Axis, axisOf, makeTaps, makeWholeTaps, type Taps, type WholeTaps }
 import { type Normalization, pixelTypes } from '../pixels/tensor-options.js'
 import { isWhole, wholeColor, type WholeFilter } from '../pixels/whole.js'
 import { onThread, pixelAddon } from './threads.js'
-import { Turns } from './turns.js'
+import { Turns } from '../base/turns.js'
 
 /** One picture on its way into a tensor. */
 export interface Resampling {

@@ -4,7 +4,7 @@ import type { Sharp, SharpOptions } from 'sharp'
 import { findPeer } from '../base/peer.js'
 import { installSharp } from '../base/remedies.js'
 import { TensorRTError } from '../errors.js'
-import { Turns } from './turns.js'
+import { Turns } from '../base/turns.js'
 import type { Image, Size } from './types.js'
 
 export type SharpFactory = typeof import('sharp').default

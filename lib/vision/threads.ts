@@ -3,7 +3,7 @@ import type { Cut } from '../base/cancellation.js'
 import { loadAddon, native } from '../backend/native.js'
 import type { NativeAddon } from '../backend/native-types.js'
 import { whyPortable } from '../backend/portable/why.js'
-import { Turns } from './turns.js'
+import { Turns } from '../base/turns.js'
 
 /** The addon, whose threads work on pixels; none where it is not there or not wanted: then JavaScript does the same, on the event loop. */
 export function pixelAddon(): NativeAddon | undefined {

@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Cut } from '../../lib/base/cancellation.js'
 import { encodeImage, readImage } from '../../lib/vision/index.js'
-import { Turns } from '../../lib/vision/turns.js'
+import { Turns } from '../../lib/base/turns.js'
 import { same } from '../support/same.js'
 import { noise } from './helpers.js'
 

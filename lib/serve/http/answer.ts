@@ -106,16 +106,16 @@ export async function send(response: ServerResponse, body: Body, encoding: Encod
     ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
     ...(closes && { Connection: 'close' }),
   }
-  if (encoding !== 'identity') {
-    const packed = await compressed(body.pieces, encoding)
-    response.writeHead(200, { ...headers, 'Content-Length': packed.length }).end(packed)
-    return
-  }
-  headers['Content-Length'] = body.bytes
+  const { pieces, bytes } = encoding === 'identity' ? body : ofOne(await compressed(body.pieces, encoding))
+  headers['Content-Length'] = bytes
   response.writeHead(200, headers)
-  const [first] = body.pieces
-  if (body.bytes <= smallBody) response.end(body.pieces.length === 1 && typeof first === 'string' ? first : joined(body))
-  else sendPieces(response, body.pieces)
+  const [first] = pieces
+  if (bytes <= smallBody) response.end(pieces.length === 1 && typeof first === 'string' ? first : joined({ pieces, bytes }))
+  else sendPieces(response, pieces)
+}
+
+function ofOne(piece: Uint8Array): Pick<Body, 'pieces' | 'bytes'> {
+  return { pieces: [piece], bytes: piece.length }
 }
 
 function sendPieces(response: ServerResponse, pieces: Body['pieces']): void {
@@ -129,7 +129,7 @@ function sendPieces(response: ServerResponse, pieces: Body['pieces']): void {
   response.uncork()
 }
 
-function joined({ pieces, bytes }: Body): Buffer {
+function joined({ pieces, bytes }: Pick<Body, 'pieces' | 'bytes'>): Buffer {
   const all = Buffer.allocUnsafe(bytes)
   let at = 0
   for (const piece of pieces) {

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
-import { pathToFileURL } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import { findPeer } from '../../base/peer.js'
+import { type FastifyFactory, loadFastify } from '../peers.js'
 import { Budget } from './budget.js'
 import type { FrontEnd } from './front-end.js'
 import { Heads } from './heads.js'
@@ -25,9 +24,9 @@ export class HttpFrontEnd implements FrontEnd {
   #onDrained: (() => void)[] = []
   #reading: Promise<void> | undefined
 
-  /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without fastify that it is not found */
+  /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without fastify ERR_TRT_SERVER */
   static async listen(options: HttpOptions): Promise<HttpFrontEnd> {
-    const { fastify } = (await import(pathToFileURL(findPeer('fastify')).href)) as typeof import('fastify')
+    const fastify = await loadFastify()
     const limits = { ...defaultLimits, ...options.limits }
     const front = new HttpFrontEnd(options, limits, newApp(fastify, limits))
     try {
@@ -122,7 +121,7 @@ const timeoutChecks = 1000
 /** Longer than any name of a model. */
 const longestName = 4096
 
-function newApp(fastify: typeof import('fastify').fastify, limits: HttpLimits): FastifyInstance {
+function newApp(fastify: FastifyFactory, limits: HttpLimits): FastifyInstance {
   const { headTimeoutMs, bodyTimeoutMs } = limits
   const current = new WeakMap<Socket, ServerResponse>()
   const app: FastifyInstance = fastify({

@@ -9,8 +9,8 @@ import { readModelConfig, withoutPath } from '../repository/scan.js'
 import { chosenVersions } from '../repository/versions.js'
 import { EngineModel, type LoadedVersion, type LoadOptions } from './engine-model.js'
 import type { Generation, ModelEntry } from './entry.js'
-import type { Limit } from './limit.js'
 import type { ModelsSettings } from './settings.js'
+import type { Turns } from '../../base/turns.js'
 
 /** Opens a version. */
 export type LoadVersion = (options: LoadOptions) => Promise<LoadedVersion>
@@ -29,7 +29,7 @@ export interface LoadSource {
 export interface LoadContext {
   readonly settings: ModelsSettings
   readonly load: LoadVersion
-  readonly limit: Limit
+  readonly turns: Turns
   readonly signal: AbortSignal
 }
 
@@ -91,11 +91,11 @@ async function configOf({ folder, config }: LoadSource, autoComplete: boolean): 
 
 /** Tries it as often as the settings say. */
 async function loadVersion(folder: ModelFolder, version: string, config: ModelConfig, context: LoadContext): Promise<LoadedVersion> {
-  const { settings, signal, limit } = context
+  const { settings, signal, turns } = context
   const onWarning = (text: string): void => settings.onEvent({ what: 'warning', model: folder.name, version, text })
   const { autoComplete, engine, slotBytesKept } = settings
   const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, onWarning } }
-  return limit.run(async () => {
+  return turns.take(async () => {
     for (let left = settings.retries; ; left--) {
       signal.throwIfAborted()
       try {

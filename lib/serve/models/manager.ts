@@ -7,13 +7,13 @@ import { type Scan, scanModel, scanRepositories, withModel } from '../repository
 import type { ModelControl } from './control.js'
 import type { LoadedVersion } from './engine-model.js'
 import { type Generation, ModelEntry } from './entry.js'
-import { Limit } from './limit.js'
 import { type LoadContext, LoadFault, loadGeneration, loadOnEngines, type LoadSource, type LoadVersion } from './loading.js'
 import { checkFileNames, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
 import type { Snapshot } from './servable.js'
 import type { ModelsSettings } from './settings.js'
 import { ModelSnapshot } from './snapshot.js'
 import type { IndexEntry, LoadParameters } from '../public-types.js'
+import { Turns } from '../../base/turns.js'
 
 export class Models implements ModelControl, AsyncDisposable {
   readonly #settings: ModelsSettings
@@ -38,7 +38,7 @@ export class Models implements ModelControl, AsyncDisposable {
   /** @param load how a version is opened, for tests */
   constructor(settings: ModelsSettings, load: LoadVersion = loadOnEngines) {
     this.#settings = settings
-    this.#context = { settings, load, limit: new Limit(Math.max(1, settings.loadThreads)), signal: this.#stopping.signal }
+    this.#context = { settings, load, turns: new Turns(Math.max(1, settings.loadThreads)), signal: this.#stopping.signal }
   }
 
   get mode(): ModelsSettings['mode'] {

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { Fault } from '../../../lib/serve/faults.js'
 import { serve } from '../../../lib/serve/index.js'
+import { Random } from '../../support/random.js'
 import { certain } from '../../support/waiting.js'
 import { putIdentity } from '../repositories.js'
 import { repository } from '../models/folders.js'
@@ -28,33 +29,37 @@ await t.test('a client that leaves with requests behind each other on its connec
   t.equal((await inferJson(server.port, 'm', { inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [1, 2], data: [1, 2] }] })).status, 200)
 })
 
-await t.test('an answer that its client still reads is whole, though the server drains', async (t) => {
-  const folder = repository(t)
-  putIdentity(folder, 'm', { maxBatchSize: 0 })
-  await using server = await serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' }, engine: { backend: 'cpu' } })
-  const bytes = 32 * 2 ** 20
-  const head = {
-    inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [bytes / 4], parameters: { binary_data_size: bytes } }],
-    outputs: [{ name: 'OUTPUT0', parameters: { binary_data: true } }],
-  }
-  const socket = connect({ port: server.addresses.http!.port, host: '127.0.0.1' })
-  let [got, drained] = [0, false]
-  socket.on('data', (chunk) => (got += chunk.length))
-  socket.write(bytesOf(binary('m', head, [new Uint8Array(bytes)])))
-  await certain(() => got > 0)
-  socket.pause()
-  const drain = server.drain({ timeoutMs: 60_000 }).then((result) => {
-    drained = true
-    return result
+for (const encoding of ['identity', 'gzip']) {
+  await t.test(`an answer (${encoding}) that its client still reads is whole, though the server drains`, async (t) => {
+    const folder = repository(t)
+    putIdentity(folder, 'm', { maxBatchSize: 0 })
+    await using server = await serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' }, engine: { backend: 'cpu' } })
+    const bytes = 16 * 2 ** 20
+    const random = new Random(7)
+    const tensor = Uint32Array.from({ length: bytes / 4 }, () => random.below(2 ** 32))
+    const head = {
+      inputs: [{ name: 'INPUT0', datatype: 'FP32', shape: [bytes / 4], parameters: { binary_data_size: bytes } }],
+      outputs: [{ name: 'OUTPUT0', parameters: { binary_data: true } }],
+    }
+    const socket = connect({ port: server.addresses.http!.port, host: '127.0.0.1' })
+    let [got, drained] = [0, false]
+    socket.on('data', (chunk) => (got += chunk.length))
+    socket.write(bytesOf(binary('m', head, [new Uint8Array(tensor.buffer)], { headers: { 'accept-encoding': encoding } })))
+    await certain(() => got > 0)
+    socket.pause()
+    const drain = server.drain({ timeoutMs: 60_000 }).then((result) => {
+      drained = true
+      return result
+    })
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
+    t.equal(drained, false, 'its bytes are in no socket yet')
+    const closed = once(socket, 'close')
+    socket.resume()
+    t.same(await drain, { left: 0 })
+    await closed
+    t.ok(got > bytes, `${got} bytes`)
   })
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
-  t.equal(drained, false, 'its bytes are in no socket yet')
-  const closed = once(socket, 'close')
-  socket.resume()
-  t.same(await drain, { left: 0 })
-  await closed
-  t.ok(got > bytes, `${got} bytes`)
-})
+}
 
 await t.test('a load is under way until it is answered', async (t) => {
   await using rig = await startRig()

@@ -1,4 +1,4 @@
-import type { Cut } from '../base/cancellation.js'
+import type { Cut } from './cancellation.js'
 
 /** Work of which only so much is done at once, the rest in the order in which it came. */
 export class Turns {
@@ -11,7 +11,7 @@ export class Turns {
   }
 
   /** What was cut while it waited is not begun. @throws what the work throws; the cut's reason */
-  async take<T>(work: () => Promise<T>, cut: Cut | undefined): Promise<T> {
+  async take<T>(work: () => Promise<T>, cut?: Cut): Promise<T> {
     if (this.#running >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve))
     else this.#running++
     try {
