@@ -50,8 +50,8 @@ t.test('what the prebuilt binary is linked of', (t) => {
 })
 
 t.test('what of others lies in what is shipped', (t) => {
-  t.match([...listed('Part of').keys()], [/^onnx \(lib\/onnx\/onnx\.proto/, /^model_config \(lib\/serve\/config\/model_config\.proto/])
-  t.match(notice, 'Redistribution and use in source and binary forms', 'the licence of model_config.proto wants to be in copies')
+  t.match([...listed('Part of').keys()], [/^onnx \(lib\/onnx\/onnx\.proto/, /^model_config and grpc_service \(lib\/kserve\/messages\//])
+  t.match(notice, 'Redistribution and use in source and binary forms', 'their licence wants to be in copies')
   const shipped = ['lib', 'native'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8', withFileTypes: false }).map((path) => join(folder, path)),
   )
@@ -65,7 +65,7 @@ t.test('what of others lies in what is shipped', (t) => {
   const foreign = shipped.filter((path) => /\.(ts|cc|h|def|inc|proto)$/.test(path) && /copyright/i.test(readText(path)))
   t.same(
     foreign.sort(),
-    ['lib/serve/config/model_config.proto', 'lib/serve/config/model_config_pb.ts'],
+    ['grpc_service', 'model_config'].flatMap((name) => [`lib/kserve/messages/${name}.proto`, `lib/kserve/messages/${name}_pb.ts`]),
     'no other file has a copyright of its own',
   )
   t.ok(existsSync(join(root, 'LICENSE')))

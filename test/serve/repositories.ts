@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import { type Datatype, dtypeOf } from '../../lib/serve/wire/tensor.js'
+import { type Datatype, dtypeOf } from '../../lib/kserve/tensor.js'
 
 export interface IdentityModel {
   readonly datatype?: Exclude<Datatype, 'BYTES'>

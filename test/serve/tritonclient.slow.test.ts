@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { serve } from '../../lib/serve/index.js'
 import { extensions } from '../../lib/serve/http/routes.js'
-import { datatypes } from '../../lib/serve/wire/tensor.js'
+import { datatypes } from '../../lib/kserve/tensor.js'
 import { putIdentity } from './repositories.js'
 
 const client = process.env['TRT_TEST_TRITONCLIENT']

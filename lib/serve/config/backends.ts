@@ -1,12 +1,24 @@
 // backend, platform and default_model_filename: what runs a model, and from which file.
-import type { ModelConfig } from './model_config_pb.js'
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 
-export type Runtime = 'tensorrt' | 'onnxruntime'
+export type Runtime = 'tensorrt' | 'onnxruntime' | 'node' | 'ensemble'
 
-const platforms: Readonly<Record<Runtime, string>> = { tensorrt: 'tensorrt_plan', onnxruntime: 'onnxruntime_onnx' }
-const files: Readonly<Record<Runtime, string>> = { tensorrt: 'model.plan', onnxruntime: 'model.onnx' }
-const runtimes = ['tensorrt', 'onnxruntime'] as const
+/** As metadata has them; an ensemble is named by its platform alone, a model in JavaScript by its backend alone. */
+const platforms: Readonly<Record<Runtime, string>> = {
+  tensorrt: 'tensorrt_plan',
+  onnxruntime: 'onnxruntime_onnx',
+  node: '',
+  ensemble: 'ensemble',
+}
+/** The files of a version, the one that is taken first before the others; an ensemble has none. */
+const files: Readonly<Record<Runtime, readonly string[]>> = {
+  tensorrt: ['model.plan'],
+  onnxruntime: ['model.onnx'],
+  node: ['model.js', 'model.mjs', 'model.ts'],
+  ensemble: [],
+}
+const runtimes = ['tensorrt', 'onnxruntime', 'node', 'ensemble'] as const
 
 /** What else Triton finds by the name of a file. */
 const foreignFiles: Readonly<Record<string, string>> = {
@@ -19,28 +31,36 @@ const foreignFiles: Readonly<Record<string, string>> = {
 }
 
 /**
- * Fills what follows from the others and from the files of a version, as Triton does. `tensorrt` takes a model.onnx where no model.plan is.
+ * Fills what follows from the others and from the files of a version, as Triton does. `tensorrt` takes a model.onnx where no model.plan is. An ensemble has its
+ * platform alone.
  *
  * @param found names of files in the folder of a version
  */
 export function completeBackend(config: ModelConfig, found: readonly string[]): void {
-  if (config.backend === '') config.backend = backendFrom(config, found)
+  const backend = backendFrom(config, found)
+  if (backend === 'ensemble') config.platform = platforms.ensemble
+  else if (config.backend === '') config.backend = backend
   const runtime = runtimes.find((name) => name === config.backend)
   if (runtime === undefined) return
   if (config.platform === '') config.platform = platforms[runtime]
-  if (config.defaultModelFilename !== '') return
-  const isBuilt = runtime === 'tensorrt' && !found.includes(files.tensorrt) && found.includes(files.onnxruntime)
-  config.defaultModelFilename = isBuilt ? files.onnxruntime : files[runtime]
+  if (config.defaultModelFilename === '') config.defaultModelFilename = fileAmong(runtime, found) ?? ''
+}
+
+/** The first of its files that is there; where none is, the one that is looked for. */
+function fileAmong(runtime: Runtime, found: readonly string[]): string | undefined {
+  const isThere = (file: string): boolean => found.includes(file)
+  if (runtime === 'tensorrt' && !files.tensorrt.some(isThere)) return files.onnxruntime.find(isThere) ?? files.tensorrt[0]
+  return files[runtime].find(isThere) ?? files[runtime][0]
 }
 
 /**
- * The file below a version's folder, and what runs it. A file that is not ONNX by its name is a plan for tensorrt.
+ * The file below a version's folder, and what runs it; of an ensemble an empty name. A file that is not ONNX by its name is a plan for tensorrt.
  *
  * @throws Fault INVALID_ARG where backend and platform do not belong together, UNSUPPORTED for any other backend
  */
 export function modelFileOf(config: ModelConfig): { readonly file: string; readonly runtime: Runtime } {
   const runtime = runtimeOf(config)
-  const file = config.defaultModelFilename === '' ? files[runtime] : config.defaultModelFilename
+  const file = config.defaultModelFilename === '' ? (files[runtime][0] ?? '') : config.defaultModelFilename
   if (file.startsWith('/') || file.split('/').includes('..'))
     throw new Fault(
       'INVALID_ARG',
@@ -59,12 +79,12 @@ export function runtimeOf(config: ModelConfig): Runtime {
   return runtime
 }
 
-function backendFrom({ backend, platform, defaultModelFilename }: ModelConfig, found: readonly string[]): string {
+function backendFrom({ backend, platform, defaultModelFilename: file }: ModelConfig, found: readonly string[]): string {
   if (backend !== '') return backend
-  const named = runtimes.find((runtime) => platform === platforms[runtime] || defaultModelFilename === files[runtime])
+  const named = runtimes.find((runtime) => (platform !== '' && platform === platforms[runtime]) || files[runtime].includes(file))
   if (named !== undefined || platform !== '') return named ?? ''
-  if (defaultModelFilename !== '') return foreignFiles[defaultModelFilename] ?? ''
-  return runtimes.find((runtime) => found.includes(files[runtime])) ?? foreignAmong(found)
+  if (file !== '') return foreignFiles[file] ?? ''
+  return runtimes.find((runtime) => files[runtime].some((each) => found.includes(each))) ?? foreignAmong(found)
 }
 
 function foreignAmong(found: readonly string[]): string {
@@ -72,9 +92,7 @@ function foreignAmong(found: readonly string[]): string {
 }
 
 const remedies: Readonly<Record<string, string>> = {
-  python:
-    'models in JavaScript, which such a step becomes, are not served yet: run it in your own program around the server, or export it to ONNX',
-  ensemble: 'ensembles are not served yet: ask its models one after the other',
+  python: 'write it in JavaScript, as backend: "node" with a model.js, or export it to ONNX as model.onnx',
   pytorch: 'export the model to ONNX (torch.onnx.export) as model.onnx',
   tensorflow: 'convert the model to ONNX (tf2onnx) as model.onnx',
   openvino: 'take the model as ONNX: model.onnx',
@@ -91,5 +109,8 @@ function refusedBackend({ name, platform }: ModelConfig, backend: string): Fault
   )
   const field = backend === '' ? `platform: "${platform}"` : `backend: "${backend}"`
   const remedy = known === undefined ? 'export the model to ONNX as model.onnx' : remedies[known]
-  return new Fault('UNSUPPORTED', `${field} of model '${name}' is not served, tensorrt and onnxruntime are: ${remedy ?? ''}`)
+  return new Fault(
+    'UNSUPPORTED',
+    `${field} of model '${name}' is not served, tensorrt, onnxruntime, node and ensembles are: ${remedy ?? ''}`,
+  )
 }

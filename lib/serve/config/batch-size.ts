@@ -1,6 +1,6 @@
 // max_batch_size, of a configuration that has none.
 import type { ModelFacts, ModelTensorFacts } from './model-facts.js'
-import type { ModelConfig, ModelInput, ModelOutput } from './model_config_pb.js'
+import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { usedProfiles } from './model-shapes.js'
 import { Fault } from '../faults.js'
 

@@ -1,6 +1,6 @@
 // dynamic_batching as the options of an engine.
-import type { ModelConfig, ModelDynamicBatching, ModelQueuePolicy } from './model_config_pb.js'
-import { ModelQueuePolicy_TimeoutAction as TimeoutAction } from './model_config_pb.js'
+import type { ModelConfig, ModelDynamicBatching, ModelQueuePolicy } from '../../kserve/messages/model_config_pb.js'
+import { ModelQueuePolicy_TimeoutAction as TimeoutAction } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 import type { BatchingOptions, Priorities, QueuePolicy } from '../../engine/options.js'
 

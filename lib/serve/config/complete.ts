@@ -14,7 +14,7 @@ import {
   ModelOptimizationPolicy_PinnedMemoryBufferSchema as PinnedMemorySchema,
   ModelOptimizationPolicySchema,
   ModelVersionPolicySchema,
-} from './model_config_pb.js'
+} from '../../kserve/messages/model_config_pb.js'
 import { checkConfig } from './validate.js'
 import { Fault } from '../faults.js'
 

@@ -3,7 +3,7 @@ import type { DescField } from '@bufbuild/protobuf'
 import { reflect, type ReflectList, type ReflectMap, type ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { type Runtime, runtimeOf } from './backends.js'
 import { type FieldRule, fieldRules } from './field-table.js'
-import { type ModelConfig, ModelConfigSchema } from './model_config_pb.js'
+import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 
 export { type FieldRule, fieldRules } from './field-table.js'

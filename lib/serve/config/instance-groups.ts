@@ -2,7 +2,12 @@
 import { create } from '@bufbuild/protobuf'
 import type { ModelFacts } from './model-facts.js'
 import { defaultCount, groupName, instancesOf, kindOf, profileNumbers } from './instances.js'
-import { type ModelConfig, type ModelInstanceGroup, ModelInstanceGroup_Kind as Kind, ModelInstanceGroupSchema } from './model_config_pb.js'
+import {
+  type ModelConfig,
+  type ModelInstanceGroup,
+  ModelInstanceGroup_Kind as Kind,
+  ModelInstanceGroupSchema,
+} from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 
 const mostGpu = 1023

@@ -1,6 +1,11 @@
 // instance_group: which engines a model has, on what, and how many lanes each.
 import { create } from '@bufbuild/protobuf'
-import { type ModelConfig, type ModelInstanceGroup, ModelInstanceGroup_Kind as Kind, ModelInstanceGroupSchema } from './model_config_pb.js'
+import {
+  type ModelConfig,
+  type ModelInstanceGroup,
+  ModelInstanceGroup_Kind as Kind,
+  ModelInstanceGroupSchema,
+} from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 
 /** An engine of a model. */

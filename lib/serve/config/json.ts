@@ -1,7 +1,7 @@
 // A configuration as `/config` has it.
 import { type DescField, ScalarType } from '@bufbuild/protobuf'
 import { reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect'
-import { type ModelConfig, ModelConfigSchema } from './model_config_pb.js'
+import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
 
 /** Fields of 64 bits that Triton leaves as protobuf's JSON has them, as text; all others are numbers. */
 const textual: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 // dims of a configuration held against the shape that the model has.
 import type { ModelTensorFacts } from './model-facts.js'
 import { profileNumbers } from './instances.js'
-import type { ModelConfig, ModelInput, ModelOutput } from './model_config_pb.js'
+import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 import type { ProfileShapes } from '../../backend/backend.js'
 

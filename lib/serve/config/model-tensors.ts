@@ -9,7 +9,7 @@ import {
   type ModelOutput,
   ModelOutputSchema,
   ModelTensorReshapeSchema,
-} from './model_config_pb.js'
+} from '../../kserve/messages/model_config_pb.js'
 import { compareShape } from './model-shapes.js'
 import { configTypeOf, typeName } from './types.js'
 import { checkTensors } from './validate-tensors.js'

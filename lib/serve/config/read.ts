@@ -2,7 +2,7 @@
 import { fromJson, type JsonValue } from '@bufbuild/protobuf'
 import { fromText } from '@bufbuild/protobuf/txtpb'
 import { withEnumNames } from './enum-names.js'
-import { type ModelConfig, ModelConfigSchema } from './model_config_pb.js'
+import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 
 /** The most characters of a configuration: far beyond any that a person writes. */

@@ -1,4 +1,4 @@
-import type { ModelConfig, ModelInput, ModelOutput } from './model_config_pb.js'
+import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { typeName, wireTypeOf } from './types.js'
 import { Fault } from '../faults.js'
 import type { ServableTensor } from '../models/servable.js'

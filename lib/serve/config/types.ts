@@ -1,6 +1,6 @@
 // Data types of a configuration, of the wire and of tensors.
-import { DataType, DataTypeSchema } from './model_config_pb.js'
-import { type Datatype, datatypeOf, datatypes } from '../wire/tensor.js'
+import { DataType, DataTypeSchema } from '../../kserve/messages/model_config_pb.js'
+import { type Datatype, datatypeOf, datatypes } from '../../kserve/tensor.js'
 import type { DType } from '../../tensor.js'
 
 /** KServe's name of a configuration's data type; nothing for TYPE_INVALID and numbers that nobody knows. */

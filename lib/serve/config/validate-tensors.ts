@@ -1,6 +1,6 @@
 // What input and output of a configuration may say whatever the model is: Triton's rules, in its words.
-import type { ModelConfig, ModelInput, ModelOutput } from './model_config_pb.js'
-import { DataType, ModelInput_Format as Format } from './model_config_pb.js'
+import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
+import { DataType, ModelInput_Format as Format } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 
 /**

@@ -1,7 +1,7 @@
 // What a configuration may say whatever its model is: Triton's rules, in its words.
 import { dynamicBatchingOf } from './batching.js'
-import type { ModelConfig, ModelDynamicBatching } from './model_config_pb.js'
-import { ModelQueuePolicy_TimeoutAction as TimeoutAction } from './model_config_pb.js'
+import type { ModelConfig, ModelDynamicBatching } from '../../kserve/messages/model_config_pb.js'
+import { ModelQueuePolicy_TimeoutAction as TimeoutAction } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 
 /** @throws Fault INVALID_ARG */

@@ -1,7 +1,7 @@
 // Outputs of a model as parts of an answer.
 import type { Classes } from '../wire/classification.js'
 import { classified } from '../wire/classification.js'
-import type { Datatype, WireTensor } from '../wire/tensor.js'
+import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 import { roughLengthOfText, textOfElements } from '../wire/write.js'
 
 /** An output that is not sent as the bytes that it is. */

@@ -1,5 +1,5 @@
-import type { ModelConfig, ModelQueuePolicy } from '../config/model_config_pb.js'
-import { ModelQueuePolicy_TimeoutAction } from '../config/model_config_pb.js'
+import type { ModelConfig, ModelQueuePolicy } from '../../kserve/messages/model_config_pb.js'
+import { ModelQueuePolicy_TimeoutAction } from '../../kserve/messages/model_config_pb.js'
 
 const longestTimeout = 2 ** 31 - 1
 

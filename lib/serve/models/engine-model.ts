@@ -1,35 +1,27 @@
 // A version of a model on engines of this package: what answers the requests of a front-end.
 import { readLabels } from '../repository/labels.js'
 import { allowsTimeoutOverride, batchingOf } from '../config/batching.js'
-import type { ModelConfig, ModelInput, ModelOutput } from '../config/model_config_pb.js'
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
-import { dtypeOf, elementBytes, type WireTensor } from '../wire/tensor.js'
+import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { countersSince, sumOfCounters } from './counters.js'
-import { mergingOf, openVersion, type OpenVersion, type VersionFiles } from './engines.js'
+import { mergingOf, openVersion, type OpenVersion } from './engines.js'
+import type { LoadOptions } from './load-version.js'
 import { checkRequest, type CheckedRequest, type RequestRules, requestText, type TensorRule } from './request-checks.js'
 import { RowCounts } from './row-counts.js'
-import type { Servable, ServableRequest, ServableTensor, Slot } from './servable.js'
+import { rulesOf } from './rules.js'
+import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from './servable.js'
 import type { ModelSettings } from './settings.js'
 import { clientShape, modelShape } from './shapes.js'
 import { memoryOf, SlotPool } from './slots.js'
+import { Visits } from './visits.js'
 import { warmUp } from './warmup.js'
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
 import { type Engine, runWithCut } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
 import { Tensor } from '../../tensor.js'
-
-/** A servable of which the manager knows how many requests it has. */
-export interface LoadedVersion extends Servable {
-  /** Requests that have it. */
-  readonly inFlight: number
-}
-
-export interface LoadOptions extends VersionFiles {
-  readonly settings: ModelSettings
-  readonly signal: AbortSignal
-}
 
 /** An engine and the rows that it has not answered yet. */
 interface Busy {
@@ -52,6 +44,7 @@ export class EngineModel implements LoadedVersion {
   readonly inputs: ReadonlyMap<string, ServableTensor>
   readonly outputs: ReadonlyMap<string, ServableTensor>
   readonly slots: SlotPool
+  readonly #visits: Visits
   readonly #rules: RequestRules
   readonly #engines: readonly Busy[]
   /** Names of all outputs, where the engine has others beside them. */
@@ -63,9 +56,7 @@ export class EngineModel implements LoadedVersion {
   readonly #rowCounts: RowCounts | undefined
   #before: readonly EngineCounters[] = []
   #lastInference = 0
-  #inFlight = 0
   #closing: Promise<void> | undefined
-  #onIdle: (() => void) | undefined
 
   /**
    * Opens the engines of a version, completes its configuration, and warms it up: what it gives is ready.
@@ -97,6 +88,7 @@ export class EngineModel implements LoadedVersion {
     if (first === undefined) throw new Fault('INVALID_ARG', `Expected an instance group for model '${name}'`)
     this.name = name
     this.version = version
+    this.#visits = new Visits(name, version)
     this.config = config
     const { inputs, outputs } = tensorsOf(config, labels)
     this.inputs = inputs
@@ -119,7 +111,7 @@ export class EngineModel implements LoadedVersion {
   }
 
   get inFlight(): number {
-    return this.#inFlight
+    return this.#visits.inFlight
   }
 
   get pending(): number {
@@ -135,7 +127,7 @@ export class EngineModel implements LoadedVersion {
   }
 
   async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
-    const leave = this.#inFlight > 0 ? this.#hold() : this.enter() // who has it is answered, though another took its place since then
+    const leave = this.#visits.inside()
     try {
       const checked = checkRequest(this.#rules, request)
       this.#lastInference = Date.now()
@@ -250,18 +242,7 @@ export class EngineModel implements LoadedVersion {
   }
 
   enter(): () => void {
-    if (this.#closing !== undefined) throw new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} is not at ready state`)
-    return this.#hold()
-  }
-
-  #hold(): () => void {
-    this.#inFlight++
-    let left = false
-    return () => {
-      if (left) return
-      left = true
-      if (--this.#inFlight === 0) this.#onIdle?.()
-    }
+    return this.#visits.enter()
   }
 
   close(): Promise<void> {
@@ -269,7 +250,7 @@ export class EngineModel implements LoadedVersion {
   }
 
   async #close(): Promise<void> {
-    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    await this.#visits.end()
     this.slots.close()
     await Promise.all(this.#engines.map(({ engine }) => engine.close()))
   }
@@ -279,24 +260,6 @@ const longestTimeout = 2 ** 31 - 1
 
 function sinceWarmup(now: EngineCounters, before: EngineCounters | undefined): EngineCounters {
   return before === undefined ? now : countersSince(now, before)
-}
-
-function rulesOf(
-  model: string,
-  config: ModelConfig,
-  inputs: ReadonlyMap<string, ServableTensor>,
-  outputs: ReadonlyMap<string, ServableTensor>,
-): RequestRules {
-  const rule = ({ name, dims, reshape, isShapeTensor }: ModelInput | ModelOutput, tensors: typeof inputs): [string, TensorRule] => [
-    name,
-    { name, datatype: tensors.get(name)?.datatype ?? 'BYTES', dims: dims.map(Number), reshape: reshape?.shape.map(Number), isShapeTensor },
-  ]
-  return {
-    model,
-    maxBatch: config.maxBatchSize,
-    inputs: new Map(config.input.map((input) => rule(input, inputs))),
-    outputs: new Map(config.output.map((output) => rule(output, outputs))),
-  }
 }
 
 /** The same bytes, or a copy where elements would begin at odd places. */

@@ -1,5 +1,5 @@
 // What the manager knows of one model: its versions, what is in service, and what is asked of it, in order.
-import type { LoadedVersion } from './engine-model.js'
+import type { LoadedVersion } from './servable.js'
 import type { KnownModel } from './snapshot.js'
 import type { IndexEntry, ModelState } from '../public-types.js'
 

@@ -1,6 +1,6 @@
 // Which GPUs an instance group has that names none.
 import { instancesOf } from '../config/instances.js'
-import type { ModelConfig } from '../config/model_config_pb.js'
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { capabilities } from '../../capabilities.js'
 import type { EngineSettings } from './settings.js'
 

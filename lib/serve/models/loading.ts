@@ -1,21 +1,17 @@
 // A load of a model: all versions that its configuration chooses, or none.
 import { checkFields } from '../config/fields.js'
-import type { ModelConfig } from '../config/model_config_pb.js'
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
 import { Fault, faultOf } from '../faults.js'
 import { prepareConfig } from '../repository/prepare.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { readModelConfig, withoutPath } from '../repository/scan.js'
 import { chosenVersions } from '../repository/versions.js'
-import { EngineModel, type LoadedVersion, type LoadOptions } from './engine-model.js'
 import type { Generation, ModelEntry } from './entry.js'
+import type { LoadVersion } from './load-version.js'
+import type { LoadedVersion } from './servable.js'
 import type { ModelsSettings } from './settings.js'
 import type { Turns } from '../../base/turns.js'
-
-/** Opens a version. */
-export type LoadVersion = (options: LoadOptions) => Promise<LoadedVersion>
-
-export const loadOnEngines: LoadVersion = (options) => EngineModel.load(options)
 
 /** What a load is of. */
 export interface LoadSource {

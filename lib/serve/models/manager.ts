@@ -5,11 +5,11 @@ import { Fault, faultOf } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import type { ModelControl } from './control.js'
-import type { LoadedVersion } from './engine-model.js'
 import { type Generation, ModelEntry } from './entry.js'
-import { type LoadContext, LoadFault, loadGeneration, loadOnEngines, type LoadSource, type LoadVersion } from './loading.js'
+import { type LoadContext, LoadFault, loadGeneration, type LoadSource } from './loading.js'
+import { loadVersion, type LoadVersion } from './load-version.js'
 import { checkFileNames, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
-import type { Snapshot } from './servable.js'
+import type { LoadedVersion, Snapshot } from './servable.js'
 import type { ModelsSettings } from './settings.js'
 import { ModelSnapshot } from './snapshot.js'
 import type { IndexEntry, LoadParameters } from '../public-types.js'
@@ -36,7 +36,7 @@ export class Models implements ModelControl, AsyncDisposable {
   #closing: Promise<void> | undefined
 
   /** @param load how a version is opened, for tests */
-  constructor(settings: ModelsSettings, load: LoadVersion = loadOnEngines) {
+  constructor(settings: ModelsSettings, load: LoadVersion = loadVersion) {
     this.#settings = settings
     this.#context = { settings, load, turns: new Turns(Math.max(1, settings.loadThreads)), signal: this.#stopping.signal }
   }

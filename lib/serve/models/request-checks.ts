@@ -1,6 +1,6 @@
 // Whether a request suits a model: its names, data types, shapes, rows and bytes. The texts are Triton's, since people search for them.
 import { Fault } from '../faults.js'
-import { type Datatype, elementBytes, type WireTensor } from '../wire/tensor.js'
+import { type Datatype, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import type { ServableRequest } from './servable.js'
 
 /** What is known of an input or output beside its name. */

@@ -1,8 +1,8 @@
 // What the way of a request sees of models: one immutable snapshot, which the manager replaces as a whole.
 import type { Cut } from '../../base/cancellation.js'
 import type { EngineCounters } from '../../backend/backend.js'
-import type { ModelConfig } from '../config/model_config_pb.js'
-import type { Datatype, WireTensor } from '../wire/tensor.js'
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
+import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 
 /** An input or output as clients see it. */
 export interface ServableTensor {
@@ -32,6 +32,8 @@ export interface ServableRequest {
   readonly priority?: number | undefined
   /** Microseconds that it may wait for a lane; 0: the model's own. */
   readonly timeoutUs?: number | undefined
+  /** Parameters of the request that mean nothing to the server, for models in JavaScript. */
+  readonly parameters?: Readonly<Record<string, string | number | boolean>> | undefined
 }
 
 /** A version of a model that answers requests. Nothing of it changes as long as it is in a snapshot. */
@@ -61,6 +63,12 @@ export interface Servable {
   enter(): () => void
   /** Waits until no request has it any more, and closes its engines. */
   close(): Promise<void>
+}
+
+/** A servable of which the manager knows how many requests it has. */
+export interface LoadedVersion extends Servable {
+  /** Requests that have it. */
+  readonly inFlight: number
 }
 
 /** All models that answer, at one moment. */

@@ -1,7 +1,7 @@
 // Names of classes, which an output's label_filename has.
 import { join } from 'node:path'
 import type { ModelFolder } from './folder.js'
-import type { ModelConfig } from '../config/model_config_pb.js'
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
 import { onFile, readText } from '../../base/files.js'
 

@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../config/model_config_pb.js'
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 
 /**
  * The versions that a model's version_policy chooses, the lowest first; the latest one where it has none, and all of them where it says

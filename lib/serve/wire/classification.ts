@@ -1,6 +1,6 @@
 // The classification extension: the best classes of an output in place of its numbers.
 import { Fault } from '../faults.js'
-import type { Datatype, WireTensor } from './tensor.js'
+import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 
 /** How an output is classified. */
 export interface Classes {

@@ -4,8 +4,8 @@ import type { JsonObject } from './json.js'
 import { arrayOf, booleanOf, isObject, parseJson, stringOf, unsignedOf } from './json.js'
 import type { JsonElements } from './numbers.js'
 import { bytesOfElements, checkJsonType, writeElements } from './numbers.js'
-import type { Datatype } from './tensor.js'
-import { datatypes, elementBytes } from './tensor.js'
+import type { Datatype } from '../../kserve/tensor.js'
+import { datatypes, elementBytes } from '../../kserve/tensor.js'
 
 export interface DocumentLimits {
   /** Arrays within each other in `data`. */

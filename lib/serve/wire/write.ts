@@ -1,7 +1,7 @@
 // Elements of an output as JSON: each number with all that it has, or a refusal.
 import { isUtf8 } from 'node:buffer'
 import { Fault } from '../faults.js'
-import type { Datatype, WireTensor } from './tensor.js'
+import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 
 /** @throws Fault INVALID_ARG for a type whose numbers JSON has not */
 export function checkJsonOutput(datatype: Datatype): void {

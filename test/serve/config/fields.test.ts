@@ -2,7 +2,7 @@
 import { create, type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf'
 import t from 'tap'
 import { checkFields, type FieldRule, fieldRules } from '../../../lib/serve/config/fields.js'
-import { ModelConfigSchema } from '../../../lib/serve/config/model_config_pb.js'
+import { ModelConfigSchema } from '../../../lib/kserve/messages/model_config_pb.js'
 import { readConfigText } from '../../../lib/serve/config/read.js'
 import { failure } from '../../support/errors.js'
 

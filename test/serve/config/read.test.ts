@@ -3,7 +3,7 @@ import { equals } from '@bufbuild/protobuf'
 import t from 'tap'
 import type { Fault } from '../../../lib/serve/faults.js'
 import { configJson } from '../../../lib/serve/config/json.js'
-import { DataType, ModelConfigSchema } from '../../../lib/serve/config/model_config_pb.js'
+import { DataType, ModelConfigSchema } from '../../../lib/kserve/messages/model_config_pb.js'
 import { readConfigJson, readConfigText } from '../../../lib/serve/config/read.js'
 
 function faultIn(read: () => unknown): Fault {

@@ -2,7 +2,7 @@
 import { completeConfig } from '../../../lib/serve/config/complete.js'
 import type { ModelFacts, ModelTensorFacts } from '../../../lib/serve/config/model-facts.js'
 import { configJson } from '../../../lib/serve/config/json.js'
-import type { ModelConfig } from '../../../lib/serve/config/model_config_pb.js'
+import type { ModelConfig } from '../../../lib/kserve/messages/model_config_pb.js'
 import { readConfigText } from '../../../lib/serve/config/read.js'
 import type { Fault } from '../../../lib/serve/faults.js'
 import type { DType } from '../../../lib/index.js'

@@ -2,7 +2,7 @@
 import { create } from '@bufbuild/protobuf'
 import { deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
-import { ModelConfigSchema, ModelQueuePolicy_TimeoutAction as Action } from '../../../lib/serve/config/model_config_pb.js'
+import { ModelConfigSchema, ModelQueuePolicy_TimeoutAction as Action } from '../../../lib/kserve/messages/model_config_pb.js'
 import { timeoutOf } from '../../../lib/serve/http/timeout.js'
 import { Random } from '../../support/random.js'
 import { certain } from '../../support/waiting.js'

@@ -6,7 +6,7 @@ import { Cut } from '../../../lib/base/cancellation.js'
 import { readModelConfig, scanRepositories } from '../../../lib/serve/repository/scan.js'
 import { EngineModel } from '../../../lib/serve/models/engine-model.js'
 import type { ModelSettings } from '../../../lib/serve/models/settings.js'
-import type { Datatype, WireTensor } from '../../../lib/serve/wire/tensor.js'
+import type { Datatype, WireTensor } from '../../../lib/kserve/tensor.js'
 import { temporaryFolder } from '../../support/folders.js'
 
 export type Files = Readonly<Record<string, string | Uint8Array>>

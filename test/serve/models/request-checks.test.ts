@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { checkRequest, type RequestRules, type TensorRule } from '../../../lib/serve/models/request-checks.js'
 import { clientShape, modelShape } from '../../../lib/serve/models/shapes.js'
 import type { ServableRequest } from '../../../lib/serve/models/servable.js'
-import { type Datatype, elementBytes, type WireTensor } from '../../../lib/serve/wire/tensor.js'
+import { type Datatype, elementBytes, type WireTensor } from '../../../lib/kserve/tensor.js'
 
 const rule = (name: string, dims: readonly number[], more: Partial<TensorRule> = {}): TensorRule => ({
   name,

@@ -2,6 +2,7 @@
 import t from 'tap'
 import type { EngineModel } from '../../../lib/serve/models/engine-model.js'
 import type { ModelSettings } from '../../../lib/serve/models/settings.js'
+import type { WireTensor } from '../../../lib/kserve/tensor.js'
 import { fakePlan } from '../../fake/plan.js'
 import { driven, driver, families, leftovers, rowsPlan, type Spec } from '../../lanes/rig.js'
 import { failureOf } from '../../support/errors.js'
@@ -60,7 +61,10 @@ await t.test('several GPUs: a request goes to the engine with the fewest rows un
   t.equal(control.stats().live.engines, 2)
   const two = wire('x', [1, 1, 1, 1, 1, 1], [2, 3])
   await driven({ computeMs: 1, clock: 'manual' }, async () => {
-    const answers = [two, row(1), row(1)].map((x) => model.infer({ inputs: [x] }, never()))
+    const ask = (x: WireTensor) => model.infer({ inputs: [x] }, never())
+    const answers = [ask(two), ask(row(1))]
+    await certain(() => model.pending === 0) // both run: what comes now joins neither
+    answers.push(ask(row(1)))
     await turns()
     t.equal(model.inFlight, 3)
     driver.set({ clock: 'real' })

@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf'
 import type { EngineCounters } from '../../../lib/backend/backend.js'
-import { ModelConfigSchema } from '../../../lib/serve/config/model_config_pb.js'
+import { ModelConfigSchema } from '../../../lib/kserve/messages/model_config_pb.js'
 import type { Servable } from '../../../lib/serve/models/servable.js'
 
 const none: EngineCounters = {

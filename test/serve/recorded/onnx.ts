@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { GraphBuilder, writeModel } from '../../../lib/onnx/index.js'
-import { dtypeOf } from '../../../lib/serve/wire/tensor.js'
+import { dtypeOf } from '../../../lib/kserve/tensor.js'
 import type { RecordedModel } from './repository.js'
 
 /** Strings are no Tensor, so ours has no such model. */

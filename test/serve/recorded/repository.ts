@@ -1,5 +1,5 @@
 // The models that the recorded requests are for: `config.pbtxt` for a real Triton and for ours, and what an ONNX model for ours needs to have.
-import { type Datatype, datatypes } from '../../../lib/serve/wire/tensor.js'
+import { type Datatype, datatypes } from '../../../lib/kserve/tensor.js'
 
 export interface Port {
   readonly datatype: Datatype

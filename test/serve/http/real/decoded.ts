@@ -1,7 +1,7 @@
 // Requests for inferences read by other code than the server's: what a client meant, from the bytes that it sent.
 import { gunzipSync, inflateSync } from 'node:zlib'
 import type { Servable } from '../../../../lib/serve/models/servable.js'
-import type { Datatype, WireTensor } from '../../../../lib/serve/wire/tensor.js'
+import type { Datatype, WireTensor } from '../../../../lib/kserve/tensor.js'
 
 export interface Framed {
   readonly method: string

@@ -2,7 +2,7 @@
 import { gunzipSync, inflateSync } from 'node:zlib'
 import { Cut } from '../../../../lib/base/cancellation.js'
 import type { Servable } from '../../../../lib/serve/models/servable.js'
-import type { Datatype, WireTensor } from '../../../../lib/serve/wire/tensor.js'
+import type { Datatype, WireTensor } from '../../../../lib/kserve/tensor.js'
 import type { Reply } from '../rig.js'
 import type { Decoded, WantedOutput } from './decoded.js'
 

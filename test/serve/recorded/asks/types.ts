@@ -1,5 +1,5 @@
 // Each data type, as JSON and as bytes, both ways; values that do not fit.
-import type { Datatype } from '../../../../lib/serve/wire/tensor.js'
+import type { Datatype } from '../../../../lib/kserve/tensor.js'
 import type { Ask } from '../ask.js'
 import { typed } from '../repository.js'
 import { binary, infer, input, inputOf, type Json } from './make.js'

@@ -1,5 +1,5 @@
 // What a tensor is between a client and a model: its own type, since KServe has texts (BYTES), which no Tensor holds.
-import type { DType } from '../../tensor.js'
+import type { DType } from '../tensor.js'
 
 /** KServe's names of data types. */
 export const datatypes = [
