@@ -9,6 +9,8 @@ import { note } from '../report.js'
 
 export interface Running {
   readonly url: string
+  /** Of its gRPC; empty where it has none. */
+  readonly grpcUrl: string
   readonly pid: number
   stop(): Promise<void>
 }
@@ -36,14 +38,15 @@ interface Reply<T> {
 export async function startChild(program: 'ours' | 'fastify' | 'batching', args: readonly string[]): Promise<RunningChild> {
   const path = fileURLToPath(new URL(`${program}-child.js`, import.meta.url))
   const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const { port } = await messageOf<{ readonly port: number }>(child)
+  const { port, grpc } = await messageOf<{ readonly port: number; readonly grpc?: number }>(child)
   const ask = async <T>(question: string): Promise<T> => {
     child.send({ question })
     const { answer, error } = await messageOf<Reply<T>>(child)
     if (error !== undefined) throw new Error(`${program}: ${error}`)
     return answer
   }
-  return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, ask, stop: () => ended(child) }
+  const grpcUrl = grpc === undefined ? '' : `http://127.0.0.1:${grpc}`
+  return { url: `http://127.0.0.1:${port}`, grpcUrl, pid: child.pid ?? 0, ask, stop: () => ended(child) }
 }
 
 /** The next message of a child. @throws Error (as a rejection) where it ends instead */
@@ -76,7 +79,7 @@ export async function startTriton(folder: string): Promise<Running> {
     await sleep(100)
   }
   await unloadOthers(url)
-  return { url, pid: child.pid ?? 0, stop: () => ended(child) }
+  return { url, grpcUrl: `http://127.0.0.1:${grpc}`, pid: child.pid ?? 0, stop: () => ended(child) }
 }
 
 function isReady(url: string): Promise<boolean> {
