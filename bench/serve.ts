@@ -6,6 +6,7 @@ import { analyzer } from './support/serve/analyzer.js'
 import { batching, eventLoop, json, memory } from './support/serve/behaviour.js'
 import { budget } from './support/serve/budget.js'
 import type { Context } from './support/serve/context.js'
+import { ensemble } from './support/serve/ensemble.js'
 import { grpc } from './support/serve/grpc.js'
 import { cancelling, fastify, triton } from './support/serve/rates.js'
 import { identityRepository } from './support/serve/repositories.js'
@@ -23,7 +24,7 @@ const { values, positionals } = parseArgs({
 const rounds = Number(values.rounds ?? (values.quick ? 2 : 6))
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is a whole number from 1, not ${values.rounds}`)
 
-const parts = { triton, grpc, fastify, cancelling, batching, eventLoop, json, memory, analyzer, budget }
+const parts = { triton, grpc, fastify, cancelling, batching, ensemble, eventLoop, json, memory, analyzer, budget }
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
 if (unknown !== undefined) throw new Error(`serve has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 await checkWrk()
