@@ -1,15 +1,19 @@
 // Which models are served: loads, replaces and unloads them, as the files of the repositories or the front-ends ask for it. The way of a request sees the snapshot
 // alone, which is replaced as a whole.
 import { performance } from 'node:perf_hooks'
+import { type Consequences, Dependencies } from '../ensembles/dependencies.js'
+import { stepFailure } from '../ensembles/find.js'
+import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
 import { Fault, faultOf } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import type { ModelControl } from './control.js'
 import { type Generation, ModelEntry } from './entry.js'
+import { Leaving } from './leaving.js'
 import { type LoadContext, LoadFault, loadGeneration, type LoadSource } from './loading.js'
 import { loadVersion, type LoadVersion } from './load-version.js'
-import { checkFileNames, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
-import type { LoadedVersion, Snapshot } from './servable.js'
+import { checkFileNames, refuseJavaScript, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
+import type { Snapshot } from './servable.js'
 import type { ModelsSettings } from './settings.js'
 import { ModelSnapshot } from './snapshot.js'
 import type { IndexEntry, LoadParameters } from '../public-types.js'
@@ -20,9 +24,8 @@ export class Models implements ModelControl, AsyncDisposable {
   readonly #entries = new Map<string, ModelEntry>()
   readonly #stopping = new AbortController()
   readonly #context: LoadContext
-  /** Generations whose last requests are under way. */
-  readonly #leaving = new Set<Promise<void>>()
-  readonly #leavingVersions = new Set<Generation>()
+  readonly #dependencies = new Dependencies(this.#entries)
+  readonly #leaving: Leaving
   #snapshot: Snapshot = new ModelSnapshot(new Map())
   #scan: Scan = { models: new Map(), problems: new Map() }
   /** Problems that the log has. */
@@ -38,6 +41,7 @@ export class Models implements ModelControl, AsyncDisposable {
   /** @param load how a version is opened, for tests */
   constructor(settings: ModelsSettings, load: LoadVersion = loadVersion) {
     this.#settings = settings
+    this.#leaving = new Leaving(settings.onEvent)
     this.#context = { settings, load, turns: new Turns(Math.max(1, settings.loadThreads)), signal: this.#stopping.signal }
   }
 
@@ -51,8 +55,8 @@ export class Models implements ModelControl, AsyncDisposable {
 
   /** Requests that have a version, of those too that another has taken the place of. */
   get inFlight(): number {
-    const generations = [...this.#leavingVersions, ...[...this.#entries.values()].map(({ serving }) => serving)]
-    return generations.flatMap((generation) => generation?.versions ?? []).reduce((sum, { inFlight }) => sum + inFlight, 0)
+    const serving = [...this.#entries.values()].flatMap((entry) => entry.serving?.versions ?? [])
+    return [...this.#leaving.versions, ...serving].reduce((sum, { inFlight }) => sum + inFlight, 0)
   }
 
   /**
@@ -88,13 +92,13 @@ export class Models implements ModelControl, AsyncDisposable {
 
   async #loadFirst(name: string): Promise<void> {
     const entry = this.#entry(name)
-    entry.wanted = true
+    entry.wanted = entry.isExplicit = true
     this.#acted.set(name, this.#scan.models.get(name)?.fingerprint ?? '') // one that is no model is followed, too, when it goes
     this.#seen = new Map([...this.#scan.models].map(([each, folder]) => [each, folder.fingerprint]))
     await entry.inOrder(() =>
       this.#telling(name, async () => {
         try {
-          return await this.#replace(entry, { folder: this.#folder(name), config: undefined })
+          return await this.#replace(entry, { folder: this.#folder(name), config: undefined }, new LoadTask())
         } catch (error) {
           if (entry.failure === '') entry.failed(error instanceof LoadFault ? error.reason : faultOf(error).message, new Map())
           throw error
@@ -162,10 +166,15 @@ export class Models implements ModelControl, AsyncDisposable {
     const files = parameters.files ?? new Map<string, Uint8Array>()
     this.#orRefused(name, 'load', () => this.#checkLoad(name, files, parameters))
     const entry = this.#entry(name)
+    const task = new LoadTask()
     try {
-      await entry.inOrder(() => this.#telling(name, () => this.#load(entry, parameters, files)))
+      await entry.inOrder(async () => {
+        entry.isExplicit = true
+        await this.#telling(name, () => this.#load(entry, parameters, files, task))
+      })
     } finally {
       this.#forgetBlank(entry)
+      await this.#resume(task)
     }
   }
 
@@ -187,6 +196,7 @@ export class Models implements ModelControl, AsyncDisposable {
 
   #checkOverride(files: ReadonlyMap<string, Uint8Array>, { config }: LoadParameters): void {
     checkFileNames(files)
+    refuseJavaScript(files, config)
     if (!this.#settings.allowFileOverride)
       throw new Fault(
         'UNSUPPORTED',
@@ -195,15 +205,60 @@ export class Models implements ModelControl, AsyncDisposable {
     if (config === undefined) throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
   }
 
-  async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>): Promise<boolean> {
+  async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>, task: LoadTask): Promise<boolean> {
     if (files.size > 0) {
       const { folder, remove } = await writeTemporaryModel(entry.name, files)
-      return this.#replace(entry, { folder, config, remove })
+      return this.#replace(entry, { folder, config, remove }, task)
     }
     await this.#lookAt(entry.name)
     const folder = this.#folder(entry.name)
-    const isUnchanged = config === undefined && entry.failure === '' && entry.serving?.fingerprint === folder.fingerprint
-    return !isUnchanged && this.#replace(entry, { folder, config })
+    if (config !== undefined || !isServed(entry, folder)) return this.#replace(entry, { folder, config }, task)
+    const ensemble = entry.serving?.versions[0]?.ensemble
+    if (ensemble !== undefined) await this.#ensure(entry, ensemble.graph, task) // its steps may have changed
+    return false
+  }
+
+  /** Loads the models of an ensemble's steps; where all are loaded anyway, waits for them. */
+  async #ensure(entry: ModelEntry, graph: EnsembleGraph, task: LoadTask): Promise<void> {
+    const loads = modelsOf(graph).map((model) => this.#ensureStep(entry, graph, model, task))
+    const failed = (await Promise.allSettled(loads)).find((load) => load.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async #ensureStep(entry: ModelEntry, graph: EnsembleGraph, model: string, task: LoadTask): Promise<void> {
+    const step = this.#entry(model)
+    const isLoadedAnyway = this.mode !== 'explicit' || (!this.#started && step.isExplicit)
+    try {
+      await this.#dependencies.waitFor(entry.name, model, () => step.inOrder(async () => isLoadedAnyway || this.#loadStep(step, task)))
+    } catch (error) {
+      const { kind, message } = faultOf(error)
+      if (kind === 'NOT_FOUND') return // the ensemble finds that itself
+      throw stepFailure(graph, model, step.isReady, error instanceof LoadFault ? error.reason : message)
+    } finally {
+      this.#forgetBlank(step)
+    }
+  }
+
+  /** One that was loaded with a configuration or files of its own stays as it is. */
+  async #loadStep(step: ModelEntry, task: LoadTask): Promise<unknown> {
+    if (step.serving !== undefined && step.serving.fingerprint === undefined) return
+    await this.#lookAt(step.name)
+    const folder = this.#scan.models.get(step.name)
+    const isPlain = step.serving?.versions[0]?.ensemble === undefined
+    return isPlain && isServed(step, folder) ? undefined : this.#telling(step.name, () => this.#load(step, {}, new Map(), task))
+  }
+
+  /** Ensembles that failed or went for want of these models come back with them. */
+  async #resume({ loaded, tried }: LoadTask): Promise<void> {
+    const waiting = this.#dependencies.awaiting(loaded).filter(({ name }) => !tried.has(name))
+    if (waiting.length === 0) return
+    const task = new LoadTask([...tried])
+    const again = async (entry: ModelEntry): Promise<unknown> => {
+      if (entry.isReady || !entry.shouldBe || this.#closing !== undefined) return
+      return this.#telling(entry.name, () => this.#replace(entry, { folder: this.#folder(entry.name), config: entry.override }, task))
+    }
+    await Promise.allSettled(waiting.map((entry) => entry.inOrder(() => again(entry))))
+    await this.#resume(task)
   }
 
   /** @throws Fault NOT_FOUND for what is in no repository, INVALID_ARG for what is no model there */
@@ -216,12 +271,12 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   /** What is at work goes on until the other is ready, and where that fails. */
-  async #replace(entry: ModelEntry, source: LoadSource): Promise<true> {
+  async #replace(entry: ModelEntry, source: LoadSource, task: LoadTask): Promise<true> {
+    task.tried.add(entry.name)
+    const steps = { source: this.#dependencies, ensure: (each: ModelEntry, graph: EnsembleGraph) => this.#ensure(each, graph, task) }
     try {
-      const generation = await loadGeneration(entry, source, this.#context)
-      const before = entry.take(generation)
-      this.#publish()
-      this.#retire(entry, before)
+      await loadGeneration(entry, source, this.#context, steps, (generation) => this.#take(entry, generation, task.tried))
+      task.loaded.push(entry.name)
       return true
     } finally {
       entry.wanted = true
@@ -229,13 +284,47 @@ export class Models implements ModelControl, AsyncDisposable {
     }
   }
 
-  /** Nothing depends on a model as long as there are no ensembles: `unloadDependents` of the interface has no effect. */
-  async unload(name: string): Promise<void> {
+  /** All at once, so that no request sees a part of it. @throws Fault where its steps do not fit, or an ensemble of which it is a step */
+  #take(entry: ModelEntry, loaded: Generation, renewed: ReadonlySet<string>): void {
+    const generation = this.#dependencies.bound(loaded)
+    const consequences = this.#dependencies.consequences(entry.name, generation.versions, renewed)
+    const before = entry.take(generation)
+    this.#carryOut(consequences)
+    this.#leaving.retire(entry, before)
+  }
+
+  #carryOut({ rebound, suspended }: Consequences): void {
+    const gone = [...suspended].map(([entry, reason]) => [entry, entry.suspend(reason), reason] as const)
+    const replaced = [...rebound].map(([entry, generation]) => [entry, entry.take(generation)] as const)
+    this.#publish()
+    for (const [entry, before, text] of gone) {
+      this.#settings.onEvent({ what: 'warning', model: entry.name, text })
+      this.#settings.onEvent({ what: 'unloading', model: entry.name })
+      this.#leaving.retire(entry, before)
+    }
+    for (const [entry, before] of replaced) if (before !== undefined) this.#leaving.retire(entry, { ...before, dispose: async () => {} }, false)
+  }
+
+  async unload(name: string, unloadDependents = false): Promise<void> {
     this.#orRefused(name, 'unload', () => this.#refuseControl())
     const entry = this.#entries.get(name)
     if (entry === undefined) return this.#unloadUnknown(name)
     await entry.inOrder(async () => this.#unload(entry))
+    if (unloadDependents) await this.#unloadSteps(entry)
     this.#forgetBlank(entry)
+  }
+
+  /** Those that were loaded as steps alone, and are steps of nothing else. */
+  async #unloadSteps({ needs }: ModelEntry): Promise<void> {
+    for (const step of needs.map((model) => this.#entries.get(model)).filter((each) => each !== undefined)) {
+      const isUnused = await step.inOrder(async () => {
+        if (step.isExplicit || !(step.isReady || step.shouldBe) || this.#dependencies.isNeeded(step.name)) return false
+        this.#unload(step)
+        return true
+      })
+      if (isUnused) await this.#unloadSteps(step)
+      this.#forgetBlank(step)
+    }
   }
 
   /** What was never loaded. */
@@ -248,13 +337,12 @@ export class Models implements ModelControl, AsyncDisposable {
     this.#settings.onEvent({ what: 'unloaded', model: name })
   }
 
-  /** Its versions are told of when they are closed; of a model without any it is told at once. */
+  /** Its versions are told of when they are closed; of a model without any it is told at once. Ensembles of it go out of service with it. */
   #unload(entry: ModelEntry): void {
     const before = entry.unload()
-    entry.wanted = false
-    this.#publish()
     this.#settings.onEvent({ what: before === undefined ? 'unloaded' : 'unloading', model: entry.name })
-    this.#retire(entry, before)
+    this.#carryOut(this.#dependencies.consequences(entry.name, [], new Set()))
+    this.#leaving.retire(entry, before)
   }
 
   #refuseControl(): void {
@@ -264,28 +352,6 @@ export class Models implements ModelControl, AsyncDisposable {
         'UNAVAILABLE',
         `explicit model load / unload is not allowed if polling is enabled: model-control-mode is ${this.mode}, and has to be explicit`,
       )
-  }
-
-  /** Closes what is out of service once its last request has ended; nobody waits for it. */
-  #retire(entry: ModelEntry, generation: Generation | undefined): void {
-    if (generation === undefined) return
-    this.#leavingVersions.add(generation)
-    const left = this.#leave(entry, generation).finally(() => {
-      this.#leaving.delete(left)
-      this.#leavingVersions.delete(generation)
-    })
-    this.#leaving.add(left)
-  }
-
-  async #leave(entry: ModelEntry, generation: Generation): Promise<void> {
-    const { onEvent } = this.#settings
-    const close = async (version: LoadedVersion): Promise<void> => {
-      await version.close().catch((error: unknown) => this.#warn(entry, error))
-      entry.closed(version.version)
-      onEvent({ what: 'unloaded', model: entry.name, version: version.version })
-    }
-    await Promise.all(generation.versions.map(close))
-    await generation.dispose().catch((error: unknown) => this.#warn(entry, error))
   }
 
   #warn({ name: model }: Pick<ModelEntry, 'name'>, error: unknown): void {
@@ -342,7 +408,10 @@ export class Models implements ModelControl, AsyncDisposable {
     const names = new Set([...now.keys(), ...this.#acted.keys()])
     const changed = [...names].filter((name) => now.get(name) === before.get(name) && now.get(name) !== this.#acted.get(name))
     this.#tellProblems()
-    await Promise.allSettled(changed.filter((name) => !this.#scan.problems.has(name)).map((name) => this.#follow(name)))
+    const followed = changed.filter((name) => !this.#scan.problems.has(name))
+    const task = new LoadTask(followed)
+    await Promise.allSettled(followed.map((name) => this.#follow(name, task)))
+    await this.#resume(task)
   }
 
   /** Folders that are no models, once each. */
@@ -354,7 +423,7 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   /** Does what the files of a model ask for. */
-  async #follow(name: string): Promise<void> {
+  async #follow(name: string, task: LoadTask): Promise<void> {
     const entry = this.#entry(name)
     const folder = this.#scan.models.get(name)
     if (folder === undefined) {
@@ -363,7 +432,8 @@ export class Models implements ModelControl, AsyncDisposable {
       return this.#forgetBlank(entry)
     }
     this.#acted.set(name, folder.fingerprint)
-    return entry.inOrder(() => this.#telling(name, () => this.#replace(entry, { folder, config: undefined })))
+    entry.isExplicit = true
+    return entry.inOrder(() => this.#telling(name, () => this.#replace(entry, { folder, config: undefined }, task)))
   }
 
   /**
@@ -380,13 +450,35 @@ export class Models implements ModelControl, AsyncDisposable {
     await this.#polling
     const entries = [...this.#entries.values()]
     await Promise.all(entries.map((entry) => entry.idle()))
-    for (const entry of entries.filter(({ isReady }) => isReady)) this.#unload(entry)
-    await Promise.all(this.#leaving)
+    for (const entry of entries.filter(({ isReady }) => isReady)) this.#end(entry)
+    this.#publish()
+    await this.#leaving.idle()
+  }
+
+  #end(entry: ModelEntry): void {
+    this.#settings.onEvent({ what: 'unloading', model: entry.name })
+    this.#leaving.retire(entry, entry.unload())
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+}
+
+/** One load, and all that it leads to. */
+class LoadTask {
+  /** Models that are loaded anew in it, whatever becomes of that. */
+  readonly tried: Set<string>
+  /** Those that were. */
+  readonly loaded: string[] = []
+
+  constructor(tried: readonly string[] = []) {
+    this.tried = new Set(tried)
+  }
+}
+
+function isServed({ failure, serving }: ModelEntry, folder: ModelFolder | undefined): boolean {
+  return failure === '' && serving !== undefined && serving.fingerprint === folder?.fingerprint
 }
 
 function shuttingDown(): Fault {
