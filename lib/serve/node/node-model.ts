@@ -116,6 +116,11 @@ export class NodeModel implements LoadedVersion {
     return this.#queue.length
   }
 
+  /** Instances that are at work, also for requests that nobody waits for any more. */
+  get busy(): number {
+    return this.#instances?.all.filter(({ isBusy }) => isBusy).length ?? 0
+  }
+
   /** Why it answers no more requests, though it is loaded: its threads have died one after the other. */
   get failure(): string | undefined {
     return this.#instances?.failure?.message
@@ -339,7 +344,7 @@ export class NodeModel implements LoadedVersion {
     await within(limit, this.#visits.end())
     clearTimeout(this.#timer)
     this.#dropWaiting(new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} was unloaded before it answered`))
-    await this.#instances?.end(Math.max(0, limit - (performance.now() - begun)))
+    await this.#instances?.end(Math.max(0, Math.ceil(limit - (performance.now() - begun))))
     this.slots.close()
   }
 }

@@ -58,12 +58,13 @@ export class BatchQueue<T extends Queued> {
     const { maxBatch, maxDelayMs = 0, preferred = [] } = this.#merging
     const fitting = this.#fitting(maxBatch)
     const waited = Number(now - first.arrived) / 1e6
-    if (waited < maxDelayMs || maxDelayMs === 0) {
+    const isDue = maxDelayMs === 0 || waited >= maxDelayMs
+    if (!isDue || maxDelayMs === 0) {
       const best = fitting.findLastIndex((rows) => preferred.includes(rows))
       if (best >= 0) return { batch: this.#take(best + 1) }
     }
     const isFull = fitting.length < this.length || fitting.at(-1) === maxBatch
-    if (isFull || waited >= maxDelayMs) return { batch: this.#take(fitting.length) }
+    if (isFull || isDue) return { batch: this.#take(fitting.length) }
     return { waitMs: maxDelayMs - waited }
   }
 
