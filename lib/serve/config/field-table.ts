@@ -207,7 +207,10 @@ const batching: readonly FieldRule[] = [
     ['step.model_version', '-1: the latest that is loaded when a request begins; any other number has to be loaded'],
     ['step.input_map', 'For every input of the model the tensor that it takes: an input of the ensemble, or what a step gives'],
     ['step.output_map', 'For outputs of the model the tensor that they are; what is not mapped is not asked for'],
-    ['max_inflight_requests', 'How many requests of the ensemble may be inside of one step at once, for each step; others wait for it. 0: any number'],
+    [
+      'max_inflight_requests',
+      'How many requests of the ensemble may be inside of one step at once, for each step; others wait for it. 0: any number',
+    ],
   ]),
   ...rows('refused', 'ensemble_scheduling', [['step.model_namespace', 'Names of models are unique: leave it out']]),
 ]
