@@ -154,7 +154,7 @@ function circleAmong(
     step = given.get(tensor)
   }
   const from = step === undefined ? 0 : way.indexOf(step)
-  return { steps: way.slice(from).reverse(), tensor }
+  return { steps: way.slice(from).sort((one, other) => one.index - other.index), tensor }
 }
 
 /** What nobody takes is a name that was mistyped. */
