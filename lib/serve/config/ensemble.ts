@@ -20,9 +20,13 @@ export function completeEnsemble(config: ModelConfig): ModelEnsembling {
   if (config.platform !== platform)
     throw wrong(`ensemble scheduling cannot be set for model '${name}' whose platform is not ${platform}: give platform: "${platform}"`)
   if (config.backend !== '')
-    throw wrong(`Ensemble model '${name}' must have platform type '${platform}' and empty backend type: leave backend "${config.backend}" out`)
+    throw wrong(
+      `Ensemble model '${name}' must have platform type '${platform}' and empty backend type: leave backend "${config.backend}" out`,
+    )
   if (schedulingChoice.case !== 'ensembleScheduling')
-    throw wrong(`ensemble scheduling must be set for ensemble ${name} whose platform is ${platform}: give ensemble_scheduling with its steps`)
+    throw wrong(
+      `ensemble scheduling must be set for ensemble ${name} whose platform is ${platform}: give ensemble_scheduling with its steps`,
+    )
   checkFieldsOfEngines(config)
   for (const kind of ['input', 'output'] as const) checkNames(config, kind)
   checkTensors(config, true)

@@ -44,7 +44,10 @@ export class Dependencies implements StepSource {
    */
   consequences(model: string, versions: readonly LoadedVersion[], renewed: ReadonlySet<string>): Consequences {
     const after = new Map([[model, versions]])
-    const source: StepSource = { ready: (name) => after.get(name) ?? this.ready(name), failure: (name) => (after.has(name) ? '' : this.failure(name)) }
+    const source: StepSource = {
+      ready: (name) => after.get(name) ?? this.ready(name),
+      failure: (name) => (after.has(name) ? '' : this.failure(name)),
+    }
     const rebound = new Map<ModelEntry, Generation>()
     const suspended = new Map<ModelEntry, string>()
     for (const [entry, generation] of this.#dependents(model)) {
@@ -53,7 +56,8 @@ export class Dependencies implements StepSource {
         rebound.set(entry, { ...generation, versions: others })
         after.set(entry.name, others)
       } catch (error) {
-        const mayGo = versions.length === 0 || renewed.has(entry.name) || [...suspended.keys()].some(({ name }) => entry.needs.includes(name))
+        const mayGo =
+          versions.length === 0 || renewed.has(entry.name) || [...suspended.keys()].some(({ name }) => entry.needs.includes(name))
         if (!mayGo) throw error
         suspended.set(entry, faultOf(error).message)
         after.set(entry.name, [])
@@ -81,7 +85,9 @@ export class Dependencies implements StepSource {
 
   /** Ensembles that are not in service, should be, and may be now that these models are there. */
   awaiting(models: readonly string[]): readonly ModelEntry[] {
-    return [...this.#entries.values()].filter((entry) => !entry.isReady && entry.shouldBe && entry.needs.some((need) => models.includes(need)))
+    return [...this.#entries.values()].filter(
+      (entry) => !entry.isReady && entry.shouldBe && entry.needs.some((need) => models.includes(need)),
+    )
   }
 
   /** Whether any ensemble that is, or should be, in service has it as a step. */

@@ -31,7 +31,11 @@ export function checkEnds(graph: EnsembleGraph, config: ModelConfig, models: rea
     const model = models[step.index] as ModelConfig
     checkBatch(graph.name, config, step, model)
     checkMaps(graph.name, step, model)
-    for (const [kind, map] of [['input', step.inputs], ['output', step.outputs]] as const) // prettier-ignore
+    for (const [kind, map] of [
+      ['input', step.inputs],
+      ['output', step.outputs],
+    ] as const)
+      // prettier-ignore
       for (const tensor of model[kind]) {
         const mapped = map.get(tensor.name)
         if (mapped !== undefined) add(mapped, endOf(model, tensor, `${kind} '${tensor.name}' of ${stepText(step)}`, false))
@@ -61,7 +65,9 @@ function checkMaps(ensemble: string, step: GraphStep, { input, output }: ModelCo
       throw wrong(`in ensemble ${ensemble}, ensemble tensor ${tensor} is mapping to non-existing input ${name} in ${of}`)
   const missing = input.find(({ name }) => !step.inputs.has(name))
   if (missing !== undefined)
-    throw wrong(`in ensemble ${ensemble}, input ${missing.name} in model ${step.model} is not mapped to any ensemble tensors: ${stepText(step)}`)
+    throw wrong(
+      `in ensemble ${ensemble}, input ${missing.name} in model ${step.model} is not mapped to any ensemble tensors: ${stepText(step)}`,
+    )
   for (const [name, tensor] of step.outputs)
     if (!output.some((each) => each.name === name))
       throw wrong(`in ensemble ${ensemble}, ensemble tensor ${tensor} is mapped from non-existing output ${name} in ${of}`)

@@ -18,7 +18,7 @@ import type { ModelFolder } from '../repository/folder.js'
 import { EnsembleCounts } from './counts.js'
 import { checkEnds } from './ends.js'
 import { findSteps } from './find.js'
-import { type EnsembleGraph, ensembleGraph } from './graph.js'
+import type { EnsembleGraph } from './graph.js'
 import { type Plan, planOf } from './plan.js'
 import { runSteps, shapeFor, type Given, type Steps } from './run.js'
 import { runnersOf } from './steps.js'
@@ -149,7 +149,10 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
 
   async #run({ rows, inputs }: CheckedRequest<PlacedTensor>, request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
     const { id, priority, timeoutUs, parameters, outputs = [], keep } = request
-    const plan = this.#planOf([...this.outputs.keys()].filter((name) => outputs.length === 0 || outputs.includes(name)), keep)
+    const plan = this.#planOf(
+      [...this.outputs.keys()].filter((name) => outputs.length === 0 || outputs.includes(name)),
+      keep,
+    )
     const batch = this.#rules.maxBatch > 0 ? rows : 0
     const values = new Map(inputs.map(({ rule, tensor }) => [rule.name, new PlacedValue(this.#inside(rule, tensor))]))
     const given = await runSteps(this.#steps, { id, priority, timeoutUs, parameters, plan, rows: batch, inputs: values }, cut)
@@ -163,7 +166,7 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
   }
 
   async #answer(given: ReadonlyMap<string, Given<PlacedValue>>, keep: ReadonlySet<string>): Promise<readonly PlacedTensor[]> {
-    const answers = [...given].map(([name, { value, rows }]) => {
+    const answers = [...given].map(async ([name, { value, rows }]): Promise<PlacedTensor> => {
       const shape = this.#clientShape(name, value.shape, rows)
       const { placed } = value
       if (keep.has(name) && isOnDevice(placed)) return { ...placed, name, shape }

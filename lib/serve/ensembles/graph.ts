@@ -61,8 +61,10 @@ function stepOf(ensemble: string, { modelName, modelVersion, inputMap, outputMap
   const owner = `step ${index} of ensemble '${ensemble}' (model '${modelName}')`
   if (Object.keys(inputMap).length === 0) throw wrong(`must specify 'input_map' in ${owner}`)
   if (Object.keys(outputMap).length === 0) throw wrong(`must specify 'output_map' in ${owner}`)
-  if (modelNamespace !== '') throw new Fault('UNSUPPORTED', `model_namespace of ${owner} is not served: names of models are unique, leave it out`)
-  if (modelName === ensemble) throw wrong(`circular dependency between ensembles: ${ensemble} -> ${ensemble}: ${owner} is the ensemble itself`)
+  if (modelNamespace !== '')
+    throw new Fault('UNSUPPORTED', `model_namespace of ${owner} is not served: names of models are unique, leave it out`)
+  if (modelName === ensemble)
+    throw wrong(`circular dependency between ensembles: ${ensemble} -> ${ensemble}: ${owner} is the ensemble itself`)
   return {
     index,
     model: modelName,
@@ -94,7 +96,8 @@ function checkGivers({ name, inputs, steps }: EnsembleGraph): void {
 function checkInputs({ name, inputs, steps }: EnsembleGraph): void {
   const used = new Set(steps.flatMap(({ inputs: mapped }) => [...mapped.values()]))
   const unused = inputs.find((input) => !used.has(input))
-  if (unused !== undefined) throw wrong(`ensemble input '${unused}' for ensemble ${name}' is not used: map it to an input of a step, or leave it out`)
+  if (unused !== undefined)
+    throw wrong(`ensemble input '${unused}' for ensemble ${name}' is not used: map it to an input of a step, or leave it out`)
 }
 
 /** Every step gets its inputs at some time, and every output of the ensemble is given. */
@@ -110,14 +113,23 @@ function checkOrder(graph: EnsembleGraph): void {
   }
   const unwritten = outputs.find((output) => !ready.has(output))
   if (stuck.length > 0) throw stuckFault(graph, stuck, ready, unwritten)
-  if (unwritten !== undefined) throw wrong(`ensemble output '${unwritten}' for ensemble ${name}' is not used: no step has it in its output_map`)
+  if (unwritten !== undefined)
+    throw wrong(`ensemble output '${unwritten}' for ensemble ${name}' is not used: no step has it in its output_map`)
 }
 
-function stuckFault({ name }: EnsembleGraph, stuck: readonly GraphStep[], ready: ReadonlySet<string>, unwritten: string | undefined): Fault {
+function stuckFault(
+  { name }: EnsembleGraph,
+  stuck: readonly GraphStep[],
+  ready: ReadonlySet<string>,
+  unwritten: string | undefined,
+): Fault {
   const given = new Map(stuck.flatMap((step) => [...step.outputs.values()].map((tensor) => [tensor, step] as const)))
   const told = (tensor: string, why: string): Fault => {
     const seen = `at least one of its depending tensors, '${tensor}', is not connected`
-    const text = unwritten === undefined ? `ensemble tensor '${tensor}' is unused in ensemble '${name}'` : `output '${unwritten}' for ensemble '${name}' is not written: ${seen}`
+    const text =
+      unwritten === undefined
+        ? `ensemble tensor '${tensor}' is unused in ensemble '${name}'`
+        : `output '${unwritten}' for ensemble '${name}' is not written: ${seen}`
     return wrong(`${text}: ${why}`)
   }
   for (const step of stuck)
@@ -142,7 +154,7 @@ function circleAmong(
     step = given.get(tensor)
   }
   const from = step === undefined ? 0 : way.indexOf(step)
-  return { steps: way.slice(from).reverse(), tensor }
+  return { steps: way.slice(from).sort((one, other) => one.index - other.index), tensor }
 }
 
 /** What nobody takes is a name that was mistyped. */
@@ -151,7 +163,9 @@ function checkUse({ name, outputs, steps }: EnsembleGraph): void {
   for (const step of steps)
     for (const [output, tensor] of step.outputs)
       if (!used.has(tensor))
-        throw wrong(`ensemble tensor '${tensor}' is unused in ensemble '${name}': output '${output}' of ${stepText(step)} is mapped to it, and nothing takes it`)
+        throw wrong(
+          `ensemble tensor '${tensor}' is unused in ensemble '${name}': output '${output}' of ${stepText(step)} is mapped to it, and nothing takes it`,
+        )
 }
 
 function wrong(message: string): Fault {

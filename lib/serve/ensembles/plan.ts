@@ -40,7 +40,11 @@ export function planOf(graph: EnsembleGraph, wanted: readonly string[], kept = n
   needed.forEach(({ inputs }, at) => {
     for (const tensor of new Set(inputs.values())) takers.set(tensor, [...(takers.get(tensor) ?? []), at])
   })
-  const steps = needed.map((step) => ({ step, needs: [...new Set(step.inputs.values())], outputs: outputsOf(step, needed, takers, wanted, kept) }))
+  const steps = needed.map((step) => ({
+    step,
+    needs: [...new Set(step.inputs.values())],
+    outputs: outputsOf(step, needed, takers, wanted, kept),
+  }))
   return { steps, wanted, takers }
 }
 

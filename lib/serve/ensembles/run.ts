@@ -72,7 +72,11 @@ export interface Given<V extends StepValue> {
  * disposed.
  * @throws (as a rejection) what a step was rejected with; the reason of the cut; Fault UNAVAILABLE once the time is over
  */
-export function runSteps<V extends StepValue>(steps: Steps<V>, request: EnsembleRequest<V>, cut: Cut): Promise<ReadonlyMap<string, Given<V>>> {
+export function runSteps<V extends StepValue>(
+  steps: Steps<V>,
+  request: EnsembleRequest<V>,
+  cut: Cut,
+): Promise<ReadonlyMap<string, Given<V>>> {
   return new Promise((resolve, reject) => {
     const run = new Run(steps, request, resolve, reject)
     cut.onCut(() => run.fail(cut.reason))
@@ -212,7 +216,8 @@ class Run<V extends StepValue> {
     })
     for (const value of values.values()) if (!taken.has(value)) value.dispose()
     const lacking = planned.outputs.find(({ name }) => !values.has(name))
-    if (lacking !== undefined) this.fail(new Fault('INTERNAL', `${stepText(planned.step)} gave no output '${lacking.name}', which is tensor '${lacking.tensor}'`))
+    if (lacking !== undefined)
+      this.fail(new Fault('INTERNAL', `${stepText(planned.step)} gave no output '${lacking.name}', which is tensor '${lacking.tensor}'`))
     else this.#startAll(ready)
   }
 

@@ -69,13 +69,14 @@ class EngineRunner extends Runner {
 
   /** What is on another device comes by the host; what is on this one is held meanwhile. */
   async #inferMoved(request: Request, isElsewhere: (input: Input) => boolean, cut: Cut): Promise<Values> {
-    const moving = request.inputs.map((input) => (isElsewhere(input) ? wireOf(input.value, input.name, input.shape) : heldOf(input)))
+    const moving = request.inputs.filter(isElsewhere).map(({ name, value, shape }) => wireOf(value, name, shape))
+    const held = request.inputs.filter((input) => !isElsewhere(input)).map(heldOf)
     try {
-      const inputs = await Promise.all(moving)
+      const moved = await Promise.all(moving)
       cut.throwIfHappened()
-      return await this.#infer(request, inputs, cut)
+      return await this.#infer(request, [...held, ...moved], cut)
     } finally {
-      for (const tensor of moving) if (!(tensor instanceof Promise) && isOnDevice(tensor)) tensor.tensor.dispose()
+      for (const tensor of held) if (isOnDevice(tensor)) tensor.tensor.dispose()
     }
   }
 

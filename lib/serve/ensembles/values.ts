@@ -32,9 +32,7 @@ export class PlacedValue implements StepValue {
   }
 }
 
-/** Under another name and shape, on the host. It is read at once, though the copy may take a while. */
-export function wireOf(value: PlacedValue, name: string, shape: readonly number[]): WireTensor | Promise<WireTensor> {
-  const { datatype } = value.placed
-  const bytes = value.onHost()
-  return bytes instanceof Uint8Array ? { name, datatype, shape, bytes } : bytes.then((copy) => ({ name, datatype, shape, bytes: copy }))
+/** Under another name and shape, on the host. Where it has to be copied, that is begun at once. */
+export async function wireOf(value: PlacedValue, name: string, shape: readonly number[]): Promise<WireTensor> {
+  return { name, datatype: value.placed.datatype, shape, bytes: await value.onHost() }
 }

@@ -127,7 +127,8 @@ export class ModelEntry {
     const left = (this.#leaving.get(version) ?? 1) - 1
     if (left > 0) return void this.#leaving.set(version, left)
     this.#leaving.delete(version)
-    if (this.#records.get(version)?.state === 'UNLOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: this.waits || 'unloaded' })
+    if (this.#records.get(version)?.state === 'UNLOADING')
+      this.#records.set(version, { state: 'UNAVAILABLE', reason: this.waits || 'unloaded' })
   }
 
   #serves(version: string): boolean {

@@ -90,12 +90,7 @@ async function orClosed(versions: readonly LoadedVersion[], take: () => void): P
   }
 }
 
-async function loadVersions(
-  entry: ModelEntry,
-  source: LoadSource,
-  context: LoadContext,
-  steps: Steps,
-): Promise<readonly LoadedVersion[]> {
+async function loadVersions(entry: ModelEntry, source: LoadSource, context: LoadContext, steps: Steps): Promise<readonly LoadedVersion[]> {
   const { settings } = context
   const { folder } = source
   const config = await configOf(source, settings.autoComplete)

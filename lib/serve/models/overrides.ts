@@ -24,12 +24,27 @@ export function checkFileNames(files: ReadonlyMap<string, Uint8Array>): void {
 }
 
 /**
- * A module would run in the server with all that it may do, whatever the flag for other files says.
+ * What a load may bring.
  *
  * @param config the JSON that comes with the files
+ * @throws Fault UNSUPPORTED, INVALID_ARG
+ */
+export function checkOverride(files: ReadonlyMap<string, Uint8Array>, config: string | undefined, isAllowed: boolean): void {
+  checkFileNames(files)
+  refuseJavaScript(files, config)
+  if (!isAllowed)
+    throw new Fault(
+      'UNSUPPORTED',
+      'file override is not allowed: the files of a model are code; start the server with --allow-file-override',
+    )
+  if (config === undefined) throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
+}
+
+/**
+ * A module would run in the server with all that it may do, whatever the flag for other files says.
  * @throws Fault UNSUPPORTED
  */
-export function refuseJavaScript(files: ReadonlyMap<string, Uint8Array>, config: string | undefined): void {
+function refuseJavaScript(files: ReadonlyMap<string, Uint8Array>, config: string | undefined): void {
   const remedy = 'put it into the repository, and load the model without files'
   const module = [...files.keys()].find((name) => /\.[cm]?[jt]s$/i.test(name))
   if (module !== undefined)
