@@ -2,6 +2,9 @@
 import type { ModelConfig, ModelEnsembling_Step as ConfigStep } from '../../kserve/messages/model_config_pb.js'
 import { completeEnsemble } from '../config/ensemble.js'
 import { Fault } from '../faults.js'
+import { stepText } from './step-text.js'
+
+export { stepText } from './step-text.js'
 
 export interface GraphStep {
   /** Its place in the configuration, from 0. */
@@ -49,11 +52,6 @@ export function ensembleGraph(config: ModelConfig): EnsembleGraph {
 /** The models of its steps, once each. */
 export function modelsOf({ steps }: EnsembleGraph): readonly string[] {
   return [...new Set(steps.map(({ model }) => model))]
-}
-
-/** As messages have it. */
-export function stepText({ index, model }: Pick<GraphStep, 'index' | 'model'>): string {
-  return `step ${index} (model '${model}')`
 }
 
 function stepOf(ensemble: string, { modelName, modelVersion, inputMap, outputMap, modelNamespace }: ConfigStep, index: number): GraphStep {

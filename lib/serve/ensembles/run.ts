@@ -2,7 +2,8 @@
 // knows.
 import { performance } from 'node:perf_hooks'
 import { Fault } from '../faults.js'
-import { type EnsembleGraph, stepText } from './graph.js'
+import type { EnsembleGraph } from './graph.js'
+import { stepText } from './step-text.js'
 import type { Plan, PlannedOutput, PlannedStep } from './plan.js'
 import { Cut } from '../../base/cancellation.js'
 import type { Turns } from '../../base/turns.js'

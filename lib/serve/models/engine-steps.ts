@@ -2,6 +2,7 @@
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 import type { Cut } from '../../base/cancellation.js'
 import { type DeviceTensor, deviceTensor, memoryOf } from '../../device-tensor.js'
+import type { EngineToken } from '../../engine/opener.js'
 import type { ServableRequest } from './servable.js'
 
 /** A tensor on a device, with the shape that clients of the model see. */
@@ -21,6 +22,13 @@ export interface PlacedRequest extends Omit<ServableRequest, 'inputs'> {
   readonly inputs: readonly PlacedTensor[]
   /** Outputs that stay on the device. */
   readonly keep: ReadonlySet<string>
+}
+
+/** An engine as another thread comes to it. */
+export interface SharedEngine {
+  readonly token: EngineToken
+  /** The number of its GPU; -1 for the CPU. */
+  readonly device: number
 }
 
 export interface EngineStep {

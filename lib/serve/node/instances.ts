@@ -1,13 +1,14 @@
 // The instances of a model: threads with a copy of the module each. One that dies is replaced, unless they die one after the other.
 import { Fault, faultOf } from '../faults.js'
 import { ModuleWorker, type ModuleWorkerOptions } from './module-worker.js'
+import type { Answer, RunOrder } from './messages.js'
 import type { ModuleStart } from './module-start.js'
 
 /** A place for a thread. */
-export interface Instance {
+export interface Instance<W = ModuleWorker> {
   readonly number: number
   /** Nothing while another one takes its place. */
-  worker: ModuleWorker | undefined
+  worker: W | undefined
   /** It runs a batch. */
   isBusy: boolean
 }
@@ -17,6 +18,10 @@ export interface InstancesOptions {
   readonly count: number
   /** The modules of an instance. */
   readonly modules: (instance: number) => readonly ModuleStart[]
+  /** As {@link ModuleWorkerOptions.entry}. */
+  readonly entry?: URL | undefined
+  /** As {@link ModuleWorkerOptions.data}. */
+  readonly data?: (() => object) | undefined
   readonly maxMemoryMb: number | undefined
   readonly onOutput: ModuleWorkerOptions['onOutput']
   readonly onWarning: (text: string) => void
@@ -30,8 +35,8 @@ export interface InstancesOptions {
 const mostDeaths = 3
 const withinMs = 60_000
 
-export class Instances {
-  readonly all: readonly Instance[]
+export class Instances<R extends object = RunOrder, A extends { readonly type: 'answer'; readonly run: number } = Answer> {
+  readonly all: readonly Instance<ModuleWorker<R, A>>[]
   readonly #options: InstancesOptions
   readonly #stopping = new AbortController()
   readonly #starting = new Set<Promise<void>>()
@@ -44,8 +49,11 @@ export class Instances {
   }
 
   /** @throws Fault, or the reason of the signal (as a rejection); no thread is left */
-  static async start(options: InstancesOptions, signal: AbortSignal): Promise<Instances> {
-    const instances = new Instances(options)
+  static async start<R extends object = RunOrder, A extends { readonly type: 'answer'; readonly run: number } = Answer>(
+    options: InstancesOptions,
+    signal: AbortSignal,
+  ): Promise<Instances<R, A>> {
+    const instances = new Instances<R, A>(options)
     const starts = await Promise.allSettled(instances.all.map((instance) => instances.#fill(instance, signal)))
     const failed = starts.find((start) => start.status === 'rejected')
     if (failed === undefined) return instances
@@ -59,14 +67,15 @@ export class Instances {
   }
 
   /** One that has nothing to do. */
-  idle(): (Instance & { readonly worker: ModuleWorker }) | undefined {
-    const isIdle = (instance: Instance): instance is Instance & { readonly worker: ModuleWorker } =>
+  idle(): (Instance<ModuleWorker<R, A>> & { readonly worker: ModuleWorker<R, A> }) | undefined {
+    type Any = Instance<ModuleWorker<R, A>>
+    const isIdle = (instance: Any): instance is Any & { readonly worker: ModuleWorker<R, A> } =>
       instance.worker !== undefined && !instance.isBusy
     return this.all.find(isIdle)
   }
 
-  async #fill(instance: Instance, signal: AbortSignal): Promise<void> {
-    const { model, modules, maxMemoryMb, onOutput } = this.#options
+  async #fill(instance: Instance<ModuleWorker<R, A>>, signal: AbortSignal): Promise<void> {
+    const { model, modules, maxMemoryMb, onOutput, entry, data } = this.#options
     const { number } = instance
     let hasStarted = false
     const onDeath = (reason: Fault): void => {
@@ -74,8 +83,8 @@ export class Instances {
       instance.worker = undefined
       this.#onDeath(instance, reason)
     }
-    const worker = await ModuleWorker.start(
-      { owner: `instance ${number} of model '${model}'`, modules: modules(number), maxMemoryMb, onOutput, onDeath },
+    const worker = await ModuleWorker.start<R, A>(
+      { owner: `instance ${number} of model '${model}'`, modules: modules(number), maxMemoryMb, onOutput, onDeath, entry, data: data?.() },
       signal,
     )
     hasStarted = true
@@ -83,7 +92,7 @@ export class Instances {
     instance.worker = worker
   }
 
-  #onDeath(instance: Instance, reason: Fault): void {
+  #onDeath(instance: Instance<ModuleWorker<R, A>>, reason: Fault): void {
     if (this.#stopping.signal.aborted || this.#failure !== undefined) return
     const now = performance.now()
     this.#deaths = [...this.#deaths.filter((at) => now - at < withinMs), now]
@@ -93,7 +102,7 @@ export class Instances {
     this.#starting.add(started)
   }
 
-  async #replace(instance: Instance): Promise<void> {
+  async #replace(instance: Instance<ModuleWorker<R, A>>): Promise<void> {
     try {
       await this.#fill(instance, this.#stopping.signal)
       this.#options.onReady()
@@ -112,7 +121,7 @@ export class Instances {
   }
 
   /** Ends a thread that nobody will need any more. */
-  retire(instance: Instance): void {
+  retire(instance: Instance<ModuleWorker<R, A>>): void {
     const { worker } = instance
     instance.worker = undefined
     if (worker === undefined) return
@@ -120,7 +129,7 @@ export class Instances {
     this.#starting.add(ended)
   }
 
-  async #end(worker: ModuleWorker, limitMs: number): Promise<void> {
+  async #end(worker: ModuleWorker<R, A>, limitMs: number): Promise<void> {
     for (const failure of await worker.end(limitMs)) this.#options.onWarning(failure)
   }
 

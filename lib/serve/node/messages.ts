@@ -59,8 +59,8 @@ export interface Answer {
   readonly ended: bigint
 }
 
-export type Report =
+export type Report<A = Answer> =
   | { readonly type: 'loaded' }
   | { readonly type: 'not-loaded'; readonly failure: string }
-  | Answer
+  | A
   | { readonly type: 'unloaded'; readonly failures: readonly string[] }

@@ -9,6 +9,10 @@ import { onLines } from './output-lines.js'
 import { packagesFrom } from './resolver.js'
 
 export interface ModuleWorkerOptions {
+  /** The file that the thread runs; default: that of modules alone. */
+  readonly entry?: URL | undefined
+  /** What it is given beside its modules. */
+  readonly data?: object | undefined
   /** For texts: `instance 0 of model 'm'`. */
   readonly owner: string
   readonly modules: readonly ModuleStart[]
@@ -24,18 +28,22 @@ const entry = new URL('./worker-entry.js', import.meta.url)
 const execArgv = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON']
 
 /** Threads that have not ended, of all models: for tests. */
-export const liveWorkers = new Set<ModuleWorker>()
+export const liveWorkers = new Set<object>()
 
-interface Waiting {
-  readonly resolve: (answer: Answer) => void
+/** What a message asks, beside its kind and number. */
+type Asking<R> = Omit<R, 'type' | 'run'>
+
+interface Waiting<A> {
+  readonly resolve: (answer: A) => void
   readonly reject: (fault: Fault) => void
 }
 
-export class ModuleWorker {
+/** `R` is what it is asked, `A` what it answers. */
+export class ModuleWorker<R extends object = RunOrder, A extends { readonly type: 'answer'; readonly run: number } = Answer> {
   readonly #options: ModuleWorkerOptions
   readonly #worker: Worker
   readonly #port: MessagePort
-  readonly #runs = new Map<number, Waiting>()
+  readonly #runs = new Map<number, Waiting<A>>()
   readonly #ended: Promise<void>
   #next = 0
   #holds = 0
@@ -50,9 +58,12 @@ export class ModuleWorker {
    * Starts a thread, and loads its modules.
    * @throws Fault INTERNAL (as a rejection) with what is wrong; the reason of the signal; the thread has ended then
    */
-  static async start(options: ModuleWorkerOptions, signal: AbortSignal): Promise<ModuleWorker> {
+  static async start<R extends object = RunOrder, A extends { readonly type: 'answer'; readonly run: number } = Answer>(
+    options: ModuleWorkerOptions,
+    signal: AbortSignal,
+  ): Promise<ModuleWorker<R, A>> {
     signal.throwIfAborted()
-    const worker = new ModuleWorker(options)
+    const worker = new ModuleWorker<R, A>(options)
     try {
       await worker.#loaded(signal)
       return worker
@@ -65,10 +76,10 @@ export class ModuleWorker {
   private constructor(options: ModuleWorkerOptions) {
     this.#options = options
     const { port1, port2 } = new MessageChannel()
-    const workerData: WorkerStart = { modules: options.modules, port: port2, packagesFrom: packagesFrom() }
+    const workerData: WorkerStart = { ...options.data, modules: options.modules, port: port2, packagesFrom: packagesFrom() }
     const { maxMemoryMb } = options
     this.#port = port1
-    this.#worker = new Worker(entry, {
+    this.#worker = new Worker(options.entry ?? entry, {
       name: `node-tensorrt ${options.owner}`,
       workerData,
       transferList: [port2],
@@ -86,7 +97,7 @@ export class ModuleWorker {
         resolve()
       }),
     )
-    this.#port.on('message', (report: Report) => this.#onReport(report))
+    this.#port.on('message', (report: Report<A>) => this.#onReport(report))
     liveWorkers.add(this)
     this.#release()
   }
@@ -134,20 +145,17 @@ export class ModuleWorker {
    * Asks a module. The buffers are gone from here afterwards.
    * @throws Fault INTERNAL (as a rejection): the thread has ended, and why
    */
-  async run(order: Omit<RunOrder, 'type' | 'run'>, transfer: readonly ArrayBuffer[]): Promise<Answer> {
+  async run(order: Asking<R>, transfer: readonly ArrayBuffer[]): Promise<A> {
     return this.begin(order, transfer).answer
   }
 
   /** The same, with the number by which it can be cancelled. */
-  begin(
-    order: Omit<RunOrder, 'type' | 'run'>,
-    transfer: readonly ArrayBuffer[],
-  ): { readonly run: number; readonly answer: Promise<Answer> } {
+  begin(order: Asking<R>, transfer: readonly ArrayBuffer[]): { readonly run: number; readonly answer: Promise<A> } {
     const run = this.#next++
     const release = this.#hold()
-    const answer = new Promise<Answer>((resolve, reject) => {
+    const answer = new Promise<A>((resolve, reject) => {
       if (this.#death !== undefined) return reject(this.#death)
-      this.#port.postMessage({ ...order, type: 'run', run } satisfies Order, transfer)
+      this.#port.postMessage({ ...order, type: 'run', run }, transfer)
       this.#runs.set(run, { resolve, reject })
     })
     return { run, answer: answer.finally(release) }
@@ -190,7 +198,7 @@ export class ModuleWorker {
     this.#port.postMessage(order)
   }
 
-  #onReport(report: Report): void {
+  #onReport(report: Report<A>): void {
     switch (report.type) {
       case 'loaded':
         return this.#onLoaded?.(undefined)
@@ -208,7 +216,7 @@ export class ModuleWorker {
     liveWorkers.delete(this)
     // what it had answered before
     for (let last = receiveMessageOnPort(this.#port); last !== undefined; last = receiveMessageOnPort(this.#port))
-      this.#onReport((last as { readonly message: Report }).message)
+      this.#onReport((last as { readonly message: Report<A> }).message)
     const reason = this.#reasonOf(code)
     this.#port.close()
     this.#death = reason
