@@ -20,6 +20,8 @@ export interface ModuleWorkerOptions {
 }
 
 const entry = new URL('./worker-entry.js', import.meta.url)
+/** Milliseconds of a load that was given up. */
+const graceMs = 200
 /** That a model.js is an ES module needs no package.json to say it. */
 const execArgv = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON']
 
@@ -43,6 +45,7 @@ export class ModuleWorker {
   #error: unknown
   #isEnding = false
   #death: Fault | undefined
+  #settled: Promise<void> | undefined
   #onLoaded: ((failure: Fault | undefined) => void) | undefined
   #onUnloaded: ((failures: readonly string[]) => void) | undefined
 
@@ -57,6 +60,7 @@ export class ModuleWorker {
       await worker.#loaded(signal)
       return worker
     } catch (error) {
+      if (signal.aborted) await worker.#settled
       await worker.terminate()
       throw error
     }
@@ -103,7 +107,7 @@ export class ModuleWorker {
       await new Promise<void>((resolve, reject) => {
         this.#onLoaded = (failure) => (failure === undefined ? resolve() : reject(failure))
         forget = onAbort(signal, () => {
-          this.#tell({ type: 'give-up' })
+          this.#settled = this.#givenUp()
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
           reject(signal.reason)
         })
@@ -112,6 +116,18 @@ export class ModuleWorker {
       forget()
       release()
     }
+  }
+
+  /** A module that hears of it may end what it does; it has not long. */
+  #givenUp(): Promise<void> {
+    this.#tell({ type: 'give-up' })
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, graceMs)
+      this.#onLoaded = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   /** Keeps the process alive until what it gives is called. */

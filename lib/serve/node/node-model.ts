@@ -34,6 +34,8 @@ export class NodeModel implements LoadedVersion {
   readonly inputs: ReadonlyMap<string, ServableTensor>
   readonly outputs: ReadonlyMap<string, ServableTensor>
   readonly slots: SlotPool
+  /** What its module is started with in a thread of an ensemble. */
+  readonly prepared: PreparedModule
   readonly #memory = new LentMemory()
   readonly #visits: Visits
   readonly #rules: RequestRules
@@ -70,12 +72,14 @@ export class NodeModel implements LoadedVersion {
   private constructor(
     name: string,
     version: string,
-    { config, merging }: PreparedModule,
+    prepared: PreparedModule,
     labels: ReadonlyMap<string, readonly string[]>,
     settings: NodeModelSettings,
   ) {
+    const { config, merging } = prepared
     this.name = name
     this.version = version
+    this.prepared = prepared
     this.config = config
     const { inputs, outputs } = tensorsOf(config, labels)
     this.inputs = inputs
