@@ -80,17 +80,11 @@ function answer(
     sent.flatMap((result) => ('failure' in result ? [] : result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer))),
   )
   const back = lent.filter(({ buffer }) => !used.has(buffer) && buffer.byteLength > 0)
+  const report: Report = { type: 'answer', run, results: sent, lent: back, ...times }
   try {
-    tell({ type: 'answer', run, results: sent, lent: back, ...times }, [...used, ...back.map(({ buffer }) => buffer)])
-  } catch (error) {
-    // memory that the module has forbidden to hand over
-    tell({
-      type: 'answer',
-      run,
-      results: sent.map(() => ({ failure: `the outputs cannot be sent: ${textOf(error)}` })),
-      lent: [],
-      ...times,
-    })
+    tell(report, [...used, ...back.map(({ buffer }) => buffer)])
+  } catch {
+    tell({ ...report, lent: [] }) // a copy of memory that the module has forbidden to hand over
   }
 }
 

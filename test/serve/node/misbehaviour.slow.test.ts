@@ -107,7 +107,7 @@ await t.test('a module that uses the thread for itself disturbs nothing', async 
   t.ok(await isGood(model))
 })
 
-await t.test('memory that a module gave away, or keeps from being sent, fails its requests', async (t) => {
+await t.test('memory that a module gave away fails its request, and what it keeps is copied', async (t) => {
   const giving = `
     import { markAsUntransferable } from 'node:worker_threads'
     const ways = {
@@ -124,8 +124,7 @@ await t.test('memory that a module gave away, or keeps from being sent, fails it
     'INTERNAL',
     /^Expected 16 bytes behind output 'y' of model 'm' but found 0: its buffer was given away before$/,
   ])
-  t.match(await faultOf(asked(model, 'fast')), ['INTERNAL', /^the outputs cannot be sent: /])
-  t.same((await asked(model, 'good')).map(floats), [[0, 0, 0, 0]])
+  for (const what of ['fast', 'good']) t.same((await asked(model, what)).map(floats), [[0, 0, 0, 0]])
 })
 
 await t.test('a timeout answers, and the thread is ended when the model is closed', async (t) => {
