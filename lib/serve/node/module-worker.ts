@@ -5,7 +5,7 @@ import { Fault } from '../faults.js'
 import { textOf } from './answers.js'
 import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js'
 import type { ModuleStart } from './module-start.js'
-import { onLines } from './output-lines.js'
+import { Lines } from './output.js'
 import { packagesFrom } from './resolver.js'
 
 export interface ModuleWorkerOptions {
@@ -37,6 +37,7 @@ export class ModuleWorker {
   readonly #options: ModuleWorkerOptions
   readonly #worker: Worker
   readonly #port: MessagePort
+  readonly #lines: Readonly<Record<'stdout' | 'stderr', Lines>>
   readonly #runs = new Map<number, Waiting>()
   readonly #ended: Promise<void>
   #next = 0
@@ -72,17 +73,15 @@ export class ModuleWorker {
     const workerData: WorkerStart = { modules: options.modules, port: port2, packagesFrom: packagesFrom() }
     const { maxMemoryMb } = options
     this.#port = port1
+    const linesOf = (stream: 'stdout' | 'stderr'): Lines => new Lines((line) => options.onOutput(line, stream))
+    this.#lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') }
     this.#worker = new Worker(entry, {
       name: `node-tensorrt ${options.owner}`,
       workerData,
       transferList: [port2],
       execArgv,
-      stdout: true,
-      stderr: true,
       ...(maxMemoryMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb } }),
     })
-    onLines(this.#worker.stdout, (line) => options.onOutput(line, 'stdout'))
-    onLines(this.#worker.stderr, (line) => options.onOutput(line, 'stderr'))
     this.#worker.on('error', (error: unknown) => (this.#error = error))
     this.#ended = new Promise((resolve) =>
       this.#worker.on('exit', (code) => {
@@ -208,6 +207,8 @@ export class ModuleWorker {
 
   #onReport(report: Report): void {
     switch (report.type) {
+      case 'output':
+        return this.#lines[report.stream].add(report.text)
       case 'loaded':
         return this.#onLoaded?.(undefined)
       case 'not-loaded':
@@ -227,6 +228,7 @@ export class ModuleWorker {
       this.#onReport((last as { readonly message: Report }).message)
     const reason = this.#reasonOf(code)
     this.#port.close()
+    for (const lines of Object.values(this.#lines)) lines.end()
     this.#death = reason
     this.#onLoaded?.(reason)
     this.#onUnloaded?.([])

@@ -5,6 +5,7 @@ import { BatchMemory } from './batch-memory.js'
 import { Endings } from './endings.js'
 import type { Answer, Order, Report, RequestMessage, RequestResult, RunOrder, WorkerStart } from './messages.js'
 import { type ModuleRequest, type ModuleResult, ModuleRunner } from './module-runner.js'
+import { takeOutput } from './output.js'
 import { installResolver } from './resolver.js'
 import { moduleInput, wireOutput } from './wire.js'
 
@@ -21,6 +22,7 @@ port.on('message', (order: Order) => {
   else void unload()
 })
 
+takeOutput((stream, text) => tell({ type: 'output', stream, text }))
 installResolver(packagesFrom)
 await load()
 
