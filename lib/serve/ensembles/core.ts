@@ -1,6 +1,7 @@
 // A request to an ensemble, in whatever thread its steps run: shapes from clients to steps and back, and the plan of what runs.
 import type { Cut } from '../../base/cancellation.js'
 import type { Turns } from '../../base/turns.js'
+import { Fault, faultOf } from '../faults.js'
 import { isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from '../models/engine-steps.js'
 import { type CheckedRequest, hasRows, type RequestRules, type TensorRule } from '../models/request-checks.js'
 import { clientShape, modelShape } from '../models/shapes.js'
@@ -78,4 +79,10 @@ export class EnsembleCore {
     if (this.#plans.size < mostPlans) this.#plans.set(key, plan)
     return plan
   }
+}
+
+/** As Triton has it, so that whoever reads it knows whom it is from. */
+export function stepFault(ensemble: string, error: unknown): Fault {
+  const { kind, message } = faultOf(error)
+  return new Fault(kind, `in ensemble '${ensemble}', ${message}`, error)
 }

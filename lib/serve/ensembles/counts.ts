@@ -2,7 +2,7 @@
 import type { BatchSizeCounters, EngineCounters, FailureCounts } from '../../backend/backend.js'
 import { TensorRTError } from '../../errors.js'
 
-type Kind = keyof FailureCounts
+export type FailureKind = keyof FailureCounts
 
 interface Size {
   executions: number
@@ -13,7 +13,7 @@ const noFailures: FailureCounts = { rejected: 0, queueTimeout: 0, cancelledWaiti
 
 export class EnsembleCounts {
   readonly #sizes = new Map<number, Size>()
-  readonly #failures: Record<Kind, number> = { ...noFailures }
+  readonly #failures: Record<FailureKind, number> = { ...noFailures }
   #requests = 0
   #rows = 0
   #computeNs = 0
@@ -30,8 +30,8 @@ export class EnsembleCounts {
     size.computeNs += ns
   }
 
-  failed(error: unknown, wasCut: boolean): void {
-    this.#failures[wasCut ? 'cancelledRunning' : kindOf(error)]++
+  failed(kind: FailureKind): void {
+    this.#failures[kind]++
   }
 
   /** A request is in no queue of the ensemble's own: all its time is that of its steps. */
@@ -56,7 +56,8 @@ function ofSize([rows, { executions, computeNs }]: readonly [number, Size]): Bat
 }
 
 /** By what a step's queue refused it with, however deep. */
-function kindOf(error: unknown): Kind {
+export function failureKind(error: unknown, wasCut: boolean): FailureKind {
+  if (wasCut) return 'cancelledRunning'
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof TensorRTError && at.code === 'ERR_TRT_QUEUE_FULL') return 'rejected'
     if (at instanceof TensorRTError && at.code === 'ERR_TRT_QUEUE_TIMEOUT') return 'queueTimeout'

@@ -6,22 +6,26 @@ import { Turns } from '../../base/turns.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { tensorsOf } from '../config/tensors.js'
-import { Fault, faultOf } from '../faults.js'
-import { type EngineStep, isEngineStep, isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from '../models/engine-steps.js'
-import { checkRequest, type CheckedRequest, hasRows, type RequestRules, type TensorRule } from '../models/request-checks.js'
+import { TensorRTError } from '../../errors.js'
+import { type EngineStep, isEngineStep, isOnDevice, type PlacedRequest, type PlacedTensor } from '../models/engine-steps.js'
+import { checkRequest, type CheckedRequest, type RequestRules } from '../models/request-checks.js'
 import { rulesOf } from '../models/rules.js'
 import type { EnsembleLinks, LoadedVersion, ServableRequest, ServableTensor, Slot, StepSource } from '../models/servable.js'
-import { clientShape, modelShape } from '../models/shapes.js'
+import type { ModelSettings } from '../models/settings.js'
 import { Visits } from '../models/visits.js'
+import { within } from '../node/node-model.js'
+import { defaultExitTimeoutMs, type NodeSettings } from '../node/settings.js'
 import { readLabels } from '../repository/labels.js'
 import type { ModelFolder } from '../repository/folder.js'
-import { EnsembleCounts } from './counts.js'
+import { EnsembleCore, stepFault } from './core.js'
+import { EnsembleCounts, failureKind, type FailureKind } from './counts.js'
 import { checkEnds } from './ends.js'
 import { findSteps } from './find.js'
 import type { EnsembleGraph } from './graph.js'
-import { type Plan, planOf } from './plan.js'
-import { runSteps, shapeFor, type Given, type Steps } from './run.js'
+import type { StepRunner } from './run.js'
 import { runnersOf } from './steps.js'
+import { EnsembleThreads } from './threads/ensemble-threads.js'
+import { type ThreadPlan, threadPlanOf } from './threads/thread-plan.js'
 import { PlacedValue, wireOf } from './values.js'
 
 /** What stays of a version of an ensemble when another version takes the place of one of its steps. */
@@ -34,7 +38,20 @@ interface Parts {
   readonly counts: EnsembleCounts
   /** For each step; empty without a limit. */
   readonly gates: readonly Turns[]
+  readonly copies: Copies
+  readonly settings: EnsembleSettings
+  /** Those that are ready for requests, each with other steps. */
+  readonly prepared: Set<EnsembleModel>
 }
+
+/** What was copied on the host between steps. */
+interface Copies {
+  tensors: number
+  bytes: number
+}
+
+/** What threads are started with. */
+export type EnsembleSettings = NodeSettings & Pick<ModelSettings, 'onWarning' | 'slotBytesKept'>
 
 export interface EnsembleOptions {
   readonly folder: ModelFolder
@@ -42,10 +59,8 @@ export interface EnsembleOptions {
   /** It is completed. */
   readonly config: ModelConfig
   readonly graph: EnsembleGraph
+  readonly settings?: EnsembleSettings
 }
-
-/** Plans of requests for a part of the outputs that are kept. */
-const mostPlans = 64
 
 export class EnsembleModel implements LoadedVersion, EngineStep {
   readonly name: string
@@ -57,19 +72,23 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
   readonly devices: readonly number[]
   readonly ensemble: EnsembleLinks
   readonly #parts: Parts
-  readonly #models: readonly LoadedVersion[]
-  readonly #steps: Steps<PlacedValue>
-  readonly #rules: RequestRules
+  /** Of each step. */
+  readonly models: readonly LoadedVersion[]
+  readonly rules: RequestRules
+  readonly #core: EnsembleCore
+  readonly #runners: readonly StepRunner<PlacedValue>[]
   readonly #visits: Visits
-  readonly #plans = new Map<string, Plan>()
+  #threads: EnsembleThreads | undefined
+  #closing: Promise<void> | undefined
   /** Requests hold the versions of all steps, from the first that comes to the last that goes. */
   readonly #held: (() => void)[] = []
 
   /** @throws Fault (as a rejection) INVALID_ARG for steps that are not there, or do not fit */
-  static async load({ folder, version, config, graph }: EnsembleOptions, source: StepSource): Promise<EnsembleModel> {
+  static async load({ folder, version, config, graph, settings = {} }: EnsembleOptions, source: StepSource): Promise<EnsembleModel> {
     const labels = await readLabels(folder, config)
     const gates = graph.mostInFlight === 0 ? [] : graph.steps.map(() => new Turns(graph.mostInFlight))
-    return new EnsembleModel({ version, config, graph, labels, gates, counts: new EnsembleCounts() }, findSteps(graph, source))
+    const parts = { version, config, graph, labels, gates, settings, counts: new EnsembleCounts(), copies: { tensors: 0, bytes: 0 } }
+    return new EnsembleModel({ ...parts, prepared: new Set() }, findSteps(graph, source))
   }
 
   private constructor(parts: Parts, models: readonly LoadedVersion[]) {
@@ -80,18 +99,91 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     this.version = version
     this.config = config
     this.#parts = parts
-    this.#models = models
+    this.models = models
     const { inputs, outputs } = tensorsOf(config, withStepLabels(graph, models, labels))
     this.inputs = inputs
     this.outputs = outputs
     this.devices = [...new Set(models.flatMap((model) => (isEngineStep(model) ? model.devices : [])))]
-    this.#rules = rulesOf(graph.name, config, inputs, outputs)
+    this.rules = rulesOf(graph.name, config, inputs, outputs)
     this.#visits = new Visits(graph.name, version)
-    this.#steps = { graph, runners: runnersOf(models), gates: parts.gates }
+    this.#core = new EnsembleCore(graph, this.rules, parts.gates)
+    this.#runners = runnersOf(models)
     this.ensemble = {
       graph,
-      rebind: (source) => new EnsembleModel(parts, findSteps(graph, source)),
+      rebind: (source) => this.#rebound(findSteps(graph, source)),
+      isPrepared: () => parts.prepared.has(this),
+      prepare: (signal) => this.#prepare(signal),
     }
+  }
+
+  /** The one with these steps that is there already, or another one. */
+  #rebound(models: readonly LoadedVersion[]): EnsembleModel {
+    const isOf = (known: EnsembleModel): boolean => known.models.every((model, i) => model === models[i])
+    return [this, ...this.#parts.prepared].find(isOf) ?? new EnsembleModel(this.#parts, models)
+  }
+
+  /** With modules among its steps it has threads of its own, as far as engines can be shared. */
+  async #prepare(signal: AbortSignal): Promise<void> {
+    const { prepared, settings, copies } = this.#parts
+    const plan = threadPlanOf(this)
+    if (plan !== undefined && this.#threads === undefined && this.#canShare(plan))
+      this.#threads = await EnsembleThreads.start(
+        plan,
+        {
+          ...settings,
+          model: this.name,
+          onWarning: (text) => settings.onWarning?.(text),
+          onCopies: (tensors, bytes) => {
+            copies.tensors += tensors
+            copies.bytes += bytes
+          },
+        },
+        signal,
+      )
+    prepared.add(this)
+  }
+
+  #canShare(plan: ThreadPlan): boolean {
+    try {
+      plan.start(0)
+      return true
+    } catch (error) {
+      if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_UNSUPPORTED') throw error
+      this.#parts.settings.onWarning?.(
+        `the steps of ensemble '${this.name}' run in the threads of their models, and what goes from one to the next is copied: ${error.message}`,
+      )
+      return false
+    }
+  }
+
+  get graph(): EnsembleGraph {
+    return this.#parts.graph
+  }
+
+  /** Tensors that were copied on the host between steps, where it has threads. */
+  get copies(): Readonly<Copies> {
+    return this.#parts.copies
+  }
+
+  /** Requests that wait for a thread. */
+  get pending(): number {
+    return this.#threads?.pending ?? 0
+  }
+
+  /** Why it answers no more requests, though it is loaded: its threads have died one after the other. */
+  get failure(): string | undefined {
+    return this.#threads?.failure?.message
+  }
+
+  /** A request that another ensemble's thread has run. */
+  addAnswer(rows: number, ns: number): void {
+    this.#parts.counts.lastInference = Date.now()
+    this.#parts.counts.succeeded(rows, ns)
+  }
+
+  /** The same of one that failed. */
+  addFailure(kind: FailureKind): void {
+    this.#parts.counts.failed(kind)
   }
 
   get platform(): string {
@@ -112,9 +204,10 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
 
   /** Memory of the engine that takes inputs of the ensemble, where there is one: an engine reads no memory of another's. */
   reserve(bytes: number): Slot {
+    if (this.#threads !== undefined) return this.#threads.reserve(bytes)
     const { graph } = this.#parts
     const takers = graph.steps.filter(({ inputs }) => [...inputs.values()].some((tensor) => graph.inputs.includes(tensor)))
-    const [model, ...others] = takers.map(({ index }) => this.#models[index] as LoadedVersion).filter(isEngineStep)
+    const [model, ...others] = takers.map(({ index }) => this.models[index] as LoadedVersion).filter(isEngineStep)
     return model !== undefined && others.length === 0 ? model.reserve(bytes) : { bytes: new Uint8Array(bytes), release: () => {} }
   }
 
@@ -123,9 +216,10 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
   }
 
   async inferPlaced(request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
+    this.#refuseFailed()
     const leave = this.#hold(this.#visits.inside())
     try {
-      const checked = checkRequest(this.#rules, request)
+      const checked = checkRequest(this.rules, request)
       this.#parts.counts.lastInference = Date.now()
       return await this.#counted(checked, request, cut)
     } finally {
@@ -142,57 +236,21 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
       counts.succeeded(checked.rows, Math.round((performance.now() - begun) * 1e6))
       return answer
     } catch (error) {
-      counts.failed(error, cut.happened)
+      counts.failed(failureKind(error, cut.happened))
       throw cut.happened ? error : stepFault(this.name, error)
     }
   }
 
-  async #run({ rows, inputs }: CheckedRequest<PlacedTensor>, request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
-    const { id, priority, timeoutUs, parameters, outputs = [], keep } = request
-    const plan = this.#planOf(
-      [...this.outputs.keys()].filter((name) => outputs.length === 0 || outputs.includes(name)),
-      keep,
-    )
-    const batch = this.#rules.maxBatch > 0 ? rows : 0
-    const values = new Map(inputs.map(({ rule, tensor }) => [rule.name, new PlacedValue(this.#inside(rule, tensor))]))
-    const given = await runSteps(this.#steps, { id, priority, timeoutUs, parameters, plan, rows: batch, inputs: values }, cut)
-    return this.#answer(given, keep)
-  }
-
-  /** With the shape that it has among the steps, and to be disposed by itself. */
-  #inside(rule: TensorRule, tensor: PlacedTensor): PlacedTensor {
-    const shape = modelShape(this.#rules, rule, tensor.shape)
-    return isOnDevice(tensor) ? { ...tensor, shape, tensor: reshaped(tensor.tensor, tensor.tensor.shape) } : { ...tensor, shape }
-  }
-
-  async #answer(given: ReadonlyMap<string, Given<PlacedValue>>, keep: ReadonlySet<string>): Promise<readonly PlacedTensor[]> {
-    const answers = [...given].map(async ([name, { value, rows }]): Promise<PlacedTensor> => {
-      const shape = this.#clientShape(name, value.shape, rows)
-      const { placed } = value
-      if (keep.has(name) && isOnDevice(placed)) return { ...placed, name, shape }
-      const wire = wireOf(value, name, shape)
-      value.dispose()
-      return wire
-    })
-    return Promise.all(answers)
-  }
-
-  #clientShape(name: string, shape: readonly number[], rows: number): readonly number[] {
-    const rule = this.#rules.outputs.get(name) as TensorRule
-    const own = shapeFor(shape, rows, { dims: rule.reshape ?? rule.dims, hasRows: hasRows(this.#rules, rule) })
-    return clientShape(this.#rules, rule, own)
-  }
-
-  #planOf(wanted: readonly string[], keep: ReadonlySet<string>): Plan {
-    const key = JSON.stringify([wanted, ...keep])
-    const known = this.#plans.get(key)
-    if (known !== undefined) return known
-    const plan = planOf(this.#parts.graph, wanted, keep)
-    if (this.#plans.size < mostPlans) this.#plans.set(key, plan)
-    return plan
+  async #run(checked: CheckedRequest<PlacedTensor>, request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
+    if (this.#threads === undefined) return this.#core.run(this.#runners, checked, request, cut)
+    const { id, priority, timeoutUs, parameters, outputs = [] } = request
+    const inputs = await onHost(request.inputs)
+    cut.throwIfHappened()
+    return this.#threads.infer({ id, priority, timeoutUs, parameters, outputs, inputs }, cut)
   }
 
   enter(): () => void {
+    this.#refuseFailed()
     return this.#hold(this.#visits.enter())
   }
 
@@ -204,7 +262,7 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     }
     if (this.#held.length > 0) return left
     try {
-      for (const model of this.#models) this.#held.push(model.enter())
+      for (const model of this.models) this.#held.push(model.enter())
     } catch (error) {
       left()
       throw error
@@ -212,8 +270,26 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
     return left
   }
 
+  #refuseFailed(): void {
+    const failure = this.#threads?.failure
+    if (failure !== undefined) throw failure
+  }
+
   close(): Promise<void> {
-    return this.#visits.end()
+    return (this.#closing ??= this.#close())
+  }
+
+  /** Requests under way, and after them a thread that is still at work, have the same limit together. */
+  async #close(): Promise<void> {
+    const threads = this.#threads
+    if (threads === undefined) await this.#visits.end()
+    else {
+      const { exitTimeoutMs: limit = defaultExitTimeoutMs } = this.#parts.settings
+      const begun = performance.now()
+      await within(limit, this.#visits.end())
+      await threads.end(Math.max(0, Math.ceil(limit - (performance.now() - begun))))
+    }
+    this.#parts.prepared.delete(this)
   }
 }
 
@@ -233,8 +309,6 @@ function withStepLabels(
   return labels
 }
 
-/** As Triton has it, so that whoever reads it knows whom it is from. */
-function stepFault(ensemble: string, error: unknown): Fault {
-  const { kind, message } = faultOf(error)
-  return new Fault(kind, `in ensemble '${ensemble}', ${message}`, error)
+async function onHost(inputs: readonly PlacedTensor[]): Promise<readonly WireTensor[]> {
+  return Promise.all(inputs.map((tensor) => (isOnDevice(tensor) ? wireOf(new PlacedValue(tensor), tensor.name, tensor.shape) : tensor)))
 }

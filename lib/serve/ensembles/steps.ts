@@ -13,16 +13,23 @@ type Values = ReadonlyMap<string, PlacedValue>
 /** By the place of the step. */
 export function runnersOf(steps: readonly LoadedVersion[]): readonly StepRunner<PlacedValue>[] {
   const devices = steps.map((step) => (isEngineStep(step) ? step.devices : []))
-  return steps.map((step) => (isEngineStep(step) ? new EngineRunner(step, devices) : new HostRunner(step)))
+  return steps.map((step) => (isEngineStep(step) ? new EngineRunner(inputsOf(step), step, devices) : new HostRunner(step)))
 }
 
-abstract class Runner implements StepRunner<PlacedValue> {
-  readonly #inputs: ReadonlyMap<string, { readonly dims: readonly number[]; readonly hasRows: boolean }>
+/** Inputs as a configuration has them, by name. */
+export type StepInputs = ReadonlyMap<string, { readonly dims: readonly number[]; readonly hasRows: boolean }>
 
-  constructor({ config }: LoadedVersion) {
-    const ofInput = ({ name, dims, isShapeTensor }: (typeof config.input)[number]) =>
-      [name, { dims: dims.map(Number), hasRows: config.maxBatchSize > 0 && !isShapeTensor }] as const
-    this.#inputs = new Map(config.input.map(ofInput))
+function inputsOf({ config }: LoadedVersion): StepInputs {
+  const ofInput = ({ name, dims, isShapeTensor }: (typeof config.input)[number]) =>
+    [name, { dims: dims.map(Number), hasRows: config.maxBatchSize > 0 && !isShapeTensor }] as const
+  return new Map(config.input.map(ofInput))
+}
+
+export abstract class Runner implements StepRunner<PlacedValue> {
+  readonly #inputs: StepInputs
+
+  constructor(inputs: StepInputs) {
+    this.#inputs = inputs
   }
 
   input(name: string) {
@@ -37,7 +44,7 @@ class HostRunner extends Runner {
   readonly #model: LoadedVersion
 
   constructor(model: LoadedVersion) {
-    super(model)
+    super(inputsOf(model))
     this.#model = model
   }
 
@@ -48,13 +55,13 @@ class HostRunner extends Runner {
   }
 }
 
-class EngineRunner extends Runner {
-  readonly #model: LoadedVersion & EngineStep
+export class EngineRunner extends Runner {
+  readonly #model: EngineStep
   /** Of each step of the ensemble; empty of one that is no engine. */
   readonly #devices: readonly (readonly number[])[]
 
-  constructor(model: LoadedVersion & EngineStep, devices: readonly (readonly number[])[]) {
-    super(model)
+  constructor(inputs: StepInputs, model: EngineStep, devices: readonly (readonly number[])[]) {
+    super(inputs)
     this.#model = model
     this.#devices = devices
   }

@@ -63,7 +63,7 @@ export async function loadGeneration(
   source: LoadSource,
   context: LoadContext,
   steps: Steps,
-  take: (generation: Generation) => void,
+  take: (generation: Generation) => Promise<void>,
 ): Promise<void> {
   const { folder, config, remove } = source
   try {
@@ -81,9 +81,9 @@ export async function loadGeneration(
   }
 }
 
-async function orClosed(versions: readonly LoadedVersion[], take: () => void): Promise<void> {
+async function orClosed(versions: readonly LoadedVersion[], take: () => Promise<void>): Promise<void> {
   try {
-    take()
+    await take()
   } catch (error) {
     await Promise.all(versions.map((version) => version.close()))
     throw error
@@ -101,7 +101,7 @@ async function loadVersions(entry: ModelEntry, source: LoadSource, context: Load
   entry.needs = []
   entry.override = source.config
   entry.loading(versions)
-  if (isEnsemble(config)) return loadEnsemble(entry, folder, versions, config, steps)
+  if (isEnsemble(config)) return loadEnsemble(entry, folder, versions, config, context, steps)
   const loads = await Promise.allSettled(versions.map((version) => loadVersion(folder, version, config, context)))
   const loaded = loads.filter((load) => load.status === 'fulfilled').map(({ value }) => value)
   if (loaded.length === versions.length) return loaded
@@ -115,12 +115,17 @@ async function loadEnsemble(
   folder: ModelFolder,
   versions: readonly string[],
   config: ModelConfig,
+  { settings: { onEvent, slotBytesKept } }: LoadContext,
   steps: Steps,
 ): Promise<readonly LoadedVersion[]> {
   const graph = ensembleGraph(config)
   entry.needs = modelsOf(graph)
   await steps.ensure(entry, graph)
-  return Promise.all(versions.map((version) => EnsembleModel.load({ folder, version, config, graph }, steps.source)))
+  const load = (version: string): Promise<EnsembleModel> => {
+    const onWarning = (text: string): void => onEvent({ what: 'warning', model: folder.name, version, text })
+    return EnsembleModel.load({ folder, version, config, graph, settings: { slotBytesKept, onWarning } }, steps.source)
+  }
+  return Promise.all(versions.map(load))
 }
 
 /** @throws Fault, TensorRTError (as a rejection) */

@@ -251,7 +251,9 @@ export class Models implements ModelControl, AsyncDisposable {
       ensure: (each: ModelEntry, graph: EnsembleGraph) => this.#ensure(each, graph, task),
     }
     try {
-      await loadGeneration(entry, source, this.#context, steps, (generation) => this.#service.take(entry, generation, task.tried))
+      await loadGeneration(entry, source, this.#context, steps, (generation) =>
+        this.#service.take(entry, generation, task.tried, this.#stopping.signal),
+      )
       task.loaded.push(entry.name)
       return true
     } finally {

@@ -79,6 +79,10 @@ export interface EnsembleLinks {
   readonly graph: EnsembleGraph
   /** The same version with the steps that are in service now; the one before keeps those that it has. @throws Fault INVALID_ARG for steps that are not there, or do not fit */
   rebind(source: StepSource): LoadedVersion
+  /** Whether all is there that its steps run in. */
+  isPrepared(): boolean
+  /** Starts what its steps run in, where that is not in the server's own thread. @throws Fault, or the reason of the signal (as a rejection); nothing of it is left */
+  prepare(signal: AbortSignal): Promise<void>
 }
 
 /** What is in service now, for ensembles. */

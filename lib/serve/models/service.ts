@@ -4,7 +4,7 @@ import type { IndexEntry } from '../public-types.js'
 import type { Scan } from '../repository/scan.js'
 import { type Generation, ModelEntry } from './entry.js'
 import { Leaving } from './leaving.js'
-import type { Snapshot } from './servable.js'
+import type { LoadedVersion, Snapshot } from './servable.js'
 import type { ModelEvent } from './settings.js'
 import { ModelSnapshot } from './snapshot.js'
 
@@ -67,14 +67,33 @@ export class Service {
   }
 
   /**
-   * Takes the place of what was in service; ensembles of it go on with the new one. All at once, so that no request sees a part of it.
+   * Takes the place of what was in service; ensembles of it go on with the new one. All at once, so that no request sees a part of it, once all is started that
+   * ensembles need for it: they are as many as there are at that moment.
    *
    * @param renewed models that are loaded anew in the same go
-   * @throws Fault INVALID_ARG where its steps do not fit, or an ensemble of which it is a step; then all is as before
+   * @throws Fault INVALID_ARG (as a rejection) where its steps do not fit, or an ensemble of which it is a step, or what that needs cannot be started; then all is as
+   * before
    */
-  take(entry: ModelEntry, loaded: Generation, renewed: ReadonlySet<string>): void {
-    const generation = this.dependencies.bound(loaded)
-    const consequences = this.dependencies.consequences(entry.name, generation.versions, renewed)
+  async take(entry: ModelEntry, loaded: Generation, renewed: ReadonlySet<string>, signal: AbortSignal): Promise<void> {
+    const prepared = new Set<LoadedVersion>()
+    try {
+      for (;;) {
+        const generation = this.dependencies.bound(loaded)
+        const consequences = this.dependencies.consequences(entry.name, generation.versions, renewed)
+        const open = [...generation.versions, ...goingOn(consequences, renewed)].filter(isOpen)
+        if (open.length === 0) return this.#put(entry, generation, consequences)
+        for (const version of open) {
+          prepared.add(version)
+          await version.ensemble?.prepare(signal)
+        }
+      }
+    } finally {
+      const inService = new Set<LoadedVersion>(this.entries.flatMap((each) => each.serving?.versions ?? []))
+      await Promise.all([...prepared].filter((version) => !inService.has(version)).map((version) => version.close()))
+    }
+  }
+
+  #put(entry: ModelEntry, generation: Generation, consequences: Consequences): void {
     const before = entry.take(generation)
     this.#carryOut(consequences)
     this.#leaving.retire(entry, before)
@@ -113,3 +132,12 @@ export class Service {
 
 /** The files of a version that goes on with other steps stay. */
 const dispose = async (): Promise<void> => {}
+
+/** Versions of ensembles that are to answer requests with other steps; those that are loaded anew after this do for the moment without what they lack. */
+function goingOn({ rebound }: Consequences, renewed: ReadonlySet<string>): readonly LoadedVersion[] {
+  return [...rebound].flatMap(([{ name }, { versions }]) => (renewed.has(name) ? [] : versions))
+}
+
+function isOpen({ ensemble }: LoadedVersion): boolean {
+  return ensemble !== undefined && !ensemble.isPrepared()
+}

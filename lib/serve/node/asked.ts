@@ -39,7 +39,7 @@ export function messageOf(rules: RequestRules, { rows, inputs }: CheckedRequest,
   }
 }
 
-function checkTexts({ model }: RequestRules, { id }: ServableRequest, { name, shape, bytes }: WireTensor): void {
+export function checkTexts({ model }: RequestRules, { id }: Pick<ServableRequest, 'id'>, { name, shape, bytes }: WireTensor): void {
   const expected = shape.reduce((product, size) => product * size, 1)
   const found = countTexts(bytes)
   if (found === expected) return
@@ -56,14 +56,17 @@ export function clientOutputs(rules: RequestRules, outputs: readonly WireTensor[
 }
 
 /** Messages with the buffers that go with them. */
-export interface Parcel {
-  readonly requests: readonly RequestMessage[]
+export interface Parcel<M = RequestMessage> {
+  readonly requests: readonly M[]
   readonly lent: readonly Lent[]
   readonly transfer: readonly ArrayBuffer[]
 }
 
 /** What lies in slots goes as it is; other bytes are copied once, all of a request into one buffer. */
-export function parcelOf(batch: readonly Asked[], memory: LentMemory): Parcel {
+export function parcelOf<M extends { readonly inputs: readonly WireTensor[] }>(
+  batch: readonly { readonly message: M }[],
+  memory: LentMemory,
+): Parcel<M> {
   const own = new Set<ArrayBuffer>()
   const copies: ArrayBuffer[] = []
   const requests = batch.map(({ message }) => {

@@ -21,7 +21,7 @@ export interface InstancesOptions {
   /** As {@link ModuleWorkerOptions.entry}. */
   readonly entry?: URL | undefined
   /** As {@link ModuleWorkerOptions.data}. */
-  readonly data?: (() => object) | undefined
+  readonly data?: ((instance: number) => object) | undefined
   readonly maxMemoryMb: number | undefined
   readonly onOutput: ModuleWorkerOptions['onOutput']
   readonly onWarning: (text: string) => void
@@ -84,7 +84,15 @@ export class Instances<R extends object = RunOrder, A extends { readonly type: '
       this.#onDeath(instance, reason)
     }
     const worker = await ModuleWorker.start<R, A>(
-      { owner: `instance ${number} of model '${model}'`, modules: modules(number), maxMemoryMb, onOutput, onDeath, entry, data: data?.() },
+      {
+        owner: `instance ${number} of model '${model}'`,
+        modules: modules(number),
+        maxMemoryMb,
+        onOutput,
+        onDeath,
+        entry,
+        data: data?.(number),
+      },
       signal,
     )
     hasStarted = true

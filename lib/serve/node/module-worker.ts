@@ -5,7 +5,7 @@ import { Fault } from '../faults.js'
 import { textOf } from './answers.js'
 import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js'
 import type { ModuleStart } from './module-start.js'
-import { onLines } from './output-lines.js'
+import { Lines } from './output.js'
 import { packagesFrom } from './resolver.js'
 
 export interface ModuleWorkerOptions {
@@ -24,6 +24,8 @@ export interface ModuleWorkerOptions {
 }
 
 const entry = new URL('./worker-entry.js', import.meta.url)
+/** Milliseconds of a load that was given up. */
+const graceMs = 200
 /** That a model.js is an ES module needs no package.json to say it. */
 const execArgv = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON']
 
@@ -43,6 +45,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
   readonly #options: ModuleWorkerOptions
   readonly #worker: Worker
   readonly #port: MessagePort
+  readonly #lines: Readonly<Record<'stdout' | 'stderr', Lines>>
   readonly #runs = new Map<number, Waiting<A>>()
   readonly #ended: Promise<void>
   #next = 0
@@ -51,6 +54,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
   #error: unknown
   #isEnding = false
   #death: Fault | undefined
+  #settled: Promise<void> | undefined
   #onLoaded: ((failure: Fault | undefined) => void) | undefined
   #onUnloaded: ((failures: readonly string[]) => void) | undefined
 
@@ -68,6 +72,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
       await worker.#loaded(signal)
       return worker
     } catch (error) {
+      if (signal.aborted) await worker.#settled
       await worker.terminate()
       throw error
     }
@@ -79,17 +84,15 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
     const workerData: WorkerStart = { ...options.data, modules: options.modules, port: port2, packagesFrom: packagesFrom() }
     const { maxMemoryMb } = options
     this.#port = port1
+    const linesOf = (stream: 'stdout' | 'stderr'): Lines => new Lines((line) => options.onOutput(line, stream))
+    this.#lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') }
     this.#worker = new Worker(options.entry ?? entry, {
       name: `node-tensorrt ${options.owner}`,
       workerData,
       transferList: [port2],
       execArgv,
-      stdout: true,
-      stderr: true,
       ...(maxMemoryMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb } }),
     })
-    onLines(this.#worker.stdout, (line) => options.onOutput(line, 'stdout'))
-    onLines(this.#worker.stderr, (line) => options.onOutput(line, 'stderr'))
     this.#worker.on('error', (error: unknown) => (this.#error = error))
     this.#ended = new Promise((resolve) =>
       this.#worker.on('exit', (code) => {
@@ -114,7 +117,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
       await new Promise<void>((resolve, reject) => {
         this.#onLoaded = (failure) => (failure === undefined ? resolve() : reject(failure))
         forget = onAbort(signal, () => {
-          this.#tell({ type: 'give-up' })
+          this.#settled = this.#givenUp()
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
           reject(signal.reason)
         })
@@ -123,6 +126,18 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
       forget()
       release()
     }
+  }
+
+  /** A module that hears of it may end what it does; it has not long. */
+  #givenUp(): Promise<void> {
+    this.#tell({ type: 'give-up' })
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, graceMs)
+      this.#onLoaded = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   /** Keeps the process alive until what it gives is called. */
@@ -200,6 +215,8 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
 
   #onReport(report: Report<A>): void {
     switch (report.type) {
+      case 'output':
+        return this.#lines[report.stream].add(report.text)
       case 'loaded':
         return this.#onLoaded?.(undefined)
       case 'not-loaded':
@@ -219,6 +236,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
       this.#onReport((last as { readonly message: Report<A> }).message)
     const reason = this.#reasonOf(code)
     this.#port.close()
+    for (const lines of Object.values(this.#lines)) lines.end()
     this.#death = reason
     this.#onLoaded?.(reason)
     this.#onUnloaded?.([])

@@ -34,6 +34,8 @@ export class NodeModel implements LoadedVersion {
   readonly inputs: ReadonlyMap<string, ServableTensor>
   readonly outputs: ReadonlyMap<string, ServableTensor>
   readonly slots: SlotPool
+  /** What its module is started with in a thread of an ensemble. */
+  readonly prepared: PreparedModule
   readonly #memory = new LentMemory()
   readonly #visits: Visits
   readonly #rules: RequestRules
@@ -70,12 +72,14 @@ export class NodeModel implements LoadedVersion {
   private constructor(
     name: string,
     version: string,
-    { config, merging }: PreparedModule,
+    prepared: PreparedModule,
     labels: ReadonlyMap<string, readonly string[]>,
     settings: NodeModelSettings,
   ) {
+    const { config, merging } = prepared
     this.name = name
     this.version = version
+    this.prepared = prepared
     this.config = config
     const { inputs, outputs } = tensorsOf(config, labels)
     this.inputs = inputs
@@ -362,13 +366,13 @@ function rowsOf(batch: readonly Asked[]): number {
 }
 
 /** What is over time while a module has it is no matter of the server's load: 504, DEADLINE_EXCEEDED. */
-function whileRunning(reason: unknown): unknown {
+export function whileRunning(reason: unknown): unknown {
   const isTimeout = reason instanceof Fault && reason.kind === 'UNAVAILABLE'
   return isTimeout ? new Fault('TIMEOUT', reason.message, reason) : reason
 }
 
 /** Until that is done, or so many milliseconds are over. */
-async function within(milliseconds: number, done: Promise<void>): Promise<void> {
+export async function within(milliseconds: number, done: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)))
   await Promise.race([done, over])

@@ -5,6 +5,7 @@ import { BatchMemory } from './batch-memory.js'
 import { Endings } from './endings.js'
 import type { Answer, Order, Report, RequestMessage, RequestResult, RunOrder, WorkerStart } from './messages.js'
 import { type ModuleRequest, type ModuleResult, ModuleRunner } from './module-runner.js'
+import { takeOutput } from './output.js'
 import { installResolver } from './resolver.js'
 import { moduleInput, wireOutput } from './wire.js'
 
@@ -21,6 +22,7 @@ port.on('message', (order: Order) => {
   else void unload()
 })
 
+takeOutput((stream, text) => tell({ type: 'output', stream, text }))
 installResolver(packagesFrom)
 await load()
 
@@ -80,17 +82,11 @@ function answer(
     sent.flatMap((result) => ('failure' in result ? [] : result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer))),
   )
   const back = lent.filter(({ buffer }) => !used.has(buffer) && buffer.byteLength > 0)
+  const report: Report = { type: 'answer', run, results: sent, lent: back, ...times }
   try {
-    tell({ type: 'answer', run, results: sent, lent: back, ...times }, [...used, ...back.map(({ buffer }) => buffer)])
-  } catch (error) {
-    // memory that the module has forbidden to hand over
-    tell({
-      type: 'answer',
-      run,
-      results: sent.map(() => ({ failure: `the outputs cannot be sent: ${textOf(error)}` })),
-      lent: [],
-      ...times,
-    })
+    tell(report, [...used, ...back.map(({ buffer }) => buffer)])
+  } catch {
+    tell({ ...report, lent: [] }) // a copy of memory that the module has forbidden to hand over
   }
 }
 

@@ -50,13 +50,13 @@ await t.test('what load() and execute() are given', async (t) => {
         y.data.set(x.data)
         return [{ y }]
       },
-      async unload() { console.error('bye') },
+      async unload() { console.error('b%se', 'y'); process.stdout.write('no line feed') },
     }`
   const { model, output } = await load(t, { code, config: 'parameters { key: "path" value { string_value: "a/b" } }', file: 'model.mjs' })
   const [y] = await ask(model, [1, 2, 3, 4], { id: '7', parameters: { temperature: 0.5 } })
   t.same(floats(y!), [1, 2, 3, 4])
   await model.close()
-  const [line = '', bye] = output
+  const [line = '', ...others] = output
   const seen = JSON.parse(line.replace('stdout: ', '')) as Record<string, unknown>
   t.match(seen['folder'], /m\/1$/)
   delete seen['folder']
@@ -73,7 +73,7 @@ await t.test('what load() and execute() are given', async (t) => {
     outputs: ['y'],
     signals: [false, false],
   })
-  t.equal(bye, 'stderr: bye')
+  t.same(others, ['stderr: bye', 'stdout: no line feed'])
 })
 
 await t.test('texts go both ways, also in CommonJS', async (t) => {

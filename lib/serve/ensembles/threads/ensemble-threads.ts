@@ -1,0 +1,265 @@
+// The threads of an ensemble as the server has them: a request waits here until a thread has room for it, and is one message there and one back.
+import { performance } from 'node:perf_hooks'
+import type { Cut } from '../../../base/cancellation.js'
+import type { WireTensor } from '../../../kserve/tensor.js'
+import { Fault, faultOf } from '../../faults.js'
+import { requestText } from '../../models/request-checks.js'
+import type { Slot } from '../../models/servable.js'
+import { SlotPool } from '../../models/slots.js'
+import { parcelOf } from '../../node/asked.js'
+import { Instances } from '../../node/instances.js'
+import { LentMemory } from '../../node/memory.js'
+import type { ModuleWorker } from '../../node/module-worker.js'
+import { whileRunning } from '../../node/node-model.js'
+import type { NodeSettings } from '../../node/settings.js'
+import type { Counted, EnsembleAnswer, EnsembleOrder, RequestMessage } from './messages.js'
+import { isEngine, isEnsemble, isModule, type ThreadPlan } from './thread-plan.js'
+
+export interface EnsembleThreadsOptions extends NodeSettings {
+  readonly model: string
+  readonly onWarning: (text: string) => void
+  /** Of tensors that were copied on the host between steps. */
+  readonly onCopies: (copies: number, bytes: number) => void
+  readonly slotBytesKept?: number | undefined
+}
+
+type Thread = ModuleWorker<EnsembleOrder, EnsembleAnswer>
+
+/** A request that waits for its answer. */
+interface Asked {
+  readonly message: RequestMessage
+  readonly cut: Cut
+  readonly arrived: number
+  readonly resolve: (outputs: readonly WireTensor[]) => void
+  readonly reject: (reason: unknown) => void
+  /** Tells the thread that nobody waits any more. */
+  cancel?: () => void
+  isOver: boolean
+}
+
+/** What a thread has under way. */
+interface Load {
+  requests: number
+  /** Those that nobody waits for any more. */
+  left: number
+}
+
+const entry = new URL('./worker-entry.js', import.meta.url)
+const bytesKept = 64 * 2 ** 20
+
+export class EnsembleThreads {
+  readonly slots: SlotPool
+  readonly #memory = new LentMemory()
+  readonly #plan: ThreadPlan
+  readonly #options: EnsembleThreadsOptions
+  readonly #loads = new WeakMap<Thread, Load>()
+  #waiting: Asked[] = []
+  #instances: Instances<EnsembleOrder, EnsembleAnswer> | undefined
+
+  /** @throws Fault, TensorRTError, or the reason of the signal (as a rejection); no thread is left */
+  static async start(plan: ThreadPlan, options: EnsembleThreadsOptions, signal: AbortSignal): Promise<EnsembleThreads> {
+    const threads = new EnsembleThreads(plan, options)
+    const { model, onWarning, onOutput = onWarning } = options
+    threads.#instances = await Instances.start<EnsembleOrder, EnsembleAnswer>(
+      {
+        model,
+        count: plan.count,
+        modules: plan.modules,
+        entry,
+        data: (instance) => ({ ensemble: plan.start(instance) }),
+        maxMemoryMb: plan.maxMemoryMb,
+        onOutput,
+        onWarning,
+        onReady: () => threads.#pump(),
+        onFailure: (reason) => threads.#onFailure(reason),
+      },
+      signal,
+    )
+    return threads
+  }
+
+  private constructor(plan: ThreadPlan, options: EnsembleThreadsOptions) {
+    this.#plan = plan
+    this.#options = options
+    this.slots = new SlotPool(this.#memory, options.slotBytesKept ?? bytesKept)
+  }
+
+  /** Why there are no threads any more. */
+  get failure(): Fault | undefined {
+    return this.#instances?.failure
+  }
+
+  /** Requests that wait for a thread. */
+  get pending(): number {
+    return this.#waiting.length
+  }
+
+  /** What lies in the slot is not copied on its way. */
+  reserve(bytes: number): Slot {
+    return this.slots.reserve(bytes)
+  }
+
+  /**
+   * Runs a request that was checked.
+   * @throws Fault (as a rejection), or the reason of the cut
+   */
+  infer(message: RequestMessage, cut: Cut): Promise<readonly WireTensor[]> {
+    return new Promise((resolve, reject) => {
+      const { failure } = this
+      if (failure !== undefined) throw failure
+      const asked: Asked = { message, cut, arrived: performance.now(), resolve, reject, isOver: false }
+      this.#waiting.push(asked)
+      cut.onCut(() => this.#onCut(asked))
+      this.#pump()
+      if (this.#waiting.length > this.#plan.maxQueue) this.#refuse(asked)
+    })
+  }
+
+  #refuse(asked: Asked): void {
+    if (!this.#remove(asked)) return
+    asked.isOver = true
+    asked.reject(new Fault('UNAVAILABLE', `${requestText(asked.message.id)}Exceeds maximum queue size`))
+  }
+
+  #remove(asked: Asked): boolean {
+    const at = this.#waiting.indexOf(asked)
+    if (at >= 0) this.#waiting.splice(at, 1)
+    return at >= 0
+  }
+
+  #onCut(asked: Asked): void {
+    if (asked.isOver) return
+    asked.isOver = true
+    const { reason } = asked.cut
+    if (this.#remove(asked)) return asked.reject(reason)
+    asked.cancel?.()
+    asked.reject(whileRunning(reason))
+  }
+
+  #pump(): void {
+    while (this.#waiting.length > 0) {
+      const free = this.#free()
+      if (free === undefined) return
+      const asked = this.#waiting.shift() as Asked
+      const message = withTimeLeft(asked)
+      if (message !== undefined) void this.#run(free.thread, free.load, asked, message)
+    }
+  }
+
+  /** The thread with the least to do; one that does not come back from what nobody waits for is the last. */
+  #free(): { readonly thread: Thread; readonly load: Load } | undefined {
+    let best: { readonly thread: Thread; readonly load: Load } | undefined
+    for (const { worker: thread } of this.#instances?.all ?? []) {
+      if (thread === undefined) continue
+      const load = this.#loadOf(thread)
+      if (load.requests < this.#plan.perThread && (best === undefined || weight(load) < weight(best.load))) best = { thread, load }
+    }
+    return best
+  }
+
+  #loadOf(thread: Thread): Load {
+    const known = this.#loads.get(thread)
+    if (known !== undefined) return known
+    const load = { requests: 0, left: 0 }
+    this.#loads.set(thread, load)
+    return load
+  }
+
+  /** Never rejected. */
+  async #run(thread: Thread, load: Load, asked: Asked, message: RequestMessage): Promise<void> {
+    load.requests++
+    this.#mark(thread, load)
+    const { requests, lent, transfer } = parcelOf([{ message }], this.#memory)
+    const keys = lent.map(({ key }) => key)
+    let isLeft = false
+    try {
+      const { run, answer } = thread.begin({ request: requests[0] as RequestMessage, lent }, transfer)
+      asked.cancel = () => {
+        isLeft = true
+        load.left++
+        thread.cancel(run, 0)
+      }
+      const got = await answer
+      this.#memory.back(keys, got.lent)
+      this.#count(got.counted)
+      settle(asked, got.result)
+    } catch (error) {
+      this.#memory.back(keys, [])
+      settle(asked, { failure: faultOf(error) })
+    }
+    load.requests--
+    if (isLeft) load.left--
+    this.#mark(thread, load)
+    this.#pump()
+  }
+
+  /** Whoever ends threads has to know which are at work. */
+  #mark(thread: Thread, { requests }: Load): void {
+    const instance = this.#instances?.all.find(({ worker }) => worker === thread)
+    if (instance === undefined) return
+    instance.isBusy = requests > 0
+    if (!instance.isBusy && this.failure !== undefined) this.#instances?.retire(instance)
+  }
+
+  #count({ runs, failures, rows, ensembles, copies, copiedBytes }: Counted): void {
+    const { models } = this.#plan
+    for (const { model, run } of runs) {
+      const of = models[model]
+      if (of !== undefined && isModule(of)) of.addRun(run)
+    }
+    for (const { model, kind } of failures) {
+      const of = models[model]
+      if (of === undefined) continue
+      if (isModule(of)) of.addFailures(kind)
+      else if (isEnsemble(of)) of.addFailure(kind)
+    }
+    for (const { model, rows: count } of rows) {
+      const of = models[model]
+      if (of !== undefined && isEngine(of)) of.ranElsewhere([count])
+    }
+    for (const { model, rows: count, ns } of ensembles) {
+      const of = models[model]
+      if (of !== undefined && isEnsemble(of)) of.addAnswer(count, ns)
+    }
+    if (copies > 0) this.#options.onCopies(copies, copiedBytes)
+  }
+
+  #onFailure(reason: Fault): void {
+    this.#options.onFailure?.(reason.message)
+    this.#dropWaiting(reason)
+  }
+
+  #dropWaiting(reason: Fault): void {
+    for (const asked of this.#waiting.splice(0)) settle(asked, { failure: reason })
+  }
+
+  /** Ends all threads after their last requests, in so many milliseconds at most; what waits is rejected. */
+  async end(limitMs: number): Promise<void> {
+    this.#dropWaiting(new Fault('UNAVAILABLE', `'${this.#options.model}' was unloaded before it answered`))
+    await this.#instances?.end(limitMs)
+    this.slots.close()
+  }
+}
+
+function weight({ requests, left }: Load): number {
+  return left > 0 ? requests + 2 ** 20 : requests
+}
+
+function settle(asked: Asked, result: EnsembleAnswer['result']): void {
+  if (asked.isOver) return
+  asked.isOver = true
+  if ('outputs' in result) return asked.resolve(result.outputs)
+  const { kind, message } = result.failure
+  asked.reject(result.failure instanceof Fault ? result.failure : new Fault(kind, message))
+}
+
+/** Nothing where its time was over while it waited: then it is rejected. */
+function withTimeLeft(asked: Asked): RequestMessage | undefined {
+  const { message, arrived } = asked
+  const { timeoutUs = 0 } = message
+  if (timeoutUs === 0) return message
+  const left = Math.floor(timeoutUs - (performance.now() - arrived) * 1000)
+  if (left > 0) return { ...message, timeoutUs: left }
+  settle(asked, { failure: new Fault('UNAVAILABLE', 'Request timeout expired') })
+  return undefined
+}

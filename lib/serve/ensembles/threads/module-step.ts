@@ -1,0 +1,187 @@
+// A module in the thread of an ensemble: what waits for it there leaves together, one batch after the other.
+import type { Cut } from '../../../base/cancellation.js'
+import { Fault } from '../../faults.js'
+import { type Checkable, checkRequest, type RequestRules } from '../../models/request-checks.js'
+import { clientShape, modelShape } from '../../models/shapes.js'
+import type { WireTensor } from '../../../kserve/tensor.js'
+import { checkTexts } from '../../node/asked.js'
+import { Endings } from '../../node/endings.js'
+import type { ModuleRequest, ModuleResult, ModuleRunner } from '../../node/module-runner.js'
+import { BatchQueue, type Queued } from '../../node/queue.js'
+import { moduleInput } from '../../node/wire.js'
+import type { StepRequest } from '../run.js'
+import { PlacedValue } from '../values.js'
+import type { ModuleModelStart } from './messages.js'
+import type { Outbox } from './outbox.js'
+import type { Place, RequestMemory } from './request-memory.js'
+
+type Values = ReadonlyMap<string, PlacedValue>
+
+/** A request of the ensemble that has come to this step. */
+interface Asked extends Queued {
+  readonly request: ModuleRequest
+  readonly memory: RequestMemory
+  readonly places: ReadonlyMap<string, Place>
+  readonly cut: Cut
+  readonly resolve: (values: Values) => void
+  readonly reject: (reason: unknown) => void
+  /** Tells the module that nobody waits any more. */
+  cancel?: () => void
+}
+
+export class ModuleStep {
+  readonly rules: RequestRules
+  readonly #runner: ModuleRunner
+  readonly #queue: BatchQueue<Asked>
+  readonly #model: number
+  readonly #outbox: Outbox
+  #isBusy = false
+  #isPumping = false
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(runner: ModuleRunner, { rules, merging }: ModuleModelStart, model: number, outbox: Outbox) {
+    this.#runner = runner
+    this.rules = rules
+    this.#queue = new BatchQueue(merging)
+    this.#model = model
+    this.#outbox = outbox
+  }
+
+  /**
+   * Rejected at once only while it waits: a module that is at work has the request's memory until it is done.
+   * @param places where its outputs go, by their names
+   * @throws Fault (as a rejection), or the reason of the cut
+   */
+  async run(request: StepRequest<PlacedValue>, places: ReadonlyMap<string, Place>, memory: RequestMemory, cut: Cut): Promise<Values> {
+    const onHost = request.inputs.map(({ value }) => value.onHost())
+    const isThere = onHost.every((bytes) => bytes instanceof Uint8Array)
+    const bytes = isThere ? onHost : await Promise.all(onHost)
+    cut.throwIfHappened()
+    const inputs = request.inputs.map(({ name, value, shape }, i) => ({
+      name,
+      datatype: value.placed.datatype,
+      shape,
+      bytes: bytes[i] as Uint8Array,
+    }))
+    const { asked, rows } = this.#checked(request, inputs, places, memory)
+    return new Promise((resolve, reject) =>
+      this.#ask({ request: asked, rows, arrived: process.hrtime.bigint(), places, memory, cut, resolve, reject }),
+    )
+  }
+
+  #checked(
+    { id = '', parameters = {}, outputs }: StepRequest<PlacedValue>,
+    inputs: readonly WireTensor[],
+    places: ReadonlyMap<string, Place>,
+    memory: RequestMemory,
+  ): { readonly asked: ModuleRequest; readonly rows: number } {
+    const { rules } = this
+    const wanted = outputs.map(({ name }) => name)
+    const checked = checkRequest<WireTensor & Checkable>(rules, { id, inputs, outputs: wanted })
+    const tensors = checked.inputs.map(({ rule, tensor }) => {
+      if (tensor.datatype === 'BYTES') checkTexts(rules, { id }, tensor)
+      return { ...tensor, name: rule.name, shape: modelShape(rules, rule, tensor.shape) }
+    })
+    const asked: ModuleRequest = {
+      id,
+      rows: checked.rows,
+      wanted,
+      parameters,
+      inputs: Object.fromEntries(tensors.map((tensor) => [tensor.name, moduleInput(tensor)])),
+      shapes: Object.fromEntries(tensors.map(({ name, shape }) => [name, shape])),
+      place: (spec, shape) => memory.place(places.get(spec.name) ?? { output: '', pool: undefined }, spec, shape),
+    }
+    return { asked, rows: checked.rows }
+  }
+
+  #ask(asked: Asked): void {
+    this.#queue.push(asked)
+    asked.cut.onCut(() => this.#onCut(asked))
+    this.#pumpLater()
+  }
+
+  #onCut(asked: Asked): void {
+    const isWaiting = this.#queue.remove(asked)
+    this.#outbox.failed(this.#model, isWaiting ? 'cancelledWaiting' : 'cancelledRunning')
+    if (isWaiting) asked.reject(asked.cut.reason)
+    else asked.cancel?.()
+  }
+
+  /** After what else comes in this turn of the event loop, so that it may leave together. */
+  #pumpLater(): void {
+    if (this.#isPumping || this.#isBusy) return
+    this.#isPumping = true
+    queueMicrotask(() => {
+      this.#isPumping = false
+      this.#pump()
+    })
+  }
+
+  #pump(): void {
+    clearTimeout(this.#timer)
+    if (this.#isBusy) return
+    const next = this.#queue.next(process.hrtime.bigint())
+    if (next === undefined) return
+    if ('waitMs' in next) this.#timer = setTimeout(() => this.#pump(), Math.ceil(next.waitMs))
+    else void this.#execute(next.batch)
+  }
+
+  /** Never rejected. */
+  async #execute(batch: readonly Asked[]): Promise<void> {
+    this.#isBusy = true
+    const begun = process.hrtime.bigint()
+    const endings = new Endings(batch.length)
+    for (const [i, asked] of batch.entries()) asked.cancel = () => endings.cancel(i, nobodyWaits())
+    const results = await this.#runner.execute(
+      batch.map(({ request }) => request),
+      endings,
+    )
+    this.#isBusy = false
+    this.#settle(batch, results, begun)
+    this.#pump()
+  }
+
+  #settle(batch: readonly Asked[], results: readonly ModuleResult[], begun: bigint): void {
+    const ended = process.hrtime.bigint()
+    const given = batch.map((asked, i) => this.#valuesOf(asked, results[i]))
+    const answered = batch.filter(({ cut }, i) => given[i] instanceof Map && !cut.happened)
+    if (answered.length > 0)
+      this.#outbox.ran(this.#model, {
+        rows: rowsOf(batch),
+        requests: answered.length,
+        answeredRows: rowsOf(answered),
+        queueNs: answered.reduce((sum, { arrived }) => sum + Number(begun - arrived), 0),
+        inputNs: 0,
+        computeNs: Number(ended - begun),
+        outputNs: 0,
+      })
+    for (const [i, asked] of batch.entries()) this.#end(asked, given[i] as Values | Fault)
+  }
+
+  #end({ cut, resolve, reject }: Asked, given: Values | Fault): void {
+    if (!(given instanceof Fault)) return resolve(given)
+    if (!cut.happened) this.#outbox.failed(this.#model, 'failed')
+    reject(given)
+  }
+
+  #valuesOf({ memory, places }: Asked, result: ModuleResult | undefined): Values | Fault {
+    if (result === undefined || 'failure' in result) return new Fault('INTERNAL', result?.failure ?? 'no result came back')
+    const { rules } = this
+    const values = result.values.map((value) => {
+      const { name, datatype } = value.spec
+      const rule = rules.outputs.get(name)
+      const shape = rule === undefined ? value.shape : clientShape(rules, rule, value.shape)
+      const bytes = memory.bytesOf(value, places.get(name) ?? { output: name, pool: undefined })
+      return [name, new PlacedValue({ name, datatype, shape, bytes })] as const
+    })
+    return new Map(values)
+  }
+}
+
+function nobodyWaits(): DOMException {
+  return new DOMException('nobody waits for this request any more', 'AbortError')
+}
+
+function rowsOf(batch: readonly Asked[]): number {
+  return batch.reduce((sum, { rows }) => sum + rows, 0)
+}

@@ -1,0 +1,94 @@
+// The thread of an ensemble.
+import { workerData } from 'node:worker_threads'
+import { Cut } from '../../../base/cancellation.js'
+import { faultOf } from '../../faults.js'
+import type { PlacedTensor } from '../../models/engine-steps.js'
+import { textOf } from '../../node/answers.js'
+import type { CancelOrder, Report } from '../../node/messages.js'
+import { takeOutput } from '../../node/output.js'
+import { installResolver } from '../../node/resolver.js'
+import type { WireTensor } from '../../../kserve/tensor.js'
+import type { EnsembleAnswer, EnsembleOrder, EnsembleWorkerStart } from './messages.js'
+import { Outbox } from './outbox.js'
+import { RequestMemory } from './request-memory.js'
+import { WorkerSteps } from './worker-steps.js'
+
+type Order = EnsembleOrder | CancelOrder | { readonly type: 'give-up' } | { readonly type: 'unload' }
+type Result = EnsembleAnswer['result']
+
+const { modules, port, packagesFrom, ensemble } = workerData as EnsembleWorkerStart
+const loading = new AbortController()
+const runs = new Map<number, Cut>()
+const outbox = new Outbox()
+const keepNone: ReadonlySet<string> = new Set()
+let steps: WorkerSteps | undefined
+
+port.on('message', (order: Order) => {
+  if (order.type === 'run') void run(order)
+  else if (order.type === 'cancel') runs.get(order.run)?.happen(new DOMException('nobody waits for this request any more', 'AbortError'))
+  else if (order.type === 'give-up') loading.abort(new DOMException('the load was given up', 'AbortError'))
+  else void unload()
+})
+
+takeOutput((stream, text) => tell({ type: 'output', stream, text }))
+installResolver(packagesFrom)
+await load()
+
+async function load(): Promise<void> {
+  try {
+    steps = await WorkerSteps.load(ensemble, modules, outbox, loading.signal)
+    tell({ type: 'loaded' })
+  } catch (error) {
+    tell({ type: 'not-loaded', failure: error instanceof Error ? error.message : textOf(error) })
+  }
+}
+
+async function run(order: EnsembleOrder): Promise<void> {
+  const cut = new Cut()
+  runs.set(order.run, cut)
+  const memory = new RequestMemory([...new Set(order.request.inputs.map(({ bytes }) => bytes.buffer))], outbox)
+  const result = await resultOf(order, memory, cut)
+  const sent = 'outputs' in result ? { outputs: result.outputs.map((tensor) => toSend(tensor, memory)) } : result
+  await memory.end()
+  runs.delete(order.run)
+  answer(order, sent)
+}
+
+async function resultOf({ request }: EnsembleOrder, memory: RequestMemory, cut: Cut): Promise<Result> {
+  try {
+    const outputs = (await steps?.root.run({ ...request, keep: keepNone }, memory, cut)) ?? []
+    return { outputs: outputs as readonly (PlacedTensor & WireTensor)[] } // none stays on a device
+  } catch (error) {
+    const { kind, message } = faultOf(error)
+    return { failure: { kind, message } }
+  }
+}
+
+/** What may be handed over goes as it is. */
+function toSend(tensor: WireTensor, memory: RequestMemory): WireTensor {
+  if (memory.isOwn(tensor.bytes.buffer)) return tensor
+  outbox.copied(tensor.bytes.length)
+  return { ...tensor, bytes: new Uint8Array(tensor.bytes) }
+}
+
+function answer({ run: number, lent }: EnsembleOrder, result: Result): void {
+  const used = new Set('outputs' in result ? result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer) : [])
+  const back = lent.filter(({ buffer }) => !used.has(buffer) && buffer.byteLength > 0)
+  const told = { type: 'answer', run: number, counted: outbox.take() } as const
+  try {
+    tell({ ...told, result, lent: back }, [...used, ...back.map(({ buffer }) => buffer)])
+  } catch (error) {
+    // memory that a module has forbidden to hand over
+    const failure = { kind: 'INTERNAL', message: `the outputs cannot be sent: ${textOf(error)}` } as const
+    tell({ ...told, result: { failure }, lent: [] })
+  }
+}
+
+async function unload(): Promise<void> {
+  tell({ type: 'unloaded', failures: (await steps?.close()) ?? [] })
+  port.close()
+}
+
+function tell(report: Report<EnsembleAnswer>, transfer: readonly ArrayBuffer[] = []): void {
+  port.postMessage(report, transfer)
+}
