@@ -81,6 +81,13 @@ export let runWithCut: (
   cut: Cut,
 ) => Promise<AnyTensor | AnyTensorRecord>
 
+/**
+ * A token as of {@link Engine.share} for the queue of this engine, where `share` gives that of whoever was shared first on the same weights: with
+ * `queue: 'shared'` requests of other threads fill batches of this one. For this package.
+ * @throws TensorRTError as {@link Engine.share}
+ */
+export let shareQueue: (engine: Engine) => EngineToken
+
 /** @inline */
 type AnyIterable<T> = AsyncIterable<T> | Iterable<T>
 
@@ -644,10 +651,19 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
    * load
    */
   share(): EngineToken {
+    return this.#share((backend) => backend.share?.())
+  }
+
+  #share(idOf: (backend: Backend) => string | undefined): EngineToken {
     this.#refuseIfOver()
     const { backend } = this.#known()
-    if (backend.share === undefined) throw lacking('share()', backend)
-    return Object.freeze({ pid: process.pid, id: backend.share() })
+    const id = idOf(backend)
+    if (id === undefined) throw lacking('share()', backend)
+    return Object.freeze({ pid: process.pid, id })
+  }
+
+  static {
+    shareQueue = (engine) => engine.#share((backend) => backend.shareQueue?.())
   }
 
   /**

@@ -202,6 +202,10 @@ export class AddonBackend implements Backend {
     return nativeSync(() => this.#engine.share())
   }
 
+  shareQueue(): string {
+    return nativeSync(() => this.#engine.shareQueue())
+  }
+
   async #auditLayers({ profile, iterations, inputs }: AuditRun, cut: Cut | undefined): Promise<EngineAuditFacts> {
     const running = nativeSync(() =>
       this.#engine.audit({ profile, iterations, ...(inputs !== undefined && { inputs: inputs.map(nativeInput) }) }),

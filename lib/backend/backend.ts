@@ -328,6 +328,8 @@ export interface Backend {
   prepared?(): Promise<void>
   /** The name by which other threads of the process find the engine. */
   share?(): string
+  /** The same for the queue of this one, whichever of the engines on its weights was shared first. */
+  shareQueue?(): string
   /** Runs the engine layer by layer, beside its lanes; once cut short it ends before the next execution. */
   audit?(options: AuditRun, cut: Cut | undefined): Promise<EngineAuditFacts>
   /** Measures the engine, beside its lanes; once cut short it ends before the next query. What the listener throws ends it, too. */

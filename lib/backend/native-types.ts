@@ -230,6 +230,8 @@ export interface NativeEngine {
   /** Until all is there that the lanes have had made in the background. */
   prepared(): Promise<void>
   share(): string
+  /** The same for its own lanes and queue, whoever shared the engine first. */
+  shareQueue(): string
   /** Of one that was loaded to be observed, and of no other: what was counted of each output that some inference has computed. */
   observed?(): readonly Observed[]
   audit(options: { readonly profile: number; readonly iterations: number; readonly inputs?: readonly NativeInput[] }): {

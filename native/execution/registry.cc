@@ -47,19 +47,28 @@ Shared find(const std::string& name) {
   return found == registry().engines.end() ? Shared{} : found->second;
 }
 
-}  // namespace
-
-std::string shareEngine(const std::shared_ptr<Session>& session) {
-  const std::shared_ptr<Engine>& engine = session->sharedEngine();
+// Of what is shared already, where `isSame` finds it there.
+template <typename IsSame>
+std::string nameOf(const std::shared_ptr<Session>& session, const IsSame& isSame) {
   const std::lock_guard lock(registry().mutex);
   auto& engines = registry().engines;
   std::erase_if(engines, [](const auto& entry) { return entry.second.engine.expired(); });
   for (const auto& [name, known] : engines) {
-    if (known.engine.lock() == engine) return name;
+    if (isSame(known)) return name;
   }
   const std::string name = randomName();
-  engines[name] = {engine, session};
+  engines[name] = {session->sharedEngine(), session};
   return name;
+}
+
+}  // namespace
+
+std::string shareEngine(const std::shared_ptr<Session>& session) {
+  return nameOf(session, [&](const Shared& known) { return known.engine.lock() == session->sharedEngine(); });
+}
+
+std::string shareSession(const std::shared_ptr<Session>& session) {
+  return nameOf(session, [&](const Shared& known) { return known.session.lock() == session; });
 }
 
 std::shared_ptr<Engine> sharedEngine(const std::string& name) {

@@ -162,6 +162,12 @@ Napi::Value share(const Napi::CallbackInfo& info) {
   });
 }
 
+Napi::Value shareQueue(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    return Napi::String::New(info.Env(), execution::shareSession(handleOf(info).open().session()));
+  });
+}
+
 Napi::Value memory(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Session::Memory memory = handleOf(info).open().session()->memory();
@@ -286,6 +292,7 @@ Napi::Value engineValue(Napi::Env env, std::shared_ptr<Client> client) {
   value.Set("queue", queueValue(env, *handle->client->session()));
   value.Set("close", keeping(env, closeEngine, "close", handle));
   value.Set("share", keeping(env, share, "share", handle));
+  value.Set("shareQueue", keeping(env, shareQueue, "shareQueue", handle));
   value.Set("memory", keeping(env, memory, "memory", handle));
   value.Set("runtimeCache", keeping(env, runtimeCache, "runtimeCache", handle));
   value.Set("prepared", keeping(env, prepared, "prepared", handle));

@@ -310,5 +310,7 @@ function withStepLabels(
 }
 
 async function onHost(inputs: readonly PlacedTensor[]): Promise<readonly WireTensor[]> {
-  return Promise.all(inputs.map((tensor) => (isOnDevice(tensor) ? wireOf(new PlacedValue(tensor), tensor.name, tensor.shape) : tensor)))
+  return Promise.all(
+    inputs.map(async (tensor) => (isOnDevice(tensor) ? wireOf(new PlacedValue(tensor), tensor.name, tensor.shape) : tensor)),
+  )
 }

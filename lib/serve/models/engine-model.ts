@@ -21,7 +21,7 @@ import { Visits } from './visits.js'
 import { warmUp } from './warmup.js'
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { runWithCut } from '../../engine.js'
+import { runWithCut, shareQueue } from '../../engine.js'
 import type { Tensor } from '../../tensor.js'
 
 /** An engine, its lanes, and the rows that it has not answered yet. */
@@ -145,7 +145,7 @@ export class EngineModel implements LoadedVersion, EngineStep {
 
   /** Its engines for other threads, which fill the same batches. @throws TensorRTError ERR_TRT_UNSUPPORTED on the CPU where the addon does not load */
   share(): readonly SharedEngine[] {
-    return this.#tensors.engines.map(({ engine, device }) => ({ token: engine.share(), device }))
+    return this.#tensors.engines.map(({ engine, device }) => ({ token: shareQueue(engine), device }))
   }
 
   /** Requests of so many rows each that another thread was answered. */

@@ -53,9 +53,7 @@ export class ModuleStep {
    * @throws Fault (as a rejection), or the reason of the cut
    */
   async run(request: StepRequest<PlacedValue>, places: ReadonlyMap<string, Place>, memory: RequestMemory, cut: Cut): Promise<Values> {
-    const onHost = request.inputs.map(({ value }) => value.onHost())
-    const isThere = onHost.every((bytes) => bytes instanceof Uint8Array)
-    const bytes = isThere ? onHost : await Promise.all(onHost)
+    const bytes = await Promise.all(request.inputs.map(async ({ value }) => value.onHost()))
     cut.throwIfHappened()
     const inputs = request.inputs.map(({ name, value, shape }, i) => ({
       name,
