@@ -45,6 +45,7 @@ export const tripleCode = `
     fails() { throw new Error('no picture') },
     loops() { for (;;); },
     exits() { process.exit(3) },
+    slow: () => new Promise((resolve) => setTimeout(resolve, 20)),
     hangs: () => new Promise(() => {}),
     rejects() { Promise.reject(new Error('nobody waits for me')); return new Promise(() => {}) },
     eats() { const all = []; for (;;) all.push(new Array(1e6).fill(all.length)) },

@@ -1,0 +1,143 @@
+// What goes wrong in the threads of an ensemble, and what ends before it is done: only those requests fail, and nothing of them is left.
+import t from 'tap'
+import { Cut } from '../../../lib/base/cancellation.js'
+import { Engine } from '../../../lib/engine.js'
+import { Fault } from '../../../lib/serve/faults.js'
+import { liveWorkers } from '../../../lib/serve/node/module-worker.js'
+import { driven, driver, runtimes } from '../../lanes/rig.js'
+import { failureOf } from '../../support/errors.js'
+import { certain } from '../../support/waiting.js'
+import { type Asking, label, labelFiles, labelOf, nothingLeft, type World, worldOf } from './threads-rig.js'
+
+const failed = async (world: World, more: Asking): Promise<readonly [kind: string, text: string]> => {
+  const { kind, message } = (await failureOf(() => label(world, [1, 2, 3], more))) as Fault
+  return [kind, message]
+}
+const pre = (what: string): Asking => ({ parameters: { pre: what } })
+const post = (what: string): Asking => ({ parameters: { post: what } })
+const died = "in ensemble 'label', instance 0 of model 'label' has ended: "
+
+/** What the engine has of requests, whoever asked it. */
+async function ofEngine(world: World): Promise<{ readonly waiting: number; readonly inFlight: number }> {
+  await using engine = await Engine.attach(world.engine().share()[0]!.token, { queue: 'shared' })
+  const { waiting, inFlight } = engine.stats
+  return { waiting, inFlight }
+}
+
+const fullBatch = 'dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 60000000 }'
+
+for (const runtime of runtimes)
+  await t.test(runtime.name, async (t) => {
+    await t.test('a module that throws fails that request, with its text', async (t) => {
+      const world = await worldOf(t, runtime, labelFiles(runtime))
+      const asked = [pre('fails'), {}, post('fails'), {}].map((more) =>
+        'parameters' in more ? failed(world, more) : label(world, [1, 2, 3]),
+      )
+      t.same(await Promise.all(asked), [
+        ['INTERNAL', "in ensemble 'label', no picture"],
+        labelOf([1, 2, 3]),
+        ['INTERNAL', "in ensemble 'label', no label"],
+        labelOf([1, 2, 3]),
+      ])
+      const failures = ['label', 'triple', 'plus_one'].map((name) => world.models.snapshot.find(name).counters().failures.failed)
+      t.same(failures, [2, 1, 1])
+      t.equal(world.engine().counters().requests, 3)
+    })
+
+    await t.test('a thread that dies fails what it had, and another one takes its place, three times a minute at most', async (t) => {
+      const world = await worldOf(
+        t,
+        runtime,
+        labelFiles(runtime, { more: 'parameters { key: "max_memory_mb" value { string_value: "24" } }' }),
+      )
+      const waits = new Cut()
+      const beside = failed(world, { ...post('waits'), cut: waits })
+      t.same(await failed(world, pre('exits')), ['INTERNAL', `${died}the module called process.exit(3)`])
+      t.same(await beside, ['INTERNAL', `${died}the module called process.exit(3)`])
+      t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]), 'it waits for the other thread')
+      t.same(await failed(world, pre('rejects')), ['INTERNAL', `${died}uncaught nobody waits for me`])
+      t.same(await label(world, [4, 5, 6]), labelOf([4, 5, 6]))
+      t.same(await failed(world, pre('eats')), ['INTERNAL', `${died}out of memory (max_memory_mb is 24)`])
+      t.match(await failed(world, {}), [
+        'UNAVAILABLE',
+        /^model 'label' answers no more requests, since its instances have ended 3 times within a minute/,
+      ])
+      t.match(world.ensemble.name, '')
+      t.equal(world.models.inFlight, 0)
+      await world.models.close()
+      t.same(await nothingLeft(), {})
+    })
+
+    await t.test('cut at each step', async (t) => {
+      const world = await worldOf(t, runtime, labelFiles(runtime, { engine: fullBatch }))
+      const cuts: Cut[] = []
+      const begin = (more: Asking): Promise<string> => {
+        const cut = new Cut()
+        cuts.push(cut)
+        return label(world, [1, 2, 3], { ...more, cut }).then(
+          () => 'answered',
+          (error: unknown) => String(error),
+        )
+      }
+      const inModule = begin(pre('waits'))
+      const behindIt = begin({})
+      await certain(() => world.ensemble().inFlight === 2)
+      for (const cut of cuts.splice(0)) cut.happen(new Error('gone'))
+      t.same(await Promise.all([inModule, behindIt]), ['Error: gone', 'Error: gone'])
+      const inEngine = [begin({}), begin({})]
+      while ((await ofEngine(world)).waiting < 2);
+      for (const cut of cuts.splice(0)) cut.happen(new Error('gone'))
+      t.same(await Promise.all(inEngine), ['Error: gone', 'Error: gone'])
+      while ((await ofEngine(world)).waiting > 0);
+      const last = Array.from({ length: 8 }, () => begin(post('waits'))) // a batch that is full
+      await certain(() => world.engine().counters().requests === 8)
+      for (const cut of cuts.splice(0)) cut.happen(new Fault('UNAVAILABLE', 'Request timeout expired'))
+      t.same(new Set(await Promise.all(last)), new Set(['TensorRTError: Request timeout expired']))
+      const { failures } = world.ensemble().counters()
+      t.same([failures.cancelledRunning, failures.failed], [12, 0])
+      await Promise.all(Array.from({ length: 8 }, () => label(world, [1, 2, 3])))
+      const { cancelledRunning, cancelledWaiting } = world.engine().counters().failures
+      t.same([cancelledWaiting, cancelledRunning], [2, 0])
+      t.same([await ofEngine(world), world.models.inFlight], [{ waiting: 0, inFlight: 0 }, 0])
+      await world.models.close()
+      t.same(await nothingLeft(), {})
+    })
+
+    await t.test('an endless loop ends with its time, and its thread with the ensemble', async (t) => {
+      const world = await worldOf(t, runtime, labelFiles(runtime, { count: 2 }))
+      const cut = new Cut()
+      const looping = failed(world, { ...pre('loops'), cut })
+      await certain(() => world.ensemble().inFlight === 1)
+      const beside = await Promise.all([1, 2, 3].map((value) => label(world, [value, value, value])))
+      t.same(beside.length, 3, 'the other thread goes on')
+      cut.happen(new Fault('UNAVAILABLE', 'Request timeout expired'))
+      t.same(await looping, ['TIMEOUT', 'Request timeout expired'])
+      t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]))
+    })
+
+    await t.test('a promise that never ends does not keep an ensemble from being unloaded', async (t) => {
+      const world = await worldOf(t, runtime, labelFiles(runtime), { exitTimeoutMs: 100 })
+      const hanging = [failed(world, pre('hangs')), failed(world, post('hangs'))]
+      await certain(() => world.ensemble().inFlight === 2)
+      await world.models.close()
+      for (const failure of await Promise.all(hanging))
+        t.match(failure, ['UNAVAILABLE', /instance 0 of model 'label' was ended before it was done/])
+      t.equal(liveWorkers.size, 0)
+      t.same(await nothingLeft(), {})
+    })
+
+    if (runtime.backend === 'tensorrt')
+      await t.test('a thread that dies while an engine runs for it', async (t) => {
+        const world = await worldOf(t, runtime, labelFiles(runtime))
+        await driven({ computeMs: 1, clock: 'manual' }, async () => {
+          const running = failed(world, {})
+          while ((await ofEngine(world)).inFlight === 0);
+          t.match(await failed(world, pre('exits')), ['INTERNAL', /process\.exit\(3\)/])
+          t.match(await running, ['INTERNAL', /process\.exit\(3\)/])
+          driver.set({ clock: 'real' })
+        })
+        t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]))
+        await world.models.close()
+        t.same(await nothingLeft(), {})
+      })
+  })
