@@ -64,7 +64,7 @@ export class NodeModel implements LoadedVersion {
       signal.throwIfAborted()
       return model
     } catch (error) {
-      await model.#instances?.end(undefined)
+      await model.#instances?.end(0)
       throw error
     }
   }
