@@ -231,9 +231,10 @@ export class NodeModel implements LoadedVersion {
     instance.isBusy = true
     const left = process.hrtime.bigint()
     for (const asked of batch) clearTimeout(asked.timer)
-    const { requests, lent, transfer } = parcelOf(batch, this.#memory)
-    const keys = lent.map(({ key }) => key)
+    let keys: readonly number[] = []
     try {
+      const { requests, lent, transfer } = parcelOf(batch, this.#memory)
+      keys = lent.map(({ key }) => key)
       const { run, answer } = worker.begin({ module: 0, requests, lent }, transfer)
       for (const [i, asked] of batch.entries()) asked.cancel = () => worker.cancel(run, i)
       const got = await answer

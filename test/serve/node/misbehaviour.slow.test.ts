@@ -134,6 +134,8 @@ await t.test('a timeout answers, and the thread is ended when the model is close
     const { model, warnings, output } = await load(t, { code }, { exitTimeoutMs: 100 })
     const cut = new Cut()
     const running = faultOf(asked(model, what, cut))
+    const beside = await load(t, { code })
+    t.ok(await isGood(beside.model), 'a model beside it goes on')
     const waiting = new Cut()
     const behind = faultOf(asked(model, 'good', waiting))
     await certain(() => model.pending === 1)
