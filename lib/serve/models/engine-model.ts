@@ -9,7 +9,7 @@ import type { EngineStep, PlacedRequest, PlacedTensor, SharedEngine } from './en
 import { engineFacts } from './engine-facts.js'
 import { type Busy, type EngineFacts, EngineTensors, requestFault, type RunOptions } from './engine-tensors.js'
 import { mergingOf, type OpenEngine, openVersion, type OpenVersion } from './engines.js'
-import type { LoadOptions } from './load-version.js'
+import type { LoadOptions } from './load-options.js'
 import { checkRequest, type CheckedRequest, type RequestRules } from './request-checks.js'
 import { RowCounts } from './row-counts.js'
 import { rulesOf } from './rules.js'

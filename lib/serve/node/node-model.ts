@@ -6,7 +6,7 @@ import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import type { LoadOptions } from '../models/load-version.js'
+import type { LoadOptions } from '../models/load-options.js'
 import { checkRequest, requestText, type RequestRules } from '../models/request-checks.js'
 import { rulesOf } from '../models/rules.js'
 import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from '../models/servable.js'
@@ -64,7 +64,7 @@ export class NodeModel implements LoadedVersion {
       signal.throwIfAborted()
       return model
     } catch (error) {
-      await model.#instances?.end(undefined)
+      await model.#instances?.end(0)
       throw error
     }
   }
@@ -231,9 +231,10 @@ export class NodeModel implements LoadedVersion {
     instance.isBusy = true
     const left = process.hrtime.bigint()
     for (const asked of batch) clearTimeout(asked.timer)
-    const { requests, lent, transfer } = parcelOf(batch, this.#memory)
-    const keys = lent.map(({ key }) => key)
+    let keys: readonly number[] = []
     try {
+      const { requests, lent, transfer } = parcelOf(batch, this.#memory)
+      keys = lent.map(({ key }) => key)
       const { run, answer } = worker.begin({ module: 0, requests, lent }, transfer)
       for (const [i, asked] of batch.entries()) asked.cancel = () => worker.cancel(run, i)
       const got = await answer

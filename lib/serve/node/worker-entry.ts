@@ -12,6 +12,8 @@ import { moduleInput, wireOutput } from './wire.js'
 const { modules, port, packagesFrom } = workerData as WorkerStart
 const loading = new AbortController()
 const runs = new Map<number, Endings>()
+/** Nobody looks at it. */
+const cancelled: ModuleResult = { failure: 'the request was cancelled' }
 let runners: readonly ModuleRunner[] = []
 
 port.on('message', (order: Order) => {
@@ -41,20 +43,14 @@ async function run(order: RunOrder): Promise<void> {
   const endings = new Endings(order.requests.length)
   runs.set(order.run, endings)
   const memory = new BatchMemory(order)
+  const requests = order.requests.map((request) => moduleRequest(request, memory))
   const begun = process.hrtime.bigint()
-  const results = await execute(order, memory, endings)
+  const results =
+    (await runners[order.module]?.execute(requests, endings)) ?? failures(requests, `the thread has no module ${order.module}`)
   const ended = process.hrtime.bigint()
   runs.delete(order.run)
-  answer(order, results, memory, { begun, ended })
-}
-
-async function execute({ module, requests }: RunOrder, memory: BatchMemory, endings: Endings): Promise<readonly ModuleResult[]> {
-  const runner = runners[module]
-  if (runner === undefined) return failures(requests, `the thread has no module ${module}`)
-  return runner.execute(
-    requests.map((request) => moduleRequest(request, memory)),
-    endings,
-  )
+  const wanted = results.map((result, i) => (endings.isCancelled(i) ? cancelled : result))
+  answer(order, wanted, memory, { begun, ended })
 }
 
 function moduleRequest({ id, inputs, rows, wanted, parameters }: RequestMessage, memory: BatchMemory): ModuleRequest {

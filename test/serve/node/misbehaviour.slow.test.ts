@@ -1,9 +1,11 @@
 // Modules that do what they should not: the requests that they had fail, with a text that says what, and nothing else does.
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { Fault } from '../../../lib/serve/faults.js'
 import type { NodeModel } from '../../../lib/serve/node/node-model.js'
+import { runNode } from '../../support/children.js'
 import { temporaryFolder } from '../../support/folders.js'
 import { certain } from '../../support/waiting.js'
 import { floats } from '../models/folders.js'
@@ -132,6 +134,8 @@ await t.test('a timeout answers, and the thread is ended when the model is close
     const { model, warnings, output } = await load(t, { code }, { exitTimeoutMs: 100 })
     const cut = new Cut()
     const running = faultOf(asked(model, what, cut))
+    const beside = await load(t, { code })
+    t.ok(await isGood(beside.model), 'a model beside it goes on')
     const waiting = new Cut()
     const behind = faultOf(asked(model, 'good', waiting))
     await certain(() => model.pending === 1)
@@ -169,6 +173,10 @@ await t.test('requests under way have the time that a close gives them', async (
   t.match(await running, ['UNAVAILABLE', /^instance 0 of model 'm' was ended before it was done$/])
   t.same(await waiting, ['UNAVAILABLE', "'m' version 1 was unloaded before it answered"])
   await closed
+})
+
+await t.test('a program ends though nobody closes its models', async (t) => {
+  t.same(await runNode([fileURLToPath(new URL('./unclosed.js', import.meta.url))]), { code: 0, signal: null, stdout: '1\n', stderr: '' })
 })
 
 await t.test('no thread is left', async (t) => {
