@@ -59,12 +59,16 @@ export const specs = {
 } as const satisfies Record<string, Spec>
 
 /** The same models for a runtime. On the CPU none merge requests, since that copies them beside each other. */
-export function modelsFor(runtime: Runtime, named: Readonly<Record<string, Spec>> = specs): Readonly<Record<string, Uint8Array | string>> {
+export function modelsFor(
+  runtime: Runtime,
+  named: Readonly<Record<string, Spec>> = specs,
+  more = '',
+): Readonly<Record<string, Uint8Array | string>> {
   const file = runtime.backend === 'cpu' ? 'model.onnx' : 'model.plan'
   return Object.fromEntries(
     Object.entries(named).flatMap(([name, spec]) => [
       [`${name}/1/${file}`, runtime.model(spec)],
-      [`${name}/config.pbtxt`, `max_batch_size: 16 ${runtime.backend === 'cpu' ? '' : 'dynamic_batching { }'}`],
+      [`${name}/config.pbtxt`, `max_batch_size: 16 ${runtime.backend === 'cpu' ? '' : 'dynamic_batching { }'} ${more}`],
     ]),
   )
 }
