@@ -115,7 +115,7 @@ async function loadEnsemble(
   folder: ModelFolder,
   versions: readonly string[],
   config: ModelConfig,
-  { settings: { onEvent, slotBytesKept } }: LoadContext,
+  { settings: { onEvent, slotBytesKept, exitTimeoutMs } }: LoadContext,
   steps: Steps,
 ): Promise<readonly LoadedVersion[]> {
   const graph = ensembleGraph(config)
@@ -123,7 +123,7 @@ async function loadEnsemble(
   await steps.ensure(entry, graph)
   const load = (version: string): Promise<EnsembleModel> => {
     const onWarning = (text: string): void => onEvent({ what: 'warning', model: folder.name, version, text })
-    return EnsembleModel.load({ folder, version, config, graph, settings: { slotBytesKept, onWarning } }, steps.source)
+    return EnsembleModel.load({ folder, version, config, graph, settings: { slotBytesKept, exitTimeoutMs, onWarning } }, steps.source)
   }
   return Promise.all(versions.map(load))
 }
@@ -138,8 +138,8 @@ async function configOf({ folder, config }: LoadSource, autoComplete: boolean): 
 async function loadVersion(folder: ModelFolder, version: string, config: ModelConfig, context: LoadContext): Promise<LoadedVersion> {
   const { settings, signal, turns } = context
   const onWarning = (text: string): void => settings.onEvent({ what: 'warning', model: folder.name, version, text })
-  const { autoComplete, engine, slotBytesKept } = settings
-  const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, onWarning } }
+  const { autoComplete, engine, slotBytesKept, exitTimeoutMs } = settings
+  const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, exitTimeoutMs, onWarning } }
   return turns.take(async () => {
     for (let left = settings.retries; ; left--) {
       signal.throwIfAborted()

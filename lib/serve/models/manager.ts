@@ -173,7 +173,7 @@ export class Models implements ModelControl, AsyncDisposable {
   #checkLoad(name: string, files: ReadonlyMap<string, Uint8Array>, parameters: LoadParameters): void {
     this.#refuseControl()
     checkName(name)
-    if (files.size > 0) checkOverride(files, parameters.config, this.#settings.allowFileOverride)
+    if (files.size > 0) checkOverride(name, files, parameters.config, this.#settings.allowFileOverride)
   }
 
   async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>, task: LoadTask): Promise<boolean> {

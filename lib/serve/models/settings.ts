@@ -64,5 +64,7 @@ export interface ModelsSettings {
   readonly allowFileOverride: boolean
   readonly engine: EngineSettings
   readonly slotBytesKept?: number | undefined
+  /** Milliseconds that requests, and then modules in JavaScript, have when a version is closed; default 30,000. */
+  readonly exitTimeoutMs?: number | undefined
   readonly onEvent: (event: ModelEvent) => void
 }

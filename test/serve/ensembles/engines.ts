@@ -1,6 +1,5 @@
 // Engines that models of the server open, where a test looks into them; and models on each runtime.
 import { Engine } from '../../../lib/index.js'
-import type { EngineModel } from '../../../lib/serve/models/engine-model.js'
 import type { EngineSettings } from '../../../lib/serve/models/settings.js'
 import type { FakePort } from '../../fake/plan.js'
 import { type Runtime, rowsPlan, type Spec } from '../../lanes/rig.js'
@@ -9,7 +8,7 @@ import { range } from '../../support/values.js'
 /** Those that were opened since it was called. */
 export function watchEngines(t: { teardown(end: () => unknown): unknown }): Engine[] {
   const engines: Engine[] = []
-  const { attach } = Engine
+  const { attach } = Engine // eslint-disable-line @typescript-eslint/unbound-method -- it is called with its class
   const watching = async (...of: Parameters<typeof attach>): Promise<Engine> => {
     const engine = await attach.apply(Engine, of)
     engines.push(engine)
@@ -59,17 +58,19 @@ export const specs = {
 } as const satisfies Record<string, Spec>
 
 /** The same models for a runtime. On the CPU none merge requests, since that copies them beside each other. */
-export function modelsFor(runtime: Runtime, named: Readonly<Record<string, Spec>> = specs): Readonly<Record<string, Uint8Array | string>> {
+export function modelsFor(
+  runtime: Runtime,
+  named: Readonly<Record<string, Spec>> = specs,
+  more = '',
+): Readonly<Record<string, Uint8Array | string>> {
   const file = runtime.backend === 'cpu' ? 'model.onnx' : 'model.plan'
   return Object.fromEntries(
     Object.entries(named).flatMap(([name, spec]) => [
       [`${name}/1/${file}`, runtime.model(spec)],
-      [`${name}/config.pbtxt`, `max_batch_size: 16 ${runtime.backend === 'cpu' ? '' : 'dynamic_batching { }'}`],
+      [`${name}/config.pbtxt`, `max_batch_size: 16 ${runtime.backend === 'cpu' ? '' : 'dynamic_batching { }'} ${more}`],
     ]),
   )
 }
 
 export const settingsFor = (runtime: Runtime): EngineSettings =>
   runtime.fake === undefined ? { backend: 'cpu' } : { tensorrt: runtime.fake.path, gpus: [0] }
-
-export type { EngineModel }

@@ -1,6 +1,6 @@
 // Random graphs of up to eight steps on every runtime: an ensemble gives what its steps give when they are called one after the other, and nothing between
 // engines is copied.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import type { WireTensor } from '../../../lib/kserve/tensor.js'
 import type { Models } from '../../../lib/serve/models/manager.js'
@@ -35,8 +35,7 @@ function randomGraph(seed: number): Graph {
     const names = Object.keys(specs) as (keyof typeof specs)[]
     const model = names[random.below(names.length)] as keyof typeof specs
     const take = (): string => {
-      const unused = inputs.find((name) => !used.has(name))
-      const tensor = unused ?? (tensors[random.below(tensors.length)] as string)
+      const tensor = inputs.find((name) => !used.has(name)) ?? random.pick(tensors)
       used.add(tensor)
       return tensor
     }
@@ -88,7 +87,7 @@ async function byHand(
 const byName = (answer: readonly WireTensor[]): Readonly<Record<string, number[]>> =>
   Object.fromEntries(answer.map((tensor) => [tensor.name, floats(tensor)]))
 
-async function onRuntime(t: Tap, runtime: Runtime): Promise<void> {
+async function onRuntime(t: Test, runtime: Runtime): Promise<void> {
   const engines = watchEngines(t)
   const all = Array.from({ length: graphs }, (_, seed) => randomGraph(seed))
   const files = Object.assign({}, ...all.map((graph, seed) => ensemble(`e${seed}`, textOf(graph, seed)))) as Record<string, string>
@@ -122,8 +121,6 @@ async function onRuntime(t: Tap, runtime: Runtime): Promise<void> {
   await models.close()
 }
 
-type Tap = typeof t
-
-for (const runtime of [...everyRuntime, rtx]) await t.test(runtime.name, (t) => onRuntime(t as Tap, runtime))
+for (const runtime of [...everyRuntime, rtx]) await t.test(runtime.name, (t) => onRuntime(t, runtime))
 
 t.same(leftovers(rtx), {})
