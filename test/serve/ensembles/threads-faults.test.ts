@@ -1,4 +1,5 @@
 // What goes wrong in the threads of an ensemble, and what ends before it is done: only those requests fail, and nothing of them is left.
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { Engine } from '../../../lib/engine.js'
@@ -9,9 +10,11 @@ import { failureOf } from '../../support/errors.js'
 import { certain } from '../../support/waiting.js'
 import { type Asking, label, labelFiles, labelOf, nothingLeft, type World, worldOf } from './threads-rig.js'
 
+t.setTimeout(120_000)
+
 const failed = async (world: World, more: Asking): Promise<readonly [kind: string, text: string]> => {
-  const { kind, message } = (await failureOf(() => label(world, [1, 2, 3], more))) as Fault
-  return [kind, message]
+  const { message, details } = await failureOf(() => label(world, [1, 2, 3], more))
+  return [String(details?.['kind']), message]
 }
 const pre = (what: string): Asking => ({ parameters: { pre: what } })
 const post = (what: string): Asking => ({ parameters: { post: what } })
@@ -23,6 +26,19 @@ async function ofEngine(world: World): Promise<{ readonly waiting: number; reado
   const { waiting, inFlight } = engine.stats
   return { waiting, inFlight }
 }
+
+/** Until the engine has so many. */
+async function engineHas(world: World, most: { readonly waiting?: number; readonly inFlight?: number }): Promise<void> {
+  for (let i = 0; i < 5000; i++) {
+    const found = await ofEngine(world)
+    if (found.waiting === (most.waiting ?? found.waiting) && found.inFlight === (most.inFlight ?? found.inFlight)) return
+    await sleep(1)
+  }
+  throw new Error(`the engine does not come to have ${JSON.stringify(most)}: ${JSON.stringify(await ofEngine(world))}`)
+}
+
+/** Each has entered the version, and is inside of it. */
+const underWay = (world: World): number => world.ensemble().inFlight / 2
 
 const fullBatch = 'dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 60000000 }'
 
@@ -62,7 +78,6 @@ for (const runtime of runtimes)
         'UNAVAILABLE',
         /^model 'label' answers no more requests, since its instances have ended 3 times within a minute/,
       ])
-      t.match(world.ensemble.name, '')
       t.equal(world.models.inFlight, 0)
       await world.models.close()
       t.same(await nothingLeft(), {})
@@ -81,14 +96,14 @@ for (const runtime of runtimes)
       }
       const inModule = begin(pre('waits'))
       const behindIt = begin({})
-      await certain(() => world.ensemble().inFlight === 2)
+      await certain(() => underWay(world) === 2)
       for (const cut of cuts.splice(0)) cut.happen(new Error('gone'))
       t.same(await Promise.all([inModule, behindIt]), ['Error: gone', 'Error: gone'])
       const inEngine = [begin({}), begin({})]
-      while ((await ofEngine(world)).waiting < 2);
+      await engineHas(world, { waiting: 2 })
       for (const cut of cuts.splice(0)) cut.happen(new Error('gone'))
       t.same(await Promise.all(inEngine), ['Error: gone', 'Error: gone'])
-      while ((await ofEngine(world)).waiting > 0);
+      await engineHas(world, { waiting: 0 })
       const last = Array.from({ length: 8 }, () => begin(post('waits'))) // a batch that is full
       await certain(() => world.engine().counters().requests === 8)
       for (const cut of cuts.splice(0)) cut.happen(new Fault('UNAVAILABLE', 'Request timeout expired'))
@@ -104,12 +119,17 @@ for (const runtime of runtimes)
     })
 
     await t.test('an endless loop ends with its time, and its thread with the ensemble', async (t) => {
-      const world = await worldOf(t, runtime, labelFiles(runtime, { count: 2 }))
+      const world = await worldOf(t, runtime, labelFiles(runtime, { count: 2 }), { exitTimeoutMs: 100 })
       const cut = new Cut()
       const looping = failed(world, { ...pre('loops'), cut })
-      await certain(() => world.ensemble().inFlight === 1)
+      await certain(() => underWay(world) === 1)
+      const caught = new Cut()
+      const atOnce = [label(world, [1, 2, 3]), failed(world, { cut: caught })] // the thread does not look up, which nobody knows yet
+      t.same(await atOnce[0], labelOf([1, 2, 3]), 'the other thread goes on')
       const beside = await Promise.all([1, 2, 3].map((value) => label(world, [value, value, value])))
-      t.same(beside.length, 3, 'the other thread goes on')
+      t.equal(beside.length, 3, 'no more are given to one that does not take them')
+      caught.happen(new Fault('UNAVAILABLE', 'Request timeout expired'))
+      t.match(await atOnce[1], ['TIMEOUT'])
       cut.happen(new Fault('UNAVAILABLE', 'Request timeout expired'))
       t.same(await looping, ['TIMEOUT', 'Request timeout expired'])
       t.same(await label(world, [1, 2, 3]), labelOf([1, 2, 3]))
@@ -118,7 +138,7 @@ for (const runtime of runtimes)
     await t.test('a promise that never ends does not keep an ensemble from being unloaded', async (t) => {
       const world = await worldOf(t, runtime, labelFiles(runtime), { exitTimeoutMs: 100 })
       const hanging = [failed(world, pre('hangs')), failed(world, post('hangs'))]
-      await certain(() => world.ensemble().inFlight === 2)
+      await certain(() => underWay(world) === 2)
       await world.models.close()
       for (const failure of await Promise.all(hanging))
         t.match(failure, ['UNAVAILABLE', /instance 0 of model 'label' was ended before it was done/])
@@ -131,7 +151,7 @@ for (const runtime of runtimes)
         const world = await worldOf(t, runtime, labelFiles(runtime))
         await driven({ computeMs: 1, clock: 'manual' }, async () => {
           const running = failed(world, {})
-          while ((await ofEngine(world)).inFlight === 0);
+          await engineHas(world, { inFlight: 1 })
           t.match(await failed(world, pre('exits')), ['INTERNAL', /process\.exit\(3\)/])
           t.match(await running, ['INTERNAL', /process\.exit\(3\)/])
           driver.set({ clock: 'real' })

@@ -40,6 +40,9 @@ interface Asked {
 /** What a thread has under way. */
 interface Load {
   requests: number
+  /** Messages that it was sent, and how many it has taken. */
+  sent: number
+  readonly taken: Int32Array
   /** Those that nobody waits for any more. */
   left: number
 }
@@ -53,6 +56,8 @@ export class EnsembleThreads {
   readonly #plan: ThreadPlan
   readonly #options: EnsembleThreadsOptions
   readonly #loads = new WeakMap<Thread, Load>()
+  /** Of the newest thread of each instance: how many messages it has taken. */
+  readonly #taken = new Map<number, Int32Array>()
   #waiting: Asked[] = []
   #instances: Instances<EnsembleOrder, EnsembleAnswer> | undefined
 
@@ -66,7 +71,7 @@ export class EnsembleThreads {
         count: plan.count,
         modules: plan.modules,
         entry,
-        data: (instance) => ({ ensemble: plan.start(instance) }),
+        data: (instance) => ({ ensemble: plan.start(instance), taken: threads.#takenBy(instance) }),
         maxMemoryMb: plan.maxMemoryMb,
         onOutput,
         onWarning,
@@ -82,6 +87,12 @@ export class EnsembleThreads {
     this.#plan = plan
     this.#options = options
     this.slots = new SlotPool(this.#memory, options.slotBytesKept ?? bytesKept)
+  }
+
+  #takenBy(instance: number): Int32Array {
+    const taken = new Int32Array(new SharedArrayBuffer(4))
+    this.#taken.set(instance, taken)
+    return taken
   }
 
   /** Why there are no threads any more. */
@@ -146,21 +157,21 @@ export class EnsembleThreads {
     }
   }
 
-  /** The thread with the least to do; one that does not come back from what nobody waits for is the last. */
+  /** The thread with the least to do. One that has not taken what it was sent, or does not come back from what nobody waits for, is the last: a module may block it. */
   #free(): { readonly thread: Thread; readonly load: Load } | undefined {
     let best: { readonly thread: Thread; readonly load: Load } | undefined
-    for (const { worker: thread } of this.#instances?.all ?? []) {
+    for (const { worker: thread, number } of this.#instances?.all ?? []) {
       if (thread === undefined) continue
-      const load = this.#loadOf(thread)
+      const load = this.#loadOf(thread, number)
       if (load.requests < this.#plan.perThread && (best === undefined || weight(load) < weight(best.load))) best = { thread, load }
     }
     return best
   }
 
-  #loadOf(thread: Thread): Load {
+  #loadOf(thread: Thread, instance: number): Load {
     const known = this.#loads.get(thread)
     if (known !== undefined) return known
-    const load = { requests: 0, left: 0 }
+    const load = { requests: 0, sent: 0, taken: this.#taken.get(instance) ?? new Int32Array(1), left: 0 }
     this.#loads.set(thread, load)
     return load
   }
@@ -168,6 +179,7 @@ export class EnsembleThreads {
   /** Never rejected. */
   async #run(thread: Thread, load: Load, asked: Asked, message: RequestMessage): Promise<void> {
     load.requests++
+    load.sent++
     this.#mark(thread, load)
     const { requests, lent, transfer } = parcelOf([{ message }], this.#memory)
     const keys = lent.map(({ key }) => key)
@@ -241,8 +253,9 @@ export class EnsembleThreads {
   }
 }
 
-function weight({ requests, left }: Load): number {
-  return left > 0 ? requests + 2 ** 20 : requests
+function weight({ requests, left, sent, taken }: Load): number {
+  const isBlocked = left > 0 || Atomics.load(taken, 0) < sent
+  return isBlocked ? requests + 2 ** 20 : requests
 }
 
 function settle(asked: Asked, result: EnsembleAnswer['result']): void {

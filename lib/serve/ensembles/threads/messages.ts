@@ -13,6 +13,8 @@ import type { EnsembleGraph } from '../graph.js'
 /** What a thread begins with. */
 export interface EnsembleWorkerStart extends WorkerStart {
   readonly ensemble: EnsembleStart
+  /** How many requests the thread has taken: of one that is blocked it stays behind what it was sent. */
+  readonly taken: Int32Array
 }
 
 export interface EnsembleStart {

@@ -16,7 +16,7 @@ import { WorkerSteps } from './worker-steps.js'
 type Order = EnsembleOrder | CancelOrder | { readonly type: 'give-up' } | { readonly type: 'unload' }
 type Result = EnsembleAnswer['result']
 
-const { modules, port, packagesFrom, ensemble } = workerData as EnsembleWorkerStart
+const { modules, port, packagesFrom, ensemble, taken } = workerData as EnsembleWorkerStart
 const loading = new AbortController()
 const runs = new Map<number, Cut>()
 const outbox = new Outbox()
@@ -44,6 +44,7 @@ async function load(): Promise<void> {
 }
 
 async function run(order: EnsembleOrder): Promise<void> {
+  Atomics.add(taken, 0, 1)
   const cut = new Cut()
   runs.set(order.run, cut)
   const memory = new RequestMemory([...new Set(order.request.inputs.map(({ bytes }) => bytes.buffer))], outbox)
