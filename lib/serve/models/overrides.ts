@@ -29,9 +29,9 @@ export function checkFileNames(files: ReadonlyMap<string, Uint8Array>): void {
  * @param config the JSON that comes with the files
  * @throws Fault UNSUPPORTED, INVALID_ARG
  */
-export function checkOverride(model: string, files: ReadonlyMap<string, Uint8Array>, config: string | undefined, isAllowed: boolean): void {
+export function checkOverride(name: string, files: ReadonlyMap<string, Uint8Array>, config: string | undefined, isAllowed: boolean): void {
   checkFileNames(files)
-  refuseModuleFiles(model, files.keys(), config)
+  refuseModuleFiles(name, files.keys(), config)
   if (!isAllowed)
     throw new Fault(
       'UNSUPPORTED',

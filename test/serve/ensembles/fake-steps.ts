@@ -101,7 +101,10 @@ export class World {
   }
 
   get open(): string[] {
-    return this.loaded.filter(({ isClosed }) => !isClosed).map(({ name, version }) => `${name}:${version}`)
+    return this.loaded
+      .filter(({ isClosed }) => !isClosed)
+      .map(({ name, version }) => `${name}:${version}`)
+      .sort()
   }
 }
 
