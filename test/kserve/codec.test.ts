@@ -143,8 +143,11 @@ t.test('answers both ways, by themselves and in a stream', async (t) => {
       if (!equals(ModelInferResponseSchema, message, back)) return t.same(back, message, `message ${i}`)
     }
   }
-  const failed = fromBinary(ModelStreamInferResponseSchema, encodeStreamInferError('it failed', 'seven').toBytes())
-  t.match(failed, { errorMessage: 'it failed', inferResponse: { id: 'seven' } })
+  const failed = fromBinary(
+    ModelStreamInferResponseSchema,
+    encodeStreamInferError('it failed', { modelName: 'm', modelVersion: '', id: 'seven', outputs: [] }).toBytes(),
+  )
+  t.match(failed, { errorMessage: 'it failed', inferResponse: { id: 'seven', modelName: 'm' } })
 })
 
 t.test('tensors are views of the message; a message is written to a place of another with one copy', async (t) => {

@@ -54,7 +54,12 @@ export class Account {
     this.charge(bytes)
   }
 
-  /** The same for what is there already and cannot be refused. */
+  /** Takes what of so many bytes it does not hold yet. @throws OverBudget */
+  takeUpTo(bytes: number): void {
+    if (bytes > this.#held) this.take(bytes - this.#held)
+  }
+
+  /** The same as {@link take} for what is there already and cannot be refused. */
   charge(bytes: number): void {
     this.#held += bytes
     this.#budget.add(bytes)

@@ -2,10 +2,10 @@
 import type { InferParameter, InferParameters } from '../../kserve/infer-parameters.js'
 import type { InferRequestedOutput } from '../../kserve/infer-request.js'
 import { Fault } from '../faults.js'
-import type { InferDocument, ModelParameters } from '../wire/document.js'
+import type { InferDocument } from '../wire/document.js'
 import { noSharedMemory } from '../wire/document.js'
 
-type Parameters = Pick<InferDocument, 'priority' | 'timeoutUs' | 'parameters'>
+export type Parameters = Pick<InferDocument, 'priority' | 'timeoutUs' | 'parameters'>
 
 const none: Parameters = { priority: 0, timeoutUs: 0 }
 
@@ -22,7 +22,7 @@ export function readParameters(given: InferParameters): Parameters {
     else if (name.startsWith('triton_')) checkReserved(name, parameter)
     else others.set(name, otherOf(name, parameter))
   }
-  return { priority, timeoutUs, ...(others.size > 0 && { parameters: Object.fromEntries(others) as ModelParameters }) }
+  return { priority, timeoutUs, ...(others.size > 0 && { parameters: Object.fromEntries(others) }) }
 }
 
 type Kind = NonNullable<InferParameter['kind']>

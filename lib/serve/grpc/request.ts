@@ -8,7 +8,7 @@ import { checkDocument, checkTexts } from '../wire/check.js'
 import type { DocumentInput, DocumentOutput, InferDocument } from '../wire/document.js'
 import { countOf } from '../wire/document.js'
 import { bytesOfContents, type ContentsInput, writeContents } from './contents.js'
-import { classesOf, readParameters, refuseSharedMemory } from './parameters.js'
+import { classesOf, type Parameters, readParameters, refuseSharedMemory } from './parameters.js'
 
 /** A request whose tensors are in a slot. */
 export interface ReceivedRequest {
@@ -19,8 +19,9 @@ export interface ReceivedRequest {
 
 /** Checks all of it, and copies its tensors: afterwards nobody needs the message. @throws Fault */
 export function receive(servable: Servable, request: InferRequest): ReceivedRequest {
+  const parameters = readParameters(request.parameters)
   const sources = sourcesOf(request)
-  const document = documentOf(request, sources)
+  const document = { ...documentOf(request, sources), ...parameters }
   checkDocument(servable, document)
   const { places, bytes } = placesOf(document.inputs)
   const slot = bytes === 0 ? noSlot : servable.reserve(bytes)
@@ -54,11 +55,9 @@ function sourceOf({ name, datatype, parameters, contents }: InferInput, model: s
   return found
 }
 
-function documentOf(request: InferRequest, sources: readonly Source[]): InferDocument {
-  const { id, modelName, inputs, outputs } = request
+function documentOf({ id, modelName, inputs, outputs }: InferRequest, sources: readonly Source[]): Omit<InferDocument, keyof Parameters> {
   return {
     id,
-    ...readParameters(request.parameters),
     isBinaryOutput: true,
     inputs: inputs.map((input, index) => documentInput(input, sources[index], modelName)),
     outputs: outputs.length === 0 ? undefined : outputs.map(documentOutput),
