@@ -59,7 +59,7 @@ function ofBytes(output: RawOutput, bytes: Uint8Array, dtype: DType, size: numbe
   if (elementCount(output.shape) * size !== bytes.length) throw sizeFault(output, `${bytes.length} bytes`, subject)
   const { buffer, byteOffset, length } = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
   const data = new (arrayOf(dtype))(buffer as ArrayBuffer, byteOffset, length / size)
-  return trustedTensor(dtype, data as DTypeArrays[DType], Object.freeze(output.shape)) as Tensor
+  return trustedTensor<DType>(dtype, data, Object.freeze(output.shape))
 }
 
 function ofElements(output: RawOutput, dtype: DType, subject: Subject): Tensor {

@@ -9,7 +9,7 @@ import type { RawAnswer } from '../outputs.js'
 import type { IndexEntry, ModelConfig, ModelMetadata, ModelStatistics, ServerMetadata } from '../public-types.js'
 import type { InferRequest } from '../request.js'
 import type { Call, LoadRequest, Transport } from '../transport.js'
-import type { Channel, Message } from './channel.js'
+import type { Channel } from './channel.js'
 import { encoded, rawAnswer } from './infer.js'
 import { plainOf } from './plain.js'
 

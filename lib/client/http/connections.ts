@@ -122,6 +122,7 @@ export class Connections {
       const waiter: Waiter = { take: resolve }
       this.#waiters.add(waiter)
       cut?.onCut(() => {
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
         if (this.#waiters.delete(waiter)) reject(cut.reason)
       })
     })
