@@ -42,6 +42,7 @@ function outputOf(output: RawOutput, form: AnswerForm, subject: Subject): InferO
   if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0))
     throw misread(subject, `output '${name}' has the shape [${shape.join(', ')}]`)
   if (datatype === 'BYTES') return listOf(output, form, subject)
+  if (form.isClassified(name)) throw misread(subject, `output '${name}' of ${datatype} was to be classes`)
   const dtype = dtypeOf[datatype]
   return output.bytes ? ofBytes(output, output.bytes, dtype, elementBytes[datatype], subject) : ofElements(output, dtype, subject)
 }
@@ -118,16 +119,29 @@ function listOfElements(
 ): Shaped<Uint8Array> | Shaped<string> | Shaped<Classification> {
   const shape = Object.freeze(output.shape)
   if (elements.length !== elementCount(shape)) throw sizeFault(output, `${elements.length} elements`, subject)
-  const texts = elements.map((element) => {
-    if (typeof element !== 'string') throw misread(subject, `output '${output.name}' of BYTES has an element that is no text`)
-    return element
-  })
-  if (form.isClassified(output.name)) return classesOf(output, texts, subject)
-  return isText ? shaped(texts, shape) : shaped(texts.map(asBytes), shape)
+  const wrong = (): TensorRTError => misread(subject, `output '${output.name}' of BYTES has an element that is no text`)
+  if (!isText)
+    return shaped(
+      elements.map((element) => bytesOf(element) ?? fail(wrong())),
+      shape,
+    )
+  const texts = elements.map((element) => textOf(element) ?? fail(wrong()))
+  return form.isClassified(output.name) ? classesOf(output, texts, subject) : shaped(texts, shape)
 }
 
-function asBytes(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
+function fail(error: TensorRTError): never {
+  throw error
+}
+
+/** JSON has texts, protobuf bytes. */
+function bytesOf(element: unknown): Uint8Array | undefined {
+  if (element instanceof Uint8Array) return element
+  return typeof element === 'string' ? new TextEncoder().encode(element) : undefined
+}
+
+function textOf(element: unknown): string | undefined {
+  if (element instanceof Uint8Array) return utf8Of(element)
+  return typeof element === 'string' ? element : undefined
 }
 
 function classesOf({ name, shape }: RawOutput, texts: readonly string[], subject: Subject): Shaped<Classification> {

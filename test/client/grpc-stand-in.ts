@@ -50,13 +50,19 @@ export async function startGrpc({ port = 0, ids = new Map<string, number>() } = 
   const server = new grpc.Server({ 'grpc.max_receive_message_length': -1 })
   const unary = (method: Method, handle: Unary): void => {
     const handler: grpc.handleUnaryCall<Buffer, Buffer> = (call, callback) => {
-      call.once('cancelled', () => cancelled++)
+      let isAnswered = false
+      call.once('cancelled', () => {
+        if (!isAnswered) cancelled++
+      })
       metadata = call.metadata
       Promise.resolve()
         .then(() => handle(fromBinary(method.input, call.request), call))
         .then(
           (answer) => callback(null, Buffer.from(toBinary(method.output, create(method.output, answer as Record<string, unknown>)))),
-          (error: unknown) => callback(error as grpc.ServiceError),
+          (error: unknown) => {
+            isAnswered = true // a failure counts as cancelled, too
+            callback(error as grpc.ServiceError)
+          },
         )
     }
     server.register(
