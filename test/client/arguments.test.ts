@@ -1,6 +1,7 @@
 // What is wrong with a call is told before anything is sent: these clients have no server.
 import t from 'tap'
 import { GrpcClient, HttpClient, type InferenceClient } from '../../lib/client/index.js'
+import { describe } from '../../lib/errors.js'
 import { Tensor } from '../../lib/index.js'
 import { classificationOf } from '../../lib/client/texts.js'
 import { parseExactly } from '../../lib/client/json.js'
@@ -16,7 +17,7 @@ interface Wanted {
 const invalid = 'ERR_TRT_INVALID_ARGUMENT'
 
 t.test('addresses', (t) => {
-  const http = (url: unknown, options?: unknown): string => new HttpClient(url as string, options as object).url
+  const http = (url: unknown): string => new HttpClient(url as string).url
   const grpc = (url: unknown): string => new GrpcClient(url as string).url
   t.equal(http('http://localhost'), 'http://localhost:80')
   t.equal(http('https://h/'), 'https://h:443')
@@ -46,10 +47,14 @@ t.test('addresses', (t) => {
     t.throws(
       () => http(url),
       { code: invalid, message: /^Expected an address such as http:\/\/localhost:8000.* for url but received/ },
-      String(url),
+      describe(url),
     )
   for (const url of ['', 'h:99999', 'ftp://h', 'grpc://h/path', 'h/path', 'a b', 5, null, undefined])
-    t.throws(() => grpc(url), { code: invalid, message: /^Expected an address such as localhost:8001.* for url but received/ }, String(url))
+    t.throws(
+      () => grpc(url),
+      { code: invalid, message: /^Expected an address such as localhost:8001.* for url but received/ },
+      describe(url),
+    )
   try {
     http('http://me:secret@h')
   } catch (error) {
@@ -219,8 +224,8 @@ t.test('classes', (t) => {
 })
 
 t.test('long numbers of JSON keep their digits', (t) => {
-  t.strictSame(parseExactly('{"a":[9223372036854775807,-9223372036854775808,1,0.12345678901234567,1e300]}'), {
-    a: ['9223372036854775807', '-9223372036854775808', 1, 0.12345678901234567, 1e300],
+  t.strictSame(parseExactly('{"a":[9223372036854775807,-9223372036854775808,1,0.10000000000000000555,1e300]}'), {
+    a: ['9223372036854775807', '-9223372036854775808', 1, 0.1, 1e300],
   })
   t.strictSame(parseExactly('["a \\" 1234567890123456789 NaN",1234567890123456789,NaN,-Infinity]'), [
     'a " 1234567890123456789 NaN',
@@ -228,7 +233,7 @@ t.test('long numbers of JSON keep their digits', (t) => {
     'NaN',
     '-Infinity',
   ])
-  t.strictSame(parseExactly('[12345678901234567.5,1234567890123456789e3]'), [12345678901234567.5, 1234567890123456789e3])
+  t.strictSame(parseExactly('[9007199254740993.5,1152921504606846976e3]'), [9007199254740994, 1152921504606846976e3])
   t.throws(() => parseExactly('{'), SyntaxError)
   t.end()
 })
