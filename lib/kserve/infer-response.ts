@@ -94,11 +94,11 @@ export function encodeStreamInferResponse(response: NewInferResponse): EncodedMe
   return new EncodedMessage(headOf(response), 6, response.rawOutputContents ?? [], 2)
 }
 
-/** A failure in a stream, with the id of its request where it has one. */
-export function encodeStreamInferError(message: string, id: string): EncodedMessage {
+/** A failure in a stream; `response` says of which request. */
+export function encodeStreamInferError(message: string, response: NewInferResponse): EncodedMessage {
+  const inner = headOf(response)
   writer.text(1, message)
-  const start = writer.open(2)
-  writer.text(3, id)
-  writer.close(start)
+  writer.tag(2, 2)
+  writer.bytes(inner)
   return new EncodedMessage(writer.take(), 6, [])
 }

@@ -84,6 +84,16 @@ export class TensorContents {
     }
   }
 
+  /** The elements as they are in memory, the lowest byte first, where all of them came in lists; nothing where they did not. */
+  packed(kind: 'fp32' | 'fp64'): readonly Uint8Array[] | undefined {
+    const views: Uint8Array[] = []
+    for (const [reader, isPacked] of this.#lists(kind)) {
+      if (!isPacked) return undefined
+      views.push(reader.view())
+    }
+    return views
+  }
+
   all<K extends ContentsKind>(kind: K): readonly ContentsElements[K][] {
     const elements: ContentsElements[K][] = []
     this.forEach(kind, (element) => elements.push(element))
