@@ -1,15 +1,41 @@
 // One suite for both clients: against our server, against stand-ins, and, where TRITON names the folder of one, against a real Triton.
 import t from 'tap'
-import { GrpcClient, HttpClient } from '../../lib/client/index.js'
+import { GrpcClient, HttpClient, type StreamItem } from '../../lib/client/index.js'
+import { Tensor } from '../../lib/index.js'
 import { startGrpc } from './grpc-stand-in.js'
 import { behaves } from './suite.js'
 import { startOurs, startTriton } from './targets.js'
 
 const whole = { hasTypes: true, hasTexts: false, hasClasses: true, hasJson: true, spare: 'ident_fp64' }
 
-behaves(t, 'HTTP, our server', async () => {
-  const server = await startOurs(t)
-  return { ...whole, client: new HttpClient(server.addresses.http?.url ?? ''), unknownModel: 404 }
+const ours = startOurs(t)
+
+behaves(t, 'HTTP, our server', async () => ({
+  ...whole,
+  client: new HttpClient((await ours).addresses.http?.url ?? ''),
+  unknownModel: 404,
+}))
+
+behaves(t, 'gRPC, our server', async () => {
+  const client = new GrpcClient((await ours).addresses.grpc?.url ?? '')
+  return { ...whole, client, hasJson: false, unknownModel: 'NOT_FOUND' }
+})
+
+t.test('a stream of our server', async (t) => {
+  await using client = new GrpcClient((await ours).addresses.grpc?.url ?? '')
+  await using stream = client.stream()
+  const tensor = Tensor.from(new Float32Array([1, 2, 3]), [1, 3])
+  const items = new Map<string, StreamItem>()
+  const reading = (async () => {
+    for await (const item of stream) items.set(item.id, item)
+  })()
+  for (let i = 0; i < 20; i++) await stream.send(i === 7 ? 'none' : 'ident', { INPUT0: tensor }, { id: `r${i}` })
+  stream.end()
+  await reading
+  t.equal(items.size, 20)
+  t.match(items.get('r7')?.error, { code: 'ERR_TRT_SERVER', message: /unknown model: 'none'/ })
+  items.delete('r7')
+  for (const { id, outputs } of items.values()) t.strictSame(outputs?.['OUTPUT0']?.data, tensor.data, id)
 })
 
 behaves(t, 'gRPC, a stand-in', async () => {

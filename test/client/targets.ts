@@ -27,6 +27,7 @@ export async function startOurs(t: Test): Promise<Server> {
   const server = await serve({
     modelRepository: repositoryOf(t),
     http: { port: 0, address: '127.0.0.1' },
+    grpc: { port: 0, address: '127.0.0.1' },
     modelControlMode: 'explicit',
     loadModel: ['*'],
   })
