@@ -12,7 +12,7 @@ import type {
   InferAnswer,
   InferenceClient,
   InferInputs,
-  InferOptions,
+  InferRequestOptions,
   InferOutput,
   InferStream,
   LoadOptions,
@@ -67,7 +67,7 @@ export class GrpcClient implements InferenceClient {
   async infer<Outputs extends { readonly [K in keyof Outputs]: InferOutput } = Readonly<Record<string, Tensor>>>(
     model: string,
     inputs: InferInputs,
-    options?: InferOptions,
+    options?: InferRequestOptions,
   ): Promise<Outputs> {
     return (await this.#calls.answer(model, inputs, options)).outputs as unknown as Outputs
   }
@@ -76,7 +76,7 @@ export class GrpcClient implements InferenceClient {
   async answer<Outputs extends { readonly [K in keyof Outputs]: InferOutput } = Readonly<Record<string, Tensor>>>(
     model: string,
     inputs: InferInputs,
-    options?: InferOptions,
+    options?: InferRequestOptions,
   ): Promise<InferAnswer<Outputs>> {
     return (await this.#calls.answer(model, inputs, options)) as unknown as InferAnswer<Outputs>
   }

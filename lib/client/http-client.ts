@@ -11,7 +11,7 @@ import type {
   InferAnswer,
   InferenceClient,
   InferInputs,
-  InferOptions,
+  InferRequestOptions,
   InferOutput,
   LoadOptions,
   ModelConfig,
@@ -64,7 +64,7 @@ export class HttpClient implements InferenceClient {
   async infer<Outputs extends { readonly [K in keyof Outputs]: InferOutput } = Readonly<Record<string, Tensor>>>(
     model: string,
     inputs: InferInputs,
-    options?: InferOptions,
+    options?: InferRequestOptions,
   ): Promise<Outputs> {
     return (await this.#calls.answer(model, inputs, options)).outputs as unknown as Outputs
   }
@@ -73,7 +73,7 @@ export class HttpClient implements InferenceClient {
   async answer<Outputs extends { readonly [K in keyof Outputs]: InferOutput } = Readonly<Record<string, Tensor>>>(
     model: string,
     inputs: InferInputs,
-    options?: InferOptions,
+    options?: InferRequestOptions,
   ): Promise<InferAnswer<Outputs>> {
     return (await this.#calls.answer(model, inputs, options)) as unknown as InferAnswer<Outputs>
   }

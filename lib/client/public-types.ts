@@ -1,11 +1,13 @@
 // What users of node-tensorrt/client name: types alone.
-import type { Datatype } from '../kserve/tensor.js'
 import type { Tensor } from '../tensor.js'
 import type { TensorRTError } from '../errors.js'
 
-export type { Datatype } from '../kserve/tensor.js'
 export type { Tensor } from '../tensor.js'
 export type { ErrorCode, TensorRTError } from '../errors.js'
+
+/** KServe's names of data types: BYTES are texts and bytes, each of its own length. */
+export type Datatype =
+  'BOOL' | 'UINT8' | 'UINT16' | 'UINT32' | 'UINT64' | 'INT8' | 'INT16' | 'INT32' | 'INT64' | 'FP16' | 'FP32' | 'FP64' | 'BF16' | 'BYTES'
 
 /** A list with the shape that its elements have as a tensor, row-major. */
 export type Shaped<T> = readonly T[] & {
@@ -101,7 +103,7 @@ export interface RequestOptions {
 }
 
 /** Options of {@link InferenceClient.infer}. */
-export interface InferOptions extends CallOptions, RequestOptions {
+export interface InferRequestOptions extends CallOptions, RequestOptions {
   /**
    * How tensors go over HTTP: as they are (`binary`), or as `json`, for servers that know no other, which has neither float16 and
    * bfloat16, nor NaN and Infinity. Default `binary`; gRPC knows no other.
@@ -369,13 +371,13 @@ export interface InferenceClient extends AsyncDisposable {
   infer<Outputs extends { readonly [K in keyof Outputs]: InferOutput } = Readonly<Record<string, Tensor>>>(
     model: string,
     inputs: InferInputs,
-    options?: InferOptions,
+    options?: InferRequestOptions,
   ): Promise<Outputs>
   /** As {@link infer}, with the version that answered and what the server says beside. */
   answer<Outputs extends { readonly [K in keyof Outputs]: InferOutput } = Readonly<Record<string, Tensor>>>(
     model: string,
     inputs: InferInputs,
-    options?: InferOptions,
+    options?: InferRequestOptions,
   ): Promise<InferAnswer<Outputs>>
   /** Whether the server answers. It is rejected where nothing can be reached. */
   isLive(options?: CallOptions): Promise<boolean>
