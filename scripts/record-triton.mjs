@@ -149,9 +149,22 @@ const partsIn = (dist) => {
     return records
   }
   const models = async () => (await from('repository.js')).models
+  const ensembles = async () => (await from('ensembles/repository.js')).models
   return {
     answers: { models, ask: async (/** @type {Ports} */ ports) => http(ports, (await from('requests.js')).asks) },
     configs: { models: async () => (await from('configs.js')).configs, ask: recordConfigs(dist, 'configs.js') },
+    'ensemble-answers': {
+      models: ensembles,
+      ask: async (/** @type {Ports} */ ports) => http(ports, (await from('ensembles/requests.js')).asks),
+    },
+    'ensemble-calls': {
+      models: ensembles,
+      ask: async (/** @type {Ports} */ ports) => grpc(ports, (await from('ensembles/requests.js')).calls),
+    },
+    'ensemble-configs': {
+      models: async () => (await from('ensembles/configs.js')).models,
+      ask: recordConfigs(dist, 'ensembles/configs.js'),
+    },
     calls: { models, ask: async (/** @type {Ports} */ ports) => grpc(ports, (await from('grpc/requests.js')).calls) },
   }
 }
