@@ -40,6 +40,8 @@ export const streamCalls: readonly GrpcAsk[] = [
     'stream: the wish for a last answer is a number',
     of('1', 'fp32', { parameters: { triton_enable_empty_final_response: { int64_param: '1' } } }),
   ),
+  stream('stream: waits longer than it may', of('1', 'rejects', row)),
+  stream('stream: waits longer than it may, with a last answer', of('1', 'rejects', { ...row, ...last(true) })),
   stream('stream: a sequence', of('1', 'fp32', { parameters: sequence })),
   stream('stream: a priority that is a text', of('1', 'levels', { ...row, parameters: { priority: { string_param: 'x' } } })),
   stream('stream: an unknown parameter', of('1', 'fp32', { parameters: { color: { string_param: 'red' } } })),
