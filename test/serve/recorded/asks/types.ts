@@ -30,7 +30,7 @@ export function bytesOf(values: ArrayBufferView): Buffer {
 }
 
 /** Each text with its length before it. */
-export function textBytes(...texts: readonly string[]): Buffer {
+export function textBytes(...texts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(
     texts.flatMap((text) => {
       const bytes = Buffer.from(text)

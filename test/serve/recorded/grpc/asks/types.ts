@@ -40,7 +40,7 @@ function ofType(datatype: Datatype): readonly GrpcAsk[] {
 const contentsBeside = (datatype: Datatype): JsonObject => (datatype === 'FP64' ? { fp32_contents: [1] } : { fp64_contents: [1] })
 
 /** A value that its type has not, though the field has. */
-const strange = (datatype: Datatype, ...values: readonly JsonValue[]): readonly GrpcAsk[] =>
+const strange = (datatype: Datatype, ...values: readonly (string | number)[]): readonly GrpcAsk[] =>
   values.map((value) => {
     const contents = { [fields[datatype] ?? '']: [value] }
     return infer(`${datatype}: ${String(value)} as contents`, datatype.toLowerCase(), { inputs: [input(datatype, [1], contents)] })
