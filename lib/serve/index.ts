@@ -6,6 +6,7 @@ import { checkedServeOptions } from './options.js'
 import { start } from './operations/start.js'
 import type { ServeOptions, Server } from './public-types.js'
 
+export { defineModel } from './node/define-model.js'
 export type * from './public-types.js'
 
 /**

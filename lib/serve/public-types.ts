@@ -1,6 +1,8 @@
 // What users of node-tensorrt/serve name: types alone, so that their declarations lead to no package that they may not have.
 import type { EngineOptions } from '../engine/options.js'
 
+export type * from './node/types.js'
+
 /** A group of endpoints that a header may be wanted for, by Triton's name. */
 export type RestrictedCategory =
   'health' | 'metadata' | 'inference' | 'shared-memory' | 'model-config' | 'model-repository' | 'statistics' | 'trace' | 'logging'

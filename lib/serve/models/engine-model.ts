@@ -1,6 +1,6 @@
 // A version of a model on engines of this package: what answers the requests of a front-end.
 import { readLabels } from '../repository/labels.js'
-import { allowsTimeoutOverride, batchingOf } from '../config/batching.js'
+import { batchingOf, takesTimeout } from '../config/batching.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
@@ -169,21 +169,13 @@ export class EngineModel implements LoadedVersion {
     // they are checked: as many as there are is all of them, which an engine needs no list for
     const outputs = named.length === 0 || named.length === this.outputs.size ? this.#wanted : named
     const level = this.#levels > 1 && priority >= 1 && priority <= this.#levels ? priority : 0
-    const shortens = timeoutUs > 0 && this.#mayShorten(level)
+    const shortens = timeoutUs > 0 && takesTimeout(this.config, level)
     if (outputs === undefined && level === 0 && !shortens) return undefined
     return {
       ...(outputs !== undefined && { outputs }),
       ...(level > 0 && { priority: level }),
       ...(shortens && { queueTimeoutMs: Math.min(Math.max(timeoutUs, 1) / 1000, longestTimeout) }),
     }
-  }
-
-  /** Where the configuration has no queue policy nobody has forbidden it; Triton takes `timeout` only where one allows it. */
-  #mayShorten(level: number): boolean {
-    const { schedulingChoice: choice } = this.config
-    const dynamic = choice.case === 'dynamicBatching' ? choice.value : undefined
-    const hasPolicy = dynamic?.defaultQueuePolicy !== undefined || Object.keys(dynamic?.priorityQueuePolicy ?? {}).length > 0
-    return !hasPolicy || allowsTimeoutOverride(this.config, level)
   }
 
   #modelTensor(rule: TensorRule, { datatype, shape, bytes }: WireTensor, rows: number): Tensor {

@@ -2,6 +2,7 @@
 import { runtimeOf } from '../config/backends.js'
 import { Fault } from '../faults.js'
 import { EngineModel } from './engine-model.js'
+import { NodeModel } from '../node/node-model.js'
 import type { VersionFiles } from './engines.js'
 import type { LoadedVersion } from './servable.js'
 import type { ModelSettings } from './settings.js'
@@ -18,5 +19,6 @@ export const loadVersion: LoadVersion = async (options) => {
   const { config } = options
   const runtime = runtimeOf(config)
   if (runtime === 'tensorrt' || runtime === 'onnxruntime') return EngineModel.load(options)
+  if (runtime === 'node') return NodeModel.load(options)
   throw new Fault('UNSUPPORTED', `backend: "${runtime}" of model '${config.name}' is not served yet`)
 }

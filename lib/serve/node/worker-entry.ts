@@ -1,0 +1,106 @@
+// The thread of modules.
+import { workerData } from 'node:worker_threads'
+import { failures, textOf } from './answers.js'
+import { BatchMemory } from './batch-memory.js'
+import { Endings } from './endings.js'
+import type { Answer, Order, Report, RequestMessage, RequestResult, RunOrder, WorkerStart } from './messages.js'
+import { type ModuleRequest, type ModuleResult, ModuleRunner } from './module-runner.js'
+import { installResolver } from './resolver.js'
+import { moduleInput, wireOutput } from './wire.js'
+
+const { modules, port, packagesFrom } = workerData as WorkerStart
+const loading = new AbortController()
+const runs = new Map<number, Endings>()
+let runners: readonly ModuleRunner[] = []
+
+port.on('message', (order: Order) => {
+  if (order.type === 'run') void run(order)
+  else if (order.type === 'cancel')
+    runs.get(order.run)?.cancel(order.request, new DOMException('nobody waits for this request any more', 'AbortError'))
+  else if (order.type === 'give-up') loading.abort(new DOMException('the load was given up', 'AbortError'))
+  else void unload()
+})
+
+installResolver(packagesFrom)
+await load()
+
+async function load(): Promise<void> {
+  const loaded: ModuleRunner[] = []
+  try {
+    for (const start of modules) loaded.push(await ModuleRunner.load(start, loading.signal))
+    runners = loaded
+    tell({ type: 'loaded' })
+  } catch (error) {
+    tell({ type: 'not-loaded', failure: error instanceof Error ? error.message : textOf(error) })
+  }
+}
+
+async function run(order: RunOrder): Promise<void> {
+  const endings = new Endings(order.requests.length)
+  runs.set(order.run, endings)
+  const memory = new BatchMemory(order)
+  const begun = process.hrtime.bigint()
+  const results = await execute(order, memory, endings)
+  const ended = process.hrtime.bigint()
+  runs.delete(order.run)
+  answer(order, results, memory, { begun, ended })
+}
+
+async function execute({ module, requests }: RunOrder, memory: BatchMemory, endings: Endings): Promise<readonly ModuleResult[]> {
+  const runner = runners[module]
+  if (runner === undefined) return failures(requests, `the thread has no module ${module}`)
+  return runner.execute(
+    requests.map((request) => moduleRequest(request, memory)),
+    endings,
+  )
+}
+
+function moduleRequest({ id, inputs, rows, wanted, parameters }: RequestMessage, memory: BatchMemory): ModuleRequest {
+  return {
+    id,
+    rows,
+    wanted,
+    parameters,
+    inputs: Object.fromEntries(inputs.map((tensor) => [tensor.name, moduleInput(tensor)])),
+    shapes: Object.fromEntries(inputs.map(({ name, shape }) => [name, shape])),
+    place: memory.place,
+  }
+}
+
+function answer(
+  { run, lent }: RunOrder,
+  results: readonly ModuleResult[],
+  memory: BatchMemory,
+  times: Pick<Answer, 'begun' | 'ended'>,
+): void {
+  const sent = results.map((result): RequestResult =>
+    'failure' in result ? result : { outputs: result.values.map((value) => wireOutput(value, memory.isOwn)) },
+  )
+  const used = new Set(
+    sent.flatMap((result) => ('failure' in result ? [] : result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer))),
+  )
+  const back = lent.filter(({ buffer }) => !used.has(buffer) && buffer.byteLength > 0)
+  try {
+    tell({ type: 'answer', run, results: sent, lent: back, ...times }, [...used, ...back.map(({ buffer }) => buffer)])
+  } catch (error) {
+    // memory that the module has forbidden to hand over
+    tell({
+      type: 'answer',
+      run,
+      results: sent.map(() => ({ failure: `the outputs cannot be sent: ${textOf(error)}` })),
+      lent: [],
+      ...times,
+    })
+  }
+}
+
+/** Each is asked, whatever the others do. */
+async function unload(): Promise<void> {
+  const ends = await Promise.allSettled(runners.map((runner) => runner.unload()))
+  tell({ type: 'unloaded', failures: ends.flatMap((end) => (end.status === 'rejected' ? [textOf(end.reason)] : [])) })
+  port.close()
+}
+
+function tell(report: Report, transfer: readonly ArrayBuffer[] = []): void {
+  port.postMessage(report, transfer)
+}
