@@ -29,7 +29,10 @@ const scheduling = 'Requests of one model run by themselves or in dynamic batche
 const model: readonly FieldRule[] = [
   ...rows('used', '', [
     ['name', 'The name of the folder, which it has to be where it is given'],
-    ['platform', '`tensorrt_plan` or `onnxruntime_onnx`; follows from `backend`; none with `backend: "node"`'],
+    [
+      'platform',
+      '`tensorrt_plan`, `onnxruntime_onnx` or `ensemble`; follows from `backend`, which an ensemble has not; none with `backend: "node"`',
+    ],
     [
       'backend',
       '`tensorrt`, `onnxruntime`, or `node` for a model in JavaScript; follows from `platform` or from the file; any other is refused with what to do instead',
@@ -41,6 +44,7 @@ const model: readonly FieldRule[] = [
     ['version_policy', 'Which versions are loaded; default: the latest one'],
     ['optimization', 'As its fields'],
     ['dynamic_batching', 'Batches of requests; added where the model has batches and nothing is said'],
+    ['ensemble_scheduling', 'Of an ensemble: the models that answer its requests, one after the other or side by side'],
     ['instance_group', 'Each group is an engine for each of its GPUs, or one on the CPU; of a model in JavaScript threads'],
     [
       'default_model_filename',
@@ -63,7 +67,6 @@ const model: readonly FieldRule[] = [
     ['batch_input', 'Inputs that a batcher makes up belong to ragged batches: make them in the client, or in the model'],
     ['batch_output', 'Outputs that a batcher cuts belong to ragged batches: cut them in the client'],
     ['sequence_batching', `${scheduling}: keep the state in the client, as an input and an output of the model`],
-    ['ensemble_scheduling', 'Ensembles are not served yet: ask its models one after the other, or join them to one ONNX model'],
     [
       'cc_model_filenames',
       'A file for each kind of GPU is not chosen: keep one model.plan in each repository, or a model.onnx, which is built for the GPU',
@@ -224,11 +227,18 @@ const batching: readonly FieldRule[] = [
       'state.initial_state.data_type state.initial_state.dims state.initial_state.zero_data state.initial_state.data_file ' +
       'state.initial_state.name state.use_same_buffer_for_input_output state.use_growable_memory iterative_sequence',
   ),
-  ...parts(
-    'refused',
-    'ensemble_scheduling',
-    'step step.model_name step.model_version step.input_map step.output_map step.model_namespace max_inflight_requests',
-  ),
+  ...rows('used', 'ensemble_scheduling', [
+    ['step', 'Each runs as soon as its inputs are there, and only where its outputs lead to those that a request wants'],
+    ['step.model_name', 'A model or an ensemble, which is loaded with this one'],
+    ['step.model_version', '-1: the latest that is loaded when a request begins; any other number has to be loaded'],
+    ['step.input_map', 'For every input of the model the tensor that it takes: an input of the ensemble, or what a step gives'],
+    ['step.output_map', 'For outputs of the model the tensor that they are; what is not mapped is not asked for'],
+    [
+      'max_inflight_requests',
+      'How many requests of the ensemble may be inside of one step at once, for each step; others wait for it. 0: any number',
+    ],
+  ]),
+  ...rows('refused', 'ensemble_scheduling', [['step.model_namespace', 'Names of models are unique: leave it out']]),
 ]
 
 /** A row for each field. */
