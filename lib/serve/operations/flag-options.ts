@@ -1,5 +1,5 @@
 // What the flags of a command line ask for.
-import { restrictedCategories } from '../http/options.js'
+import { restrictedCategories } from '../front/options.js'
 import { checkedFlags, FlagError, type Flags, type GivenFlags, truth } from './flag-values.js'
 import type { LogServeOptions, RestrictedCategory, Restriction, ServeOptions } from '../public-types.js'
 
