@@ -6,19 +6,12 @@ import { Random } from '../support/random.js'
 import { size } from '../support/tiers.js'
 import { Connection, framed, grpcHeaders, type RawCall, unframed } from './grpc-mutants/calls.js'
 import { sendMutants } from './grpc-mutants/mutants.js'
+import { idle, startRecorded } from './grpc-mutants/rig.js'
 import { pathOf } from './recorded/grpc/ask.js'
 import { calls } from './recorded/grpc/requests.js'
-import { served } from './recorded/replay.js'
-import { models } from './recorded/repository.js'
 
-/** Batches wait for a moment only, and requests as long as a busy machine takes. */
-const quick = models.map((model) => ({
-  ...model,
-  config: model.config.replace(/(?<=queue_delay_microseconds: )\d+/, '500').replace(/(?<=default_timeout_microseconds: )\d+/, '60000000'),
-}))
-
-const serving = await served(quick)
-t.teardown(() => serving[Symbol.asyncDispose]())
+const rig = await startRecorded(t)
+t.teardown(() => rig[Symbol.asyncDispose]())
 
 const [good] = calls.filter(({ name }) => name === 'two inputs')
 const inference: RawCall = { path: pathOf('ModelInfer'), headers: grpcHeaders, body: framed(...(good?.messages ?? [])) }
@@ -32,7 +25,7 @@ const streamed = (count: number): RawCall => ({
 const sources = calls.filter(({ method }, i) => !/Load|Unload/.test(method) || i % 4 === 0)
 
 await t.test('mutants of the recorded calls', async (t) => {
-  using connection = new Connection(serving.grpcPort)
+  using connection = new Connection(rig.port)
   const count = size(5000, 100_000)
   const tally = await sendMutants(connection, sources, count, new Random(27))
   t.same(tally.wrong, [])
@@ -42,7 +35,7 @@ await t.test('mutants of the recorded calls', async (t) => {
 })
 
 await t.test('a stream that is reset at every byte, and at its answer', async (t) => {
-  using connection = new Connection(serving.grpcPort)
+  using connection = new Connection(rig.port)
   const points = [...Array.from(inference.body, (_, at) => at), inference.body.length, 'head', 'data'] as const
   for (const reset of points) await connection.call({ ...inference, reset })
   await Promise.all(points.map((reset) => connection.call({ ...inference, reset })))
@@ -50,7 +43,7 @@ await t.test('a stream that is reset at every byte, and at its answer', async (t
 })
 
 await t.test('a stream of inferences that is reset at every message', async (t) => {
-  using connection = new Connection(serving.grpcPort)
+  using connection = new Connection(rig.port)
   const { body } = streamed(8)
   for (let messages = 0; messages <= 8; messages++) await connection.call({ ...streamed(8), reset: (body.length / 8) * messages })
   for (const reset of ['head', 'data'] as const) await connection.call({ ...streamed(8), reset })
@@ -60,7 +53,7 @@ await t.test('a stream of inferences that is reset at every message', async (t) 
 })
 
 await t.test('a thousand streams on one connection', async (t) => {
-  using connection = new Connection(serving.grpcPort)
+  using connection = new Connection(rig.port)
   const answers = await Promise.all(
     Array.from({ length: 1000 }, (_, i) => connection.call(i % 10 === 0 ? { ...inference, reset: 'head' } : inference)),
   )
@@ -69,7 +62,7 @@ await t.test('a thousand streams on one connection', async (t) => {
 })
 
 await t.test('half messages, and frames that lie', async (t) => {
-  using connection = new Connection(serving.grpcPort)
+  using connection = new Connection(rig.port)
   const codeOf = async (body: Buffer, headers = {}): Promise<number | undefined> =>
     (await connection.call({ ...inference, body, headers: { ...grpcHeaders, ...headers } })).code
   const { body } = inference
@@ -93,5 +86,8 @@ await t.test('half messages, and frames that lie', async (t) => {
 })
 
 await t.test('nothing is in flight', async (t) => {
-  t.same(await serving.server.drain({ timeoutMs: 10_000 }), { left: 0 })
+  await idle(rig)
+  using connection = new Connection(rig.port)
+  t.equal((await connection.call(inference)).code, 0)
+  t.ok(rig.models.snapshot.all.length > 0)
 })

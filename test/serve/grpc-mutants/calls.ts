@@ -49,6 +49,9 @@ export function unframed(body: Buffer): readonly Buffer[] {
   return messages
 }
 
+/** Milliseconds after which a call without an answer is a fault of the server. */
+const patience = 60_000
+
 /** A connection that is made again when it was lost. */
 export class Connection implements Disposable {
   readonly #port: number
@@ -69,13 +72,17 @@ export class Connection implements Disposable {
     return this.#session
   }
 
-  /** Sends it, and gives what came until the stream was closed. */
+  /** Sends it, and gives what came until the stream was closed. @throws (as a rejection) where the server neither answers nor ends it */
   call(raw: RawCall): Promise<RawAnswer> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const stream = this.#open.request(
         { ':method': 'POST', ':path': raw.path, ...raw.headers },
         { waitForTrailers: raw.trailers !== undefined },
       )
+      const late = setTimeout(() => {
+        reject(new Error('the server neither answers nor ends the stream'))
+        stream.close(constants.NGHTTP2_CANCEL)
+      }, patience)
       const came: Buffer[] = []
       let heads: Record<string, unknown> = {}
       stream.on('response', (headers) => {
@@ -89,7 +96,10 @@ export class Connection implements Disposable {
       })
       stream.on('error', () => undefined) // rstCode tells it
       stream.on('wantTrailers', () => stream.sendTrailers(raw.trailers ?? {}))
-      stream.on('close', () => resolve(answerOf(heads, Buffer.concat(came), stream.rstCode ?? 0)))
+      stream.on('close', () => {
+        clearTimeout(late)
+        resolve(answerOf(heads, Buffer.concat(came), stream.rstCode ?? 0))
+      })
       send(stream, raw)
     })
   }

@@ -61,13 +61,15 @@ function withFlag(frame: Buffer): Buffer {
   return frame
 }
 
-const strangeHeaders: readonly (readonly [string, string])[] = [
+/** A header without a value is left out. */
+const strangeHeaders: readonly (readonly [name: string, value?: string])[] = [
   ['content-type', 'application/grpc+proto'],
   ['content-type', 'application/grpc+json'],
   ['content-type', 'application/json'],
   ['content-type', ''],
   ['content-type', 'application/grpc-web'],
-  ['te', 'x'],
+  ['te'],
+  ['content-type'],
   ['grpc-timeout', '1H'],
   ['grpc-timeout', '99999999H'],
   ['grpc-timeout', '60000m'],
@@ -90,7 +92,8 @@ const strangeHeaders: readonly (readonly [string, string])[] = [
 
 const header: Mutation = (draft, random) => {
   const [name, value] = random.pick(strangeHeaders)
-  draft.headers[name] = value
+  if (value === undefined) draft.headers = Object.fromEntries(Object.entries(draft.headers).filter(([each]) => each !== name))
+  else draft.headers[name] = value
   draft.isOdd = true
 }
 
@@ -211,7 +214,11 @@ export async function sendMutants(connection: Connection, calls: readonly GrpcAs
   const tally: Tally = { codes: new Map(), compared: 0, wrong: [] }
   for (let i = 0; i < count && tally.wrong.length < 20; i++) {
     const sent = mutant(random.pick(calls), random)
-    const answer = await connection.call(sent)
+    const answer = await connection.call(sent).catch((error: unknown) => String(error))
+    if (typeof answer === 'string') {
+      tally.wrong.push(`mutant ${String(i)}: ${answer}\n${described(sent)}`)
+      continue
+    }
     const code = answer.code ?? (answer.status !== undefined && answer.status !== 200 ? `HTTP ${String(answer.status)}` : 'none')
     tally.codes.set(code, (tally.codes.get(code) ?? 0) + 1)
     if (code === 0 && sent.path === pathOf('ModelInfer')) tally.compared++
