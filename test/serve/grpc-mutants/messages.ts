@@ -123,11 +123,11 @@ export function changeBytes(bytes: Buffer, random: Random): Buffer {
 }
 
 /** Groups, which proto3 has not, one in the other. */
-const nested = (depth: number): Buffer => Buffer.concat([Buffer.alloc(depth, 0x4b), Buffer.alloc(depth, 0x4c)])
+export const nested = (depth: number): Buffer => Buffer.concat([Buffer.alloc(depth, 0x4b), Buffer.alloc(depth, 0x4c)])
 
 export function changedMessage(message: Buffer, random: Random): Buffer {
   const kind = random.below(20)
-  if (kind === 0) return Buffer.concat([message, nested(1 + random.below(200))])
+  if (kind === 0) return Buffer.concat([message, nested(1 + random.below(90))])
   if (kind === 1) return Buffer.concat([message, message])
   const fields = fieldsOf(message)
   if (kind < 6 || fields === undefined || fields.length === 0) return changeBytes(message, random)

@@ -47,7 +47,7 @@ export async function served(models: readonly RecordedModel[]): Promise<Served> 
   const server = await serve({
     modelRepository: repository,
     http: { port: 0, address: '127.0.0.1' },
-
+    grpc: { port: 0, address: '127.0.0.1' },
     modelControlMode: 'explicit',
     loadModel: models.filter(({ loaded }) => loaded).map(({ name }) => name),
     exitOnError: false,
@@ -57,7 +57,7 @@ export async function served(models: readonly RecordedModel[]): Promise<Served> 
     server,
     repository,
     port: server.addresses.http?.port ?? 0,
-    grpcPort: 0,
+    grpcPort: server.addresses.grpc?.port ?? 0,
     async [Symbol.asyncDispose]() {
       await server.close()
       await rm(folder, { recursive: true, force: true })
