@@ -3,6 +3,7 @@ import type { ChannelOptions, ConnectionInjector, Server as GrpcServer, ServerCr
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { within } from '../../base/cancellation.js'
+import { TensorRTError } from '../../errors.js'
 import { Budget } from '../front/budget.js'
 import { UnderWay } from '../front/under-way.js'
 import { JsonWorker } from '../http/json-worker.js'
@@ -37,7 +38,7 @@ export class GrpcFrontEnd implements Transport {
 
   /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without @grpc/grpc-js ERR_TRT_SERVER */
   static async listen(options: GrpcOptions): Promise<GrpcFrontEnd> {
-    const front = new GrpcFrontEnd(options, await loadGrpc())
+    const front = opened(options, await loadGrpc())
     try {
       front.#listener.listen({ host: options.address, port: options.port })
       await once(front.#listener, 'listening')
@@ -48,7 +49,8 @@ export class GrpcFrontEnd implements Transport {
     return front
   }
 
-  private constructor(options: GrpcOptions, library: GrpcJs) {
+  /** @throws Error where the certificate or the key is none */
+  constructor(options: GrpcOptions, library: GrpcJs) {
     this.parts = options
     this.restricted = options.restricted
     this.compression = options.compression ?? 'none'
@@ -74,6 +76,10 @@ export class GrpcFrontEnd implements Transport {
     return typeof bound === 'object' && bound !== null
       ? { host: bound.address, port: bound.port }
       : { host: this.parts.address, port: this.parts.port }
+  }
+
+  get isSecure(): boolean {
+    return this.parts.tls !== undefined
   }
 
   get isStopping(): boolean {
@@ -140,6 +146,15 @@ export class GrpcFrontEnd implements Transport {
     for (const socket of this.#sockets) socket.destroy()
     await closed
     await this.worker.close()
+  }
+}
+
+function opened(options: GrpcOptions, library: GrpcJs): GrpcFrontEnd {
+  try {
+    return new GrpcFrontEnd(options, library)
+  } catch (cause) {
+    if (options.tls === undefined) throw cause
+    throw new TensorRTError('ERR_TRT_SERVER', `Cannot serve gRPC with TLS: ${(cause as Error).message}`, { cause })
   }
 }
 
