@@ -1,19 +1,11 @@
 // How a version of a model is opened, by what runs it.
 import { runtimeOf } from '../config/backends.js'
 import { Fault } from '../faults.js'
-import { EngineModel } from './engine-model.js'
 import { NodeModel } from '../node/node-model.js'
-import type { VersionFiles } from './engines.js'
-import type { LoadedVersion } from './servable.js'
-import type { ModelSettings } from './settings.js'
+import { EngineModel } from './engine-model.js'
+import type { LoadVersion } from './load-options.js'
 
-export interface LoadOptions extends VersionFiles {
-  readonly settings: ModelSettings
-  readonly signal: AbortSignal
-}
-
-/** Opens a version, completes its configuration, and warms it up. @throws Fault, TensorRTError, or the reason of the signal (as a rejection); nothing of it is left */
-export type LoadVersion = (options: LoadOptions) => Promise<LoadedVersion>
+export type { LoadOptions, LoadVersion } from './load-options.js'
 
 export const loadVersion: LoadVersion = async (options) => {
   const { config } = options

@@ -6,7 +6,7 @@ import type { JavaScriptModel } from './types.js'
  * in config.pbtxt. It gives its argument, and the types of what is in it.
  * @example
  * ```ts
- * import { Tensor } from 'node-tensorrt'
+ * import type { Tensor } from 'node-tensorrt'
  * import { defineModel } from 'node-tensorrt/serve'
  *
  * export default defineModel({

@@ -1,4 +1,5 @@
 // The instances of a model: threads with a copy of the module each. One that dies is replaced, unless they die one after the other.
+import { onAbort } from '../../base/cancellation.js'
 import { Fault, faultOf } from '../faults.js'
 import { ModuleWorker, type ModuleWorkerOptions } from './module-worker.js'
 import type { ModuleStart } from './module-start.js'
@@ -29,6 +30,8 @@ export interface InstancesOptions {
 /** So many deaths within so many milliseconds, and no more threads are started. */
 const mostDeaths = 3
 const withinMs = 60_000
+/** Milliseconds of unload() where another instance could not be loaded. */
+const failedLoadMs = 1000
 
 export class Instances {
   readonly all: readonly Instance[]
@@ -46,11 +49,22 @@ export class Instances {
   /** @throws Fault, or the reason of the signal (as a rejection); no thread is left */
   static async start(options: InstancesOptions, signal: AbortSignal): Promise<Instances> {
     const instances = new Instances(options)
-    const starts = await Promise.allSettled(instances.all.map((instance) => instances.#fill(instance, signal)))
-    const failed = starts.find((start) => start.status === 'rejected')
-    if (failed === undefined) return instances
-    await instances.end(undefined)
-    throw failed.reason
+    const giveUp = instances.#stopping
+    const forget = onAbort(signal, () => giveUp.abort(signal.reason))
+    const starts = await Promise.allSettled(
+      instances.all.map(async (instance) => {
+        try {
+          await instances.#fill(instance, giveUp.signal)
+        } catch (error) {
+          giveUp.abort(error) // the others would be of no use
+          throw error
+        }
+      }),
+    )
+    forget()
+    if (starts.every((start) => start.status === 'fulfilled')) return instances
+    await instances.end(failedLoadMs)
+    throw giveUp.signal.reason
   }
 
   /** Why none are started any more. */
@@ -124,14 +138,14 @@ export class Instances {
     for (const failure of await worker.end(limitMs)) this.#options.onWarning(failure)
   }
 
-  /** Ends all threads, after their unload(): those that are at work have so many milliseconds, the others a second at least. With undefined all end at once. */
-  async end(limitMs: number | undefined): Promise<void> {
+  /** Ends all threads, after their unload(): those that are at work have so many milliseconds, the others a second at least. */
+  async end(limitMs: number): Promise<void> {
     this.#stopping.abort(new Fault('UNAVAILABLE', `model '${this.#options.model}' is being closed`))
     await Promise.all(
       this.all.map(async ({ worker, isBusy }) => {
         if (worker === undefined) return
-        const limit = isBusy ? limitMs : limitMs && Math.max(limitMs, 1000)
-        if (limit === undefined || limit <= 0) await worker.terminate()
+        const limit = isBusy ? limitMs : Math.max(limitMs, 1000)
+        if (limit <= 0) await worker.terminate()
         else await this.#end(worker, limit)
       }),
     )

@@ -59,7 +59,15 @@ export interface Answer {
   readonly ended: bigint
 }
 
+/** What a module has written to its console. */
+export interface Output {
+  readonly type: 'output'
+  readonly stream: 'stdout' | 'stderr'
+  readonly text: string
+}
+
 export type Report =
+  | Output
   | { readonly type: 'loaded' }
   | { readonly type: 'not-loaded'; readonly failure: string }
   | Answer

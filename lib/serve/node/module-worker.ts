@@ -5,7 +5,7 @@ import { Fault } from '../faults.js'
 import { textOf } from './answers.js'
 import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js'
 import type { ModuleStart } from './module-start.js'
-import { onLines } from './output-lines.js'
+import { Lines } from './output.js'
 import { packagesFrom } from './resolver.js'
 
 export interface ModuleWorkerOptions {
@@ -20,6 +20,8 @@ export interface ModuleWorkerOptions {
 }
 
 const entry = new URL('./worker-entry.js', import.meta.url)
+/** Milliseconds of a load that was given up. */
+const graceMs = 200
 /** That a model.js is an ES module needs no package.json to say it. */
 const execArgv = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON']
 
@@ -35,6 +37,7 @@ export class ModuleWorker {
   readonly #options: ModuleWorkerOptions
   readonly #worker: Worker
   readonly #port: MessagePort
+  readonly #lines: Readonly<Record<'stdout' | 'stderr', Lines>>
   readonly #runs = new Map<number, Waiting>()
   readonly #ended: Promise<void>
   #next = 0
@@ -43,6 +46,7 @@ export class ModuleWorker {
   #error: unknown
   #isEnding = false
   #death: Fault | undefined
+  #settled: Promise<void> | undefined
   #onLoaded: ((failure: Fault | undefined) => void) | undefined
   #onUnloaded: ((failures: readonly string[]) => void) | undefined
 
@@ -57,6 +61,7 @@ export class ModuleWorker {
       await worker.#loaded(signal)
       return worker
     } catch (error) {
+      if (signal.aborted) await worker.#settled
       await worker.terminate()
       throw error
     }
@@ -68,17 +73,15 @@ export class ModuleWorker {
     const workerData: WorkerStart = { modules: options.modules, port: port2, packagesFrom: packagesFrom() }
     const { maxMemoryMb } = options
     this.#port = port1
+    const linesOf = (stream: 'stdout' | 'stderr'): Lines => new Lines((line) => options.onOutput(line, stream))
+    this.#lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') }
     this.#worker = new Worker(entry, {
       name: `node-tensorrt ${options.owner}`,
       workerData,
       transferList: [port2],
       execArgv,
-      stdout: true,
-      stderr: true,
       ...(maxMemoryMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb } }),
     })
-    onLines(this.#worker.stdout, (line) => options.onOutput(line, 'stdout'))
-    onLines(this.#worker.stderr, (line) => options.onOutput(line, 'stderr'))
     this.#worker.on('error', (error: unknown) => (this.#error = error))
     this.#ended = new Promise((resolve) =>
       this.#worker.on('exit', (code) => {
@@ -103,7 +106,7 @@ export class ModuleWorker {
       await new Promise<void>((resolve, reject) => {
         this.#onLoaded = (failure) => (failure === undefined ? resolve() : reject(failure))
         forget = onAbort(signal, () => {
-          this.#tell({ type: 'give-up' })
+          this.#settled = this.#givenUp()
           // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
           reject(signal.reason)
         })
@@ -112,6 +115,18 @@ export class ModuleWorker {
       forget()
       release()
     }
+  }
+
+  /** A module that hears of it may end what it does; it has not long. */
+  #givenUp(): Promise<void> {
+    this.#tell({ type: 'give-up' })
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, graceMs)
+      this.#onLoaded = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
   }
 
   /** Keeps the process alive until what it gives is called. */
@@ -192,6 +207,8 @@ export class ModuleWorker {
 
   #onReport(report: Report): void {
     switch (report.type) {
+      case 'output':
+        return this.#lines[report.stream].add(report.text)
       case 'loaded':
         return this.#onLoaded?.(undefined)
       case 'not-loaded':
@@ -211,6 +228,7 @@ export class ModuleWorker {
       this.#onReport((last as { readonly message: Report }).message)
     const reason = this.#reasonOf(code)
     this.#port.close()
+    for (const lines of Object.values(this.#lines)) lines.end()
     this.#death = reason
     this.#onLoaded?.(reason)
     this.#onUnloaded?.([])

@@ -6,7 +6,7 @@ import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { WireTensor } from '../../kserve/tensor.js'
-import type { LoadOptions } from '../models/load-version.js'
+import type { LoadOptions } from '../models/load-options.js'
 import { checkRequest, requestText, type RequestRules } from '../models/request-checks.js'
 import { rulesOf } from '../models/rules.js'
 import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from '../models/servable.js'
@@ -34,6 +34,8 @@ export class NodeModel implements LoadedVersion {
   readonly inputs: ReadonlyMap<string, ServableTensor>
   readonly outputs: ReadonlyMap<string, ServableTensor>
   readonly slots: SlotPool
+  /** What its module is started with in a thread of an ensemble. */
+  readonly prepared: PreparedModule
   readonly #memory = new LentMemory()
   readonly #visits: Visits
   readonly #rules: RequestRules
@@ -62,7 +64,7 @@ export class NodeModel implements LoadedVersion {
       signal.throwIfAborted()
       return model
     } catch (error) {
-      await model.#instances?.end(undefined)
+      await model.#instances?.end(0)
       throw error
     }
   }
@@ -70,12 +72,14 @@ export class NodeModel implements LoadedVersion {
   private constructor(
     name: string,
     version: string,
-    { config, merging }: PreparedModule,
+    prepared: PreparedModule,
     labels: ReadonlyMap<string, readonly string[]>,
     settings: NodeModelSettings,
   ) {
+    const { config, merging } = prepared
     this.name = name
     this.version = version
+    this.prepared = prepared
     this.config = config
     const { inputs, outputs } = tensorsOf(config, labels)
     this.inputs = inputs
@@ -227,9 +231,10 @@ export class NodeModel implements LoadedVersion {
     instance.isBusy = true
     const left = process.hrtime.bigint()
     for (const asked of batch) clearTimeout(asked.timer)
-    const { requests, lent, transfer } = parcelOf(batch, this.#memory)
-    const keys = lent.map(({ key }) => key)
+    let keys: readonly number[] = []
     try {
+      const { requests, lent, transfer } = parcelOf(batch, this.#memory)
+      keys = lent.map(({ key }) => key)
       const { run, answer } = worker.begin({ module: 0, requests, lent }, transfer)
       for (const [i, asked] of batch.entries()) asked.cancel = () => worker.cancel(run, i)
       const got = await answer

@@ -7,7 +7,7 @@ import { completeNodeConfig } from '../config/complete-node.js'
 import { configJson } from '../config/json.js'
 import type { ModelConfig, ModelInput, ModelOutput } from '../../kserve/messages/model_config_pb.js'
 import { Fault } from '../faults.js'
-import type { LoadOptions } from '../models/load-version.js'
+import type { LoadOptions } from '../models/load-options.js'
 import { wireTypeOf } from '../config/types.js'
 import type { ModuleStart, TensorSpec } from './module-start.js'
 

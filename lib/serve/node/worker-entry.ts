@@ -5,12 +5,15 @@ import { BatchMemory } from './batch-memory.js'
 import { Endings } from './endings.js'
 import type { Answer, Order, Report, RequestMessage, RequestResult, RunOrder, WorkerStart } from './messages.js'
 import { type ModuleRequest, type ModuleResult, ModuleRunner } from './module-runner.js'
+import { takeOutput } from './output.js'
 import { installResolver } from './resolver.js'
 import { moduleInput, wireOutput } from './wire.js'
 
 const { modules, port, packagesFrom } = workerData as WorkerStart
 const loading = new AbortController()
 const runs = new Map<number, Endings>()
+/** Nobody looks at it. */
+const cancelled: ModuleResult = { failure: 'the request was cancelled' }
 let runners: readonly ModuleRunner[] = []
 
 port.on('message', (order: Order) => {
@@ -21,6 +24,7 @@ port.on('message', (order: Order) => {
   else void unload()
 })
 
+takeOutput((stream, text) => tell({ type: 'output', stream, text }))
 installResolver(packagesFrom)
 await load()
 
@@ -39,20 +43,14 @@ async function run(order: RunOrder): Promise<void> {
   const endings = new Endings(order.requests.length)
   runs.set(order.run, endings)
   const memory = new BatchMemory(order)
+  const requests = order.requests.map((request) => moduleRequest(request, memory))
   const begun = process.hrtime.bigint()
-  const results = await execute(order, memory, endings)
+  const results =
+    (await runners[order.module]?.execute(requests, endings)) ?? failures(requests, `the thread has no module ${order.module}`)
   const ended = process.hrtime.bigint()
   runs.delete(order.run)
-  answer(order, results, memory, { begun, ended })
-}
-
-async function execute({ module, requests }: RunOrder, memory: BatchMemory, endings: Endings): Promise<readonly ModuleResult[]> {
-  const runner = runners[module]
-  if (runner === undefined) return failures(requests, `the thread has no module ${module}`)
-  return runner.execute(
-    requests.map((request) => moduleRequest(request, memory)),
-    endings,
-  )
+  const wanted = results.map((result, i) => (endings.isCancelled(i) ? cancelled : result))
+  answer(order, wanted, memory, { begun, ended })
 }
 
 function moduleRequest({ id, inputs, rows, wanted, parameters }: RequestMessage, memory: BatchMemory): ModuleRequest {
@@ -80,17 +78,11 @@ function answer(
     sent.flatMap((result) => ('failure' in result ? [] : result.outputs.map(({ bytes }) => bytes.buffer as ArrayBuffer))),
   )
   const back = lent.filter(({ buffer }) => !used.has(buffer) && buffer.byteLength > 0)
+  const report: Report = { type: 'answer', run, results: sent, lent: back, ...times }
   try {
-    tell({ type: 'answer', run, results: sent, lent: back, ...times }, [...used, ...back.map(({ buffer }) => buffer)])
-  } catch (error) {
-    // memory that the module has forbidden to hand over
-    tell({
-      type: 'answer',
-      run,
-      results: sent.map(() => ({ failure: `the outputs cannot be sent: ${textOf(error)}` })),
-      lent: [],
-      ...times,
-    })
+    tell(report, [...used, ...back.map(({ buffer }) => buffer)])
+  } catch {
+    tell({ ...report, lent: [] }) // a copy of memory that the module has forbidden to hand over
   }
 }
 

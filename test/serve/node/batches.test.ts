@@ -7,7 +7,7 @@ import { BatchQueue, type Merging, type Next, type Queued } from '../../../lib/s
 import type { ServableRequest } from '../../../lib/serve/models/servable.js'
 import { certain } from '../../support/waiting.js'
 import { floats } from '../models/folders.js'
-import { ask, faultOf, load, noThreadLeft } from './rig.js'
+import { ask, faultOf, load, noThreadLeft, texts } from './rig.js'
 
 const queueOf = (merging: Merging | undefined, rows: readonly number[]): BatchQueue<Queued> => {
   const queue = new BatchQueue(merging)
@@ -168,6 +168,17 @@ t.test('model_warmup runs in each instance, and does not count', async (t) => {
   await certain(() => output.length === 4)
   t.same(output, Array(4).fill('stdout: 2,4'))
   t.same([model.counters().executions, model.lastInference], [0, 0])
+  const words = `max_batch_size: 2 input [ { name: "words" data_type: TYPE_STRING dims: [ 2 ] } ] output [ { name: "y" data_type: TYPE_STRING dims: [ 2 ] } ]`
+  const warmUp = (how: string): string =>
+    `model_warmup [ { name: "w" batch_size: 2 inputs { key: "words" value { data_type: TYPE_STRING dims: [ 2 ] ${how} } } } ]`
+  const told = `export default { execute: (requests) => requests.map(({ inputs: { words } }) => (console.log(words.map((word) => Buffer.from(word)).join()), { y: words })) }`
+  for (const [how, wanted] of [
+    ['zero_data: true', ',,,'],
+    ['input_data_file: "words"', 'one,two,one,two'],
+  ] as const) {
+    const more = { 'm/warmup/words': texts('words', ['one', 'two']).bytes }
+    t.same((await load(t, { code: told, config: `${words} ${warmUp(how)}`, more })).output, [`stdout: ${wanted}`])
+  }
   const failing = load(t, { code: 'export default { execute() { throw new Error("cold") } }', config })
   t.same((await faultOf(failing))[1], "failed to run warmup sample 'w': execute() of model 'm' failed: cold")
 })

@@ -1,4 +1,5 @@
 // A model in JavaScript: what it is given, and what becomes of what it gives.
+import { MessagePort } from 'node:worker_threads'
 import t from 'tap'
 import { configJson } from '../../../lib/serve/config/json.js'
 import { Cut } from '../../../lib/base/cancellation.js'
@@ -50,13 +51,13 @@ await t.test('what load() and execute() are given', async (t) => {
         y.data.set(x.data)
         return [{ y }]
       },
-      async unload() { console.error('bye') },
+      async unload() { console.error('b%se', 'y'); process.stdout.write('no line feed') },
     }`
   const { model, output } = await load(t, { code, config: 'parameters { key: "path" value { string_value: "a/b" } }', file: 'model.mjs' })
   const [y] = await ask(model, [1, 2, 3, 4], { id: '7', parameters: { temperature: 0.5 } })
   t.same(floats(y!), [1, 2, 3, 4])
   await model.close()
-  const [line = '', bye] = output
+  const [line = '', ...others] = output
   const seen = JSON.parse(line.replace('stdout: ', '')) as Record<string, unknown>
   t.match(seen['folder'], /m\/1$/)
   delete seen['folder']
@@ -73,7 +74,7 @@ await t.test('what load() and execute() are given', async (t) => {
     outputs: ['y'],
     signals: [false, false],
   })
-  t.equal(bye, 'stderr: bye')
+  t.same(others, ['stderr: bye', 'stdout: no line feed'])
 })
 
 await t.test('texts go both ways, also in CommonJS', async (t) => {
@@ -191,6 +192,36 @@ await t.test('a batch that fails fails with its text, and the next one does not'
   }))
     t.same(await faultOf(ask(model, [1, 2, 3, 4], { parameters: { what } })), ['INTERNAL', text])
   t.same((await ask(model, [1, 2, 3, 4])).map(floats), [[1, 2, 3, 4]])
+})
+
+await t.test('a batch is one message to the thread, and one back', async (t) => {
+  const counting = `
+    import { MessagePort } from 'node:worker_threads'
+    const { postMessage } = MessagePort.prototype
+    let sent = 0
+    MessagePort.prototype.postMessage = function (...args) { sent++; return postMessage.apply(this, args) }
+    export default { execute: (requests) => requests.map(({ output }) => {
+      const y = output('y', [1, 4])
+      y.data.set([sent, requests.length])
+      return { y }
+    }) }`
+  const { model } = await load(t, { code: counting, config: 'max_batch_size: 4' })
+  const { postMessage } = MessagePort.prototype // eslint-disable-line @typescript-eslint/unbound-method -- it is put back
+  let sent = 0
+  t.teardown(() => (MessagePort.prototype.postMessage = postMessage))
+  MessagePort.prototype.postMessage = function (this: MessagePort, ...args: Parameters<typeof postMessage>) {
+    sent++
+    postMessage.apply(this, args)
+  }
+  for (let batch = 1; batch <= 3; batch++) {
+    const answers = await Promise.all([1, 2, 3].map(() => ask(model, [1, 2, 3, 4])))
+    t.same(
+      answers.map(([y]) => floats(y!).slice(0, 2)),
+      Array(3).fill([batch, 3]),
+      'that it was loaded, and one for each batch before',
+    )
+    t.equal(sent, batch)
+  }
 })
 
 await t.test('requests that do not suit the config do not come to the module', async (t) => {

@@ -40,7 +40,10 @@ await t.test('a load that never ends is given up', async (t) => {
 })
 
 await t.test('a failed instance takes the others with it', async (t) => {
-  const code = 'export default { execute() {}, load({ instance }) { if (instance === 1) throw new Error("one is enough") } }'
+  const code = `export default { execute() {}, load({ instance }) {
+    if (instance === 1) throw new Error("one is enough")
+    if (instance === 2) return new Promise(() => {})
+  } }`
   const failed = await faultOf(load(t, { code, config: 'instance_group [ { count: 3 kind: KIND_CPU } ]' }))
   t.equal(failed[1], "load() of model 'm' failed: one is enough")
   t.ok(await noThreadLeft())

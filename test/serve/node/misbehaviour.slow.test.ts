@@ -1,8 +1,12 @@
 // Modules that do what they should not: the requests that they had fail, with a text that says what, and nothing else does.
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { Fault } from '../../../lib/serve/faults.js'
 import type { NodeModel } from '../../../lib/serve/node/node-model.js'
+import { runNode } from '../../support/children.js'
+import { temporaryFolder } from '../../support/folders.js'
 import { certain } from '../../support/waiting.js'
 import { floats } from '../models/folders.js'
 import { ask, faultOf, load, noThreadLeft } from './rig.js'
@@ -17,7 +21,6 @@ const code = `
     rejection: () => (Promise.reject(new RangeError('nobody asked')), new Promise(() => {})),
     timer: () => (setTimeout(() => { throw new Error('too late') }), new Promise(() => {})),
     memory() { const all = []; for (;;) all.push(new Array(10000).fill({})) },
-    post: ({ inputs: { x } }) => { postMessage?.('x'); return { y: x } },
     patient: ({ signal, inputs: { x } }) => new Promise((resolve) => signal.addEventListener('abort', () => { console.log('aborted', signal.reason.name); resolve({ y: x }) })),
   }
   export default {
@@ -73,11 +76,66 @@ await t.test('three deaths in a minute, and the model is not available', async (
   await model.close()
 })
 
+await t.test('one that cannot be loaded again is not tried for ever', async (t) => {
+  const flag = join(temporaryFolder(t), 'flag')
+  const once = `
+    import { existsSync, writeFileSync } from 'node:fs'
+    export default {
+      load() {
+        if (existsSync(${JSON.stringify(flag)})) throw new Error('the licence is over')
+        writeFileSync(${JSON.stringify(flag)}, '')
+      },
+      execute: () => process.exit(),
+    }`
+  const { model, failures } = await load(t, { code: once })
+  t.match(await faultOf(asked(model, 'good')), ['INTERNAL', /process\.exit\(0\)/])
+  await certain(() => failures.length > 0)
+  t.match(model.failure, /ended 3 times within a minute, the last time: load\(\) of model 'm' failed: the licence is over$/)
+  t.ok(await noThreadLeft())
+})
+
+await t.test('an unload() that throws is told', async (t) => {
+  const { model, warnings } = await load(t, { code: 'export default { execute() {}, unload() { throw new Error("stuck") } }' })
+  await model.close()
+  t.same(warnings, ["unload() of model 'm' failed: stuck"])
+})
+
+await t.test('a module that uses the thread for itself disturbs nothing', async (t) => {
+  const noisy = `
+    import { parentPort } from 'node:worker_threads'
+    parentPort.on('message', () => {})
+    export default { execute: (requests) => (parentPort.postMessage({ type: 'answer', run: 0 }), requests.map(({ inputs: { x } }) => ({ y: x }))) }`
+  const { model } = await load(t, { code: noisy })
+  t.ok(await isGood(model))
+})
+
+await t.test('memory that a module gave away fails its request, and what it keeps is copied', async (t) => {
+  const giving = `
+    import { markAsUntransferable } from 'node:worker_threads'
+    const ways = {
+      away(y) { structuredClone(y.data.buffer, { transfer: [y.data.buffer] }) },
+      fast(y) { markAsUntransferable(y.data.buffer) },
+    }
+    export default { execute: (requests) => requests.map(({ output, parameters: { what } }) => {
+      const y = output('y', [4])
+      ways[what]?.(y)
+      return { y }
+    }) }`
+  const { model } = await load(t, { code: giving })
+  t.match(await faultOf(asked(model, 'away')), [
+    'INTERNAL',
+    /^Expected 16 bytes behind output 'y' of model 'm' but found 0: its buffer was given away before$/,
+  ])
+  for (const what of ['fast', 'good']) t.same((await asked(model, what)).map(floats), [[0, 0, 0, 0]])
+})
+
 await t.test('a timeout answers, and the thread is ended when the model is closed', async (t) => {
   for (const what of ['forever', 'loop']) {
     const { model, warnings, output } = await load(t, { code }, { exitTimeoutMs: 100 })
     const cut = new Cut()
     const running = faultOf(asked(model, what, cut))
+    const beside = await load(t, { code })
+    t.ok(await isGood(beside.model), 'a model beside it goes on')
     const waiting = new Cut()
     const behind = faultOf(asked(model, 'good', waiting))
     await certain(() => model.pending === 1)
@@ -115,6 +173,10 @@ await t.test('requests under way have the time that a close gives them', async (
   t.match(await running, ['UNAVAILABLE', /^instance 0 of model 'm' was ended before it was done$/])
   t.same(await waiting, ['UNAVAILABLE', "'m' version 1 was unloaded before it answered"])
   await closed
+})
+
+await t.test('a program ends though nobody closes its models', async (t) => {
+  t.same(await runNode([fileURLToPath(new URL('./unclosed.js', import.meta.url))]), { code: 0, signal: null, stdout: '1\n', stderr: '' })
 })
 
 await t.test('no thread is left', async (t) => {
