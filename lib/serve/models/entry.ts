@@ -80,11 +80,12 @@ export class ModelEntry {
     for (const version of versions) if (!this.#serves(version)) this.#records.set(version, { state: 'LOADING', reason: '' })
   }
 
-  /** What was in service goes on; of the versions that were being loaded each has its reason. */
+  /** What was in service goes on; of the versions that were being loaded each has its reason, or that of all. */
   failed(reason: string, byVersion: ReadonlyMap<string, string>): void {
     this.failure = reason
+    const ofAll = byVersion.size === 0 ? reason : 'unloaded'
     for (const [version, record] of this.#records)
-      if (record.state === 'LOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: byVersion.get(version) ?? 'unloaded' })
+      if (record.state === 'LOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: byVersion.get(version) ?? ofAll })
   }
 
   /** Takes the place of what was in service, which it gives back. */

@@ -113,21 +113,21 @@ export function passed({ inputs: [first], outputs = [] }: ServableRequest): read
 /** An answer that comes when the test gives it; as an engine it ends with its cut. */
 export class Held {
   readonly asked: Asked[] = []
-  readonly #waiting: ((error?: unknown) => void)[] = []
+  readonly #waiting: ((error?: Error) => void)[] = []
 
   readonly answer = (asked: Asked): Promise<readonly WireTensor[]> => {
     this.asked.push(asked)
     return new Promise((resolve, reject) => {
       this.#waiting.push((error) => {
         if (error === undefined) resolve(passed(asked.request))
-        else reject(error as Error)
+        else reject(error)
       })
-      asked.cut.onCut(() => reject(asked.cut.reason as Error))
+      asked.cut.onCut(() => reject(asked.cut.reason)) // eslint-disable-line @typescript-eslint/prefer-promise-reject-errors -- whatever it is
     })
   }
 
   /** The one that waits longest. */
-  go(error?: unknown): void {
+  go(error?: Error): void {
     this.#waiting.shift()?.(error)
   }
 }

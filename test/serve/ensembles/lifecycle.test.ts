@@ -128,7 +128,7 @@ await t.test('a step that changes is held against its ensembles before it takes 
   t.equal(await message(() => models.load('b')), `load failed for model 'b': ${text}\n`)
   t.equal(models.snapshot.find('b'), before, 'the old one goes on')
   t.same(world.open, ['a:1', 'b:1'])
-  t.same(lines(models), ['a 1 READY', `b 1 READY ${text}`, 'b 2 UNAVAILABLE unloaded', 'e 1 READY', 'f 1 READY'])
+  t.same(lines(models), ['a 1 READY', `b 1 READY ${text}`, `b 2 UNAVAILABLE ${text}`, 'e 1 READY', 'f 1 READY'])
   t.equal((await message(() => models.load('f'))).includes(text), true, 'as a step it fails, too')
   write(folder, model('b', '3'))
   await models.load('b')
