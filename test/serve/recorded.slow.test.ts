@@ -1,5 +1,5 @@
 // Ours gives the answers that a real Triton gave over HTTP (scripts/record-triton.mjs), but for what test/serve/recorded/differences.json lists, each with its
-// reason. With RECORDED_DIFFERENCES=FILE, all that differs goes to that file.
+// reason. With RECORDED_DIFFERENCES=FOLDER, all that differs goes there.
 import t from 'tap'
 import { askAll } from './recorded/ask.js'
 import { fatalAsks } from './recorded/asks/fatal.js'

@@ -32,10 +32,12 @@ export const meant = await meantDifferences()
 export const typesSeen = new Set<string>()
 const found: Record<string, Record<string, Difference>> = {}
 
-/** With RECORDED_DIFFERENCES=FILE, all that differs goes to that file. */
+/** With RECORDED_DIFFERENCES=FOLDER, all that differs goes there, in a file for each kind. */
 export async function writeFound(): Promise<void> {
-  const file = process.env['RECORDED_DIFFERENCES']
-  if (file !== undefined) await writeFile(file, JSON.stringify(found, null, 1))
+  const folder = process.env['RECORDED_DIFFERENCES']
+  if (folder === undefined) return
+  await mkdir(folder, { recursive: true })
+  for (const [what, differing] of Object.entries(found)) await writeFile(join(folder, `${what}.json`), JSON.stringify(differing, null, 1))
 }
 
 /** A server of ours with these models; those that are `loaded` are. */
