@@ -115,7 +115,7 @@ function answerOf(method: string, code: string, details: string, came: readonly 
   const messages = came.map((bytes) => (schema === undefined ? bytes.toString('base64') : masked(withoutTimes(jsonOf(schema, bytes)))))
   return {
     code,
-    ...(details !== '' && { text: String(masked(details)) }),
+    ...(details !== '' && code !== 'OK' && { text: String(masked(details)) }),
     ...(messages.length > 0 && { messages: inOrder(messages) }),
   }
 }
