@@ -3,7 +3,9 @@ import { gzipSync } from 'node:zlib'
 import { fromBinary } from '@bufbuild/protobuf'
 import { ModelInferRequestSchema, ModelInferResponseSchema } from '../../../lib/kserve/messages/grpc_service_pb.js'
 import type { Random } from '../../support/random.js'
-import { type GrpcAsk, pathOf } from '../recorded/grpc/ask.js'
+import { lines } from '../recorded/compare.js'
+import { type GrpcAsk, pathOf, type RecordedCall } from '../recorded/grpc/ask.js'
+import { calls } from '../recorded/grpc/requests.js'
 import { type Connection, framed, grpcHeaders, type RawAnswer, type RawCall, unframed } from './calls.js'
 import { bytesOfInput } from './expected.js'
 import { changeBytes, changedMessage } from './messages.js'
@@ -38,7 +40,7 @@ const prefix: Mutation = (draft, random) => {
     const changed = Buffer.from(body)
     if (changed.length < 5) return changed
     if (kind === 0) changed[0] = flag
-    else changed.writeUInt32BE(kind === 1 ? length : Math.max(0, changed.readUInt32BE(1) + by), 1)
+    else changed.writeUInt32BE(kind === 1 ? length : Math.min(2 ** 32 - 1, Math.max(0, changed.readUInt32BE(1) + by)), 1)
     return changed
   })
 }
@@ -152,6 +154,7 @@ export interface Mutant extends RawCall {
 export function mutant({ method, messages }: GrpcAsk, random: Random): Mutant {
   const draft: Draft = { path: pathOf(method), headers: { ...grpcHeaders }, messages: [...messages], damages: [], isOdd: false }
   for (let left = random.chance(0.75) ? 1 : 2; left > 0; left--) random.weighted(mutations).mutate(draft, random)
+  if (method.endsWith('/Watch')) draft.reset ??= 'data' // it has no end
   const { path, headers, chunk, reset, trailers, isOdd } = draft
   const body = draft.damages.reduce<Buffer>((bytes, damage) => damage(bytes), framed(...draft.messages))
   return { path, headers, body, chunk, reset, trailers, isOdd }
@@ -209,11 +212,28 @@ export interface Tally {
   readonly wrong: string[]
 }
 
+/** Calls to be changed: all, and inferences that a Triton answered with tensors. */
+export interface Sources {
+  readonly all: readonly GrpcAsk[]
+  readonly good: readonly GrpcAsk[]
+}
+
+export async function recordedSources(): Promise<Sources> {
+  const answered = new Set(
+    (await lines<RecordedCall>('calls.jsonl')).filter(({ answers }) => answers[0]?.code === 'OK').map(({ name }) => name),
+  )
+  return {
+    // loads take time, and what is unloaded answers no more: some of them
+    all: calls.filter(({ method }, i) => !/Load|Unload/.test(method) || i % 4 === 0),
+    good: calls.filter(({ name, method }) => method === 'ModelInfer' && answered.has(name)),
+  }
+}
+
 /** Sends so many, one after the other. */
-export async function sendMutants(connection: Connection, calls: readonly GrpcAsk[], count: number, random: Random): Promise<Tally> {
+export async function sendMutants(connection: Connection, { all, good }: Sources, count: number, random: Random): Promise<Tally> {
   const tally: Tally = { codes: new Map(), compared: 0, wrong: [] }
   for (let i = 0; i < count && tally.wrong.length < 20; i++) {
-    const sent = mutant(random.pick(calls), random)
+    const sent = mutant(random.pick(random.chance(0.5) ? good : all), random)
     const answer = await connection.call(sent).catch((error: unknown) => String(error))
     if (typeof answer === 'string') {
       tally.wrong.push(`mutant ${String(i)}: ${answer}\n${described(sent)}`)
