@@ -188,7 +188,7 @@ export function wrongWith(sent: Mutant, answer: RawAnswer): string | undefined {
 /** Models of the record give back what they get: held against what the generated codec reads of the message. */
 function wrongResult({ body, headers }: Mutant, answer: RawAnswer): string | undefined {
   if (headers['grpc-encoding'] !== undefined || body[0] !== 0) return undefined
-  const [sent = Buffer.alloc(0)] = unframed(body)
+  const sent = body.subarray(5, 5 + body.readUInt32BE(1)) // more may follow
   const [got = Buffer.alloc(0)] = unframed(answer.body)
   const request = fromBinary(ModelInferRequestSchema, sent)
   const response = fromBinary(ModelInferResponseSchema, got)
