@@ -82,6 +82,8 @@ await t.test('half messages, and frames that lie', async (t) => {
   const bomb = framed(packed)
   bomb[0] = 1
   t.equal(await codeOf(bomb, { 'grpc-encoding': 'gzip' }), 8, '128 KiB that become 128 MiB')
+  const followed = Buffer.concat([body, Buffer.of(0, 0xff, 0xff, 0xff, 0xff, 0)])
+  t.equal((await connection.call({ ...inference, body: followed, chunk: body.length })).code, 8, 'a second message that is too large')
   t.not(await codeOf(framed(Buffer.concat([inference.body.subarray(5), nested(100_000)]))), 13, 'groups in groups')
   t.equal((await connection.call(inference)).code, 0, 'the connection goes on')
 })
