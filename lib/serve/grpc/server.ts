@@ -61,7 +61,7 @@ export class GrpcFrontEnd implements Transport {
     this.#connections = this.#grpc.createConnectionInjector(credentialsOf(library, options.tls))
     prepareConnections(this.#grpc, this.compression !== 'none')
     // its own listener: the library's has no TCP_NODELAY to be sure of, and forgets the code of what it fails with
-    this.#listener = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => this.#take(socket))
+    this.#listener = createServer({ noDelay: true }, (socket) => this.#take(socket))
   }
 
   #take(socket: Socket): void {

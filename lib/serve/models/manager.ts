@@ -10,7 +10,8 @@ import type { ModelControl } from './control.js'
 import { Changes } from './changes.js'
 import type { ModelEntry } from './entry.js'
 import { type LoadContext, LoadFault, loadGeneration, type LoadSource } from './loading.js'
-import { loadVersion, type LoadVersion } from './load-version.js'
+import type { LoadVersion } from './load-options.js'
+import { loadVersion } from './load-version.js'
 import { checkOverride, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
 import type { Snapshot } from './servable.js'
 import type { ModelsSettings } from './settings.js'
@@ -173,7 +174,7 @@ export class Models implements ModelControl, AsyncDisposable {
   #checkLoad(name: string, files: ReadonlyMap<string, Uint8Array>, parameters: LoadParameters): void {
     this.#refuseControl()
     checkName(name)
-    if (files.size > 0) checkOverride(files, parameters.config, this.#settings.allowFileOverride)
+    if (files.size > 0) checkOverride(name, files, parameters.config, this.#settings.allowFileOverride)
   }
 
   async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>, task: LoadTask): Promise<boolean> {

@@ -2,8 +2,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { readConfigJson } from '../config/read.js'
 import { Fault } from '../faults.js'
+import { refuseModuleFiles } from '../node/overrides.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { onFile } from '../../base/files.js'
 import { sweepTemporaries, temporaryOf } from '../../base/temporary.js'
@@ -29,33 +29,15 @@ export function checkFileNames(files: ReadonlyMap<string, Uint8Array>): void {
  * @param config the JSON that comes with the files
  * @throws Fault UNSUPPORTED, INVALID_ARG
  */
-export function checkOverride(files: ReadonlyMap<string, Uint8Array>, config: string | undefined, isAllowed: boolean): void {
+export function checkOverride(name: string, files: ReadonlyMap<string, Uint8Array>, config: string | undefined, isAllowed: boolean): void {
   checkFileNames(files)
-  refuseJavaScript(files, config)
+  refuseModuleFiles(name, files.keys(), config)
   if (!isAllowed)
     throw new Fault(
       'UNSUPPORTED',
       'file override is not allowed: the files of a model are code; start the server with --allow-file-override',
     )
   if (config === undefined) throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
-}
-
-/**
- * A module would run in the server with all that it may do, whatever the flag for other files says.
- * @throws Fault UNSUPPORTED
- */
-function refuseJavaScript(files: ReadonlyMap<string, Uint8Array>, config: string | undefined): void {
-  const remedy = 'put it into the repository, and load the model without files'
-  const module = [...files.keys()].find((name) => /\.[cm]?[jt]s$/i.test(name))
-  if (module !== undefined)
-    throw new Fault('UNSUPPORTED', `file 'file:${module}' is a module of JavaScript, which no load may bring: ${remedy}`)
-  if (config !== undefined && runsJavaScript(config))
-    throw new Fault('UNSUPPORTED', `the configuration has backend: "node", and no load may bring the files of such a model: ${remedy}`)
-}
-
-function runsJavaScript(config: string): boolean {
-  const { backend, defaultModelFilename: file } = readConfigJson(config)
-  return backend === 'node' || /\.[cm]?[jt]s$/i.test(file)
 }
 
 function isBelowVersion(name: string): boolean {

@@ -6,7 +6,7 @@ import type { WireTensor } from '../../../lib/kserve/tensor.js'
 import { tensorsOf } from '../../../lib/serve/config/tensors.js'
 import { EnsembleCounts } from '../../../lib/serve/ensembles/counts.js'
 import { Fault } from '../../../lib/serve/faults.js'
-import type { LoadOptions } from '../../../lib/serve/models/load-version.js'
+import type { LoadOptions } from '../../../lib/serve/models/load-options.js'
 import { Models } from '../../../lib/serve/models/manager.js'
 import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from '../../../lib/serve/models/servable.js'
 import type { ModelEvent, ModelsSettings } from '../../../lib/serve/models/settings.js'
@@ -101,7 +101,10 @@ export class World {
   }
 
   get open(): string[] {
-    return this.loaded.filter(({ isClosed }) => !isClosed).map(({ name, version }) => `${name}:${version}`)
+    return this.loaded
+      .filter(({ isClosed }) => !isClosed)
+      .map(({ name, version }) => `${name}:${version}`)
+      .sort()
   }
 }
 

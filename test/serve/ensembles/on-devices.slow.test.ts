@@ -20,7 +20,13 @@ const chain: EnsembleText = {
   maxBatch: 16,
 }
 const nested: EnsembleText = { ...chain, steps: ['fan(x=I -> half=m, minus=k)', 'chain(I=m -> O=n)', 'sums(a=n, b=k -> sum=O)'] }
-const both = (runtime: Runtime) => ({ ...modelsFor(runtime), ...ensemble('chain', chain), ...ensemble('nested', nested) })
+const twice: EnsembleText = { ...chain, steps: ['sums(a=I, b=I -> sum=O)'] }
+const both = (runtime: Runtime) => ({
+  ...modelsFor(runtime),
+  ...ensemble('chain', chain),
+  ...ensemble('nested', nested),
+  ...ensemble('twice', twice),
+})
 
 /** How often a tensor came from a device to the host. */
 function watchCopies(t: { teardown(end: () => unknown): unknown }): () => number {
@@ -55,6 +61,7 @@ for (const runtime of [...everyRuntime, rtx])
     const engines = watchEngines(t)
     const { models } = await served(repository(t, both(runtime)), { engine: settingsFor(runtime) })
     const toHost = watchCopies(t)
+    t.same(await once(models, 'twice'), [2, 4, 6], 'one tensor for two inputs')
     const before = copied(engines)
     t.same(await once(models, 'chain'), [4, 6, 8])
     t.same(await once(models, 'nested'), [2, 2, 2])

@@ -90,8 +90,8 @@ const same = (bytes: Buffer): Buffer => bytes
 export class Client {
   readonly raw: grpc.Client
 
-  constructor(port: number, options: grpc.ClientOptions = {}) {
-    this.raw = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure(), {
+  constructor(port: number, options: grpc.ClientOptions = {}, credentials = grpc.credentials.createInsecure()) {
+    this.raw = new grpc.Client(`127.0.0.1:${port}`, credentials, {
       'grpc.use_local_subchannel_pool': 1,
       'grpc.max_receive_message_length': -1,
       'grpc.max_send_message_length': -1,
@@ -213,7 +213,7 @@ export async function failureOf(answer: Promise<unknown>): Promise<readonly [cod
     await answer
   } catch (error) {
     const { code, details } = error as Failure
-    return [grpc.status[code]!, details]
+    return [grpc.status[code], details]
   }
   return ['OK', '']
 }
