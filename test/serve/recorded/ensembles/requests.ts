@@ -47,7 +47,6 @@ const infers: readonly Ask[] = [
   infer('a size that the step has not', 'open', { inputs: [of([1, 3], [1, 2, 3])] }),
   infer('a step that rejects', 'rejecting', row),
   infer('a step that rejects, with an id', 'rejecting', { ...row, id: 'y' }),
-  infer('a time that passes amid the steps', 'rejecting', { ...row, parameters: { timeout: 1000 } }),
 ]
 
 const faults: readonly Ask[] = [
