@@ -60,8 +60,7 @@ async function measure(
 
 /** What the ResNet-50 has computed so far, by the server's own statistics. */
 async function batchesOf(client: HttpClient): Promise<{ readonly rows: number; readonly batches: number }> {
-  const { model_stats: all } = await client.statistics('resnet50')
-  const [stats] = all
+  const [stats] = await client.statistics('resnet50')
   return { rows: stats?.inference_count ?? 0, batches: stats?.execution_count ?? 0 }
 }
 

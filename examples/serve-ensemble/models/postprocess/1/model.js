@@ -1,28 +1,31 @@
-// Scores of a thousand classes become the best one's name and probability.
+// The scores of all classes become the name and the probability of the best one.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defineModel } from 'node-tensorrt/serve'
 import { Tensor } from 'node-tensorrt'
+import { defineModel } from 'node-tensorrt/serve'
 import { softmax, topK } from 'node-tensorrt/vision'
 
+/** @type {string[]} */
 let labels = []
 
 export default defineModel({
-  // once for each instance, before the first request
+  // once for each instance, before its first request
   async load({ folder, parameters }) {
-    const file = join(folder, parameters.labels)
-    labels = (await readFile(file, 'utf8')).trimEnd().split('\n')
+    const text = await readFile(join(folder, parameters.labels ?? 'labels.txt'), 'utf8')
+    labels = text.trimEnd().split('\n')
   },
 
-  async execute(requests) {
-    return requests.map(({ inputs }) => {
-      const best = topK(softmax(inputs.scores), 1, { labels }).flat()
-      const rows = [best.length, 1]
-      const score = Tensor.from(
-        Float32Array.from(best, ({ score }) => score),
-        rows,
-      )
-      return { label: { shape: rows, data: best.map(({ label }) => label) }, score }
-    })
-  },
+  execute: (requests) =>
+    requests.map((request) => {
+      const scores = /** @type {Tensor<'float32'>} */ (request.inputs.scores)
+      const best = topK(softmax(scores), 1, { labels }).flat()
+      const shape = [best.length, 1]
+      return {
+        label: { shape, data: best.map(({ label = '' }) => label) },
+        score: Tensor.from(
+          Float32Array.from(best, ({ score }) => score),
+          shape,
+        ),
+      }
+    }),
 })
