@@ -5,8 +5,7 @@ import { Tensor } from 'node-tensorrt'
 import { defineModel } from 'node-tensorrt/serve'
 import { softmax, topK } from 'node-tensorrt/vision'
 
-/** @type {string[]} */
-let labels = []
+let labels = ['']
 
 export default defineModel({
   // once for each instance, before its first request
@@ -17,8 +16,7 @@ export default defineModel({
 
   execute: (requests) =>
     requests.map((request) => {
-      const scores = /** @type {Tensor<'float32'>} */ (request.inputs.scores)
-      const best = topK(softmax(scores), 1, { labels }).flat()
+      const best = topK(softmax(Object(request.inputs.scores)), 1, { labels }).flat()
       const shape = [best.length, 1]
       return {
         label: { shape, data: best.map(({ label = '' }) => label) },

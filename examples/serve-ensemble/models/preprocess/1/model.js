@@ -9,8 +9,8 @@ export default defineModel({
   execute: (requests) =>
     Promise.all(
       requests.map(async (request) => {
-        const { data, shape } = /** @type {import('node-tensorrt').Tensor<'uint8'>} */ (request.inputs.jpeg)
-        const [rows = 1, length = 0] = shape
+        const { data, shape } = Object(request.inputs.jpeg)
+        const [rows, length] = shape
         const jpegs = Array.from({ length: rows }, (_, row) => data.subarray(row * length, (row + 1) * length))
         // the memory that the next model reads: what is written there is copied no more
         const pixels = request.output('pixels', [rows, 3, side, side]).as('float32')
