@@ -17,13 +17,7 @@ export default defineModel({
   execute: (requests) =>
     requests.map((request) => {
       const best = topK(softmax(Object(request.inputs.scores)), 1, { labels }).flat()
-      const shape = [best.length, 1]
-      return {
-        label: { shape, data: best.map(({ label = '' }) => label) },
-        score: Tensor.from(
-          Float32Array.from(best, ({ score }) => score),
-          shape,
-        ),
-      }
+      const score = Float32Array.from(best, (each) => each.score)
+      return { label: best.map(({ label = '' }) => label), score: Tensor.from(score, [best.length, 1]) }
     }),
 })
