@@ -77,7 +77,7 @@ export async function tritonclient(http: string, grpc: string, photos: readonly 
     }))
   } catch (error) {
     const { stderr = '', message } = error as Error & { readonly stderr?: string }
-    if (/No module named 'tritonclient|ENOENT/.test(stderr + message))
+    if (/No module named '(tritonclient|numpy)|ENOENT/.test(stderr + message))
       return [{ who: 'tritonclient', missing: 'python3 has no tritonclient: pip install "tritonclient[http,grpc]"' }]
     throw error
   }
