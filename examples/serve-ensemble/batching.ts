@@ -33,6 +33,7 @@ export async function measureBatching(
   for (const batching of [false, true]) {
     await repository.setBatching(batching)
     await client.load('resnet50')
+    for (const picture of pictures) await classify(client, picture) // what a first request takes is not measured
     for (const count of clients) {
       note(`${requests} requests of ${count} at a time, dynamic batching ${batching ? 'on' : 'off'}`)
       points.push({ batching, ...(await measure(client, pictures, count, requests)) })
