@@ -1,15 +1,15 @@
 """Asks the ensemble for the pictures' labels with NVIDIA's tritonclient, over HTTP and over gRPC.
 
-Arguments: host:port of HTTP, host:port of gRPC, the pictures. Prints JSON: {"HTTP": [[label, score], ...], "gRPC": [...], "version": ...}.
+Arguments: host:port of HTTP, host:port of gRPC, the pictures. Prints JSON: {"version": ..., "HTTP": {"answers": [[label, score], ...]}, "gRPC": ...},
+with "missing" in place of "answers" where a way is not installed.
 """
 
 import json
 import sys
+from importlib import import_module
 from importlib.metadata import version
 
 import numpy as np
-import tritonclient.grpc
-import tritonclient.http
 
 http, grpc, *photos = sys.argv[1:]
 
@@ -24,12 +24,12 @@ def asked(module, url, photo):
     return [answer.as_numpy("label")[0, 0].decode(), float(answer.as_numpy("score")[0, 0])]
 
 
-print(
-    json.dumps(
-        {
-            "HTTP": [asked(tritonclient.http, http, photo) for photo in photos],
-            "gRPC": [asked(tritonclient.grpc, grpc, photo) for photo in photos],
-            "version": version("tritonclient"),
-        }
-    )
-)
+def way(name, url):
+    try:
+        module = import_module(name)
+    except (ImportError, RuntimeError) as error:
+        return {"missing": str(error)}
+    return {"answers": [asked(module, url, photo) for photo in photos]}
+
+
+print(json.dumps({"version": version("tritonclient"), "HTTP": way("tritonclient.http", http), "gRPC": way("tritonclient.grpc", grpc)}))

@@ -62,6 +62,11 @@ function readBinary(answer: Buffer, jsonLength: number): Label {
   return { label: parts.get('label')?.toString('utf8', 4) ?? '', score: parts.get('score')?.readFloatLE() ?? NaN }
 }
 
+interface Way {
+  readonly answers?: readonly (readonly [label: string, score: number])[]
+  readonly missing?: string
+}
+
 /** Where `python3` has it, or where the folder that TRT_TEST_TRITONCLIENT names has it. */
 export async function tritonclient(http: string, grpc: string, photos: readonly string[]): Promise<readonly Witness[]> {
   const script = join(packageRoot(), 'examples/serve-ensemble/ask_with_tritonclient.py')
@@ -70,14 +75,14 @@ export async function tritonclient(http: string, grpc: string, photos: readonly 
   const places = [http, grpc].map((url) => url.replace(/^\w+:\/\//, ''))
   try {
     const { stdout } = await run('python3', [script, ...places, ...photos], { env })
-    const { version, ...ways } = JSON.parse(stdout) as { version: string } & Record<string, readonly (readonly [string, number])[]>
-    return Object.entries(ways).map(([way, answers]) => ({
-      who: `tritonclient ${version}, ${way}`,
-      answers: answers.map(([label, score]) => ({ label, score })),
+    const { version, ...ways } = JSON.parse(stdout) as { version: string } & Record<string, Way>
+    return Object.entries(ways).map(([name, { answers, missing = '' }]) => ({
+      who: `tritonclient ${version}, ${name}`,
+      ...(answers === undefined ? { missing } : { answers: answers.map(([label, score]) => ({ label, score })) }),
     }))
   } catch (error) {
     const { stderr = '', message } = error as Error & { readonly stderr?: string }
-    if (/No module named '(tritonclient|numpy)|ENOENT/.test(stderr + message))
+    if (/No module named 'numpy|No package metadata|ENOENT/.test(stderr + message))
       return [{ who: 'tritonclient', missing: 'python3 has no tritonclient: pip install "tritonclient[http,grpc]"' }]
     throw error
   }

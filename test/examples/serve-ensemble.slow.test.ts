@@ -47,14 +47,13 @@ t.test('at a tenth of its size', async (t) => {
   t.match(stderr, /On \d+ cores of .*onnxruntime-node .* on the CPU/)
   const { witnesses, batching, replaced } = JSON.parse(stdout) as Printed
   const own = ['curl, the picture alone', 'curl, JSON and the picture', 'node-tensorrt/client, HTTP', 'node-tensorrt/client, gRPC']
-  const python = hasTritonclient ? ['tritonclient 2.73.0, HTTP', 'tritonclient 2.73.0, gRPC'] : []
+  const python = hasTritonclient ? ['tritonclient 2.73.0, HTTP', 'tritonclient 2.73.0, gRPC'] : ['tritonclient']
+  t.same(witnesses.map(({ who }) => who), [...own, ...python]) // prettier-ignore
   const asked = witnesses.filter(({ answers }) => answers !== undefined)
-  t.same(asked.map(({ who }) => who), [...own, ...python]) // prettier-ignore
-  t.same(witnesses.filter((each) => !asked.includes(each)).map(({ who }) => who), hasTritonclient ? [] : ['tritonclient']) // prettier-ignore
-  t.ok(
-    asked.every(({ answers }) => JSON.stringify(answers) === JSON.stringify(asked[0]?.answers)),
-    'the same answers',
-  )
+  for (const { who, missing } of witnesses.filter((each) => !asked.includes(each)))
+    t.match(missing, who === 'tritonclient' ? /^python3 has no tritonclient/ : /not include grpc support/, who)
+  t.ok(asked.length >= (hasTritonclient ? 5 : 4))
+  for (const { who, answers } of asked) t.same(answers, asked[0]?.answers, who)
   const names = Array.from({ length: 1000 }, (_, i) => `class ${i}`)
   const expected = await said(writeModel(resnet50.modelOf({ size: 64, batch: 'N' })), names, 64)
   for (const [i, { label, score }] of expected.entries()) {
