@@ -74,6 +74,7 @@ export class Repository {
     return text
       .replaceAll('"images"', JSON.stringify(input))
       .replaceAll('"logits"', JSON.stringify(output))
+      .replaceAll('256', String(shortSideOf(side)))
       .replaceAll('224', String(side))
       .replaceAll('1000', String(classes))
       .replace('"onnxruntime"', JSON.stringify(backend))
@@ -91,6 +92,9 @@ export class Repository {
     await writeFile(file, change(await readFile(file, 'utf8')))
   }
 }
+
+/** In the proportion of torchvision's 256 and 224. */
+export const shortSideOf = (side: number): number => Math.round((side * 256) / 224)
 
 async function factsOf({ model, size }: RepositoryOptions): Promise<Facts> {
   if (model === undefined) return { ...seeded, ...(size !== undefined && { side: size }) }

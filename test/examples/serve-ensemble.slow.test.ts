@@ -7,9 +7,10 @@ import t, { type Test } from 'tap'
 import { resnet50 } from '../../examples/models/index.js'
 import { Seeded } from '../../examples/models/seeded.js'
 import { checkReplaced } from '../../examples/serve-ensemble/replacing.js'
+import { shortSideOf } from '../../examples/serve-ensemble/repository.js'
 import { Engine, Tensor } from '../../lib/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
-import { Classifier } from '../../lib/tasks/index.js'
+import { Classifier, presets } from '../../lib/tasks/index.js'
 import { photographs } from '../demo/variants.js'
 import { example } from './running.js'
 
@@ -34,7 +35,8 @@ const hasTritonclient = process.env['TRT_TEST_TRITONCLIENT'] !== undefined
 /** What the classifier of lib/tasks says of the photographs, in this process. */
 async function said(model: Uint8Array, labels: readonly string[], size: number): Promise<readonly Label[]> {
   await using engine = await Engine.load(model, { backend: 'cpu' })
-  const classifier = await Classifier.load(engine, { preset: 'imagenet', input: { size }, labels, top: 1 })
+  const input = { ...presets.imagenet.input, size, shortSide: shortSideOf(size) }
+  const classifier = await Classifier.load(engine, { preset: 'imagenet', input, labels, top: 1 })
   const answers = await classifier.classify(photos)
   return answers.flat().map(({ label = '', score }) => ({ label, score }))
 }
