@@ -74,8 +74,9 @@ export class Repository {
     return text
       .replaceAll('"images"', JSON.stringify(input))
       .replaceAll('"logits"', JSON.stringify(output))
-      .replaceAll('256', String(shortSideOf(side)))
-      .replaceAll('224', String(side))
+      .replaceAll(/(?<!\.)\b256\b/g, String(shortSideOf(side)))
+      // not the 0.224 of a standard deviation
+      .replaceAll(/(?<!\.)\b224\b/g, String(side))
       .replaceAll('1000', String(classes))
       .replace('"onnxruntime"', JSON.stringify(backend))
   }
