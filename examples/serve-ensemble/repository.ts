@@ -71,14 +71,16 @@ export class Repository {
   #adapted(text: string): string {
     const { input, output, side, classes } = this.#facts
     const backend = this.#options.backend === 'cpu' ? 'onnxruntime' : 'tensorrt'
-    return text
-      .replaceAll('"images"', JSON.stringify(input))
-      .replaceAll('"logits"', JSON.stringify(output))
-      .replaceAll(/(?<!\.)\b256\b/g, String(shortSideOf(side)))
-      // not the 0.224 of a standard deviation
-      .replaceAll(/(?<!\.)\b224\b/g, String(side))
-      .replaceAll('1000', String(classes))
-      .replace('"onnxruntime"', JSON.stringify(backend))
+    return (
+      text
+        .replaceAll('"images"', JSON.stringify(input))
+        .replaceAll('"logits"', JSON.stringify(output))
+        .replaceAll(/(?<!\.)\b256\b/g, String(shortSideOf(side)))
+        // not the 0.224 of a standard deviation
+        .replaceAll(/(?<!\.)\b224\b/g, String(side))
+        .replaceAll('1000', String(classes))
+        .replace('"onnxruntime"', JSON.stringify(backend))
+    )
   }
 
   async #putLabels(): Promise<void> {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DOMParser } from '@xmldom/xmldom'
+import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { resnet50 } from '../../examples/models/index.js'
 import { Seeded } from '../../examples/models/seeded.js'
@@ -29,11 +30,17 @@ interface Printed {
   readonly replaced: Figures<'requests' | 'ofOld' | 'ofNew' | 'ofNeither'> & { readonly failures: readonly string[] }
 }
 
-const photos = photographs.slice(0, 2)
+/** Two photographs, small: what is asked here is not how fast they are decoded. */
+async function putPhotos(folder: string): Promise<readonly string[]> {
+  const files = [join(folder, 'first.jpg'), join(folder, 'second.jpg')]
+  for (const [i, file] of files.entries()) await sharp(photographs[i]).resize(320).jpeg().toFile(file)
+  return files
+}
+
 const hasTritonclient = process.env['TRT_TEST_TRITONCLIENT'] !== undefined
 
 /** What the classifier of lib/tasks says of the photographs, in this process. */
-async function said(model: Uint8Array, labels: readonly string[], size: number): Promise<readonly Label[]> {
+async function said(photos: readonly string[], model: Uint8Array, labels: readonly string[], size: number): Promise<readonly Label[]> {
   await using engine = await Engine.load(model, { backend: 'cpu' })
   const input = { ...presets.imagenet.input, size, shortSide: shortSideOf(size) }
   const classifier = await Classifier.load(engine, { preset: 'imagenet', input, labels, top: 1 })
@@ -43,6 +50,7 @@ async function said(model: Uint8Array, labels: readonly string[], size: number):
 
 t.test('at a tenth of its size', async (t) => {
   const folder = t.testdir()
+  const photos = await putPhotos(folder)
   const { code, stdout, stderr } = await example('serve-ensemble', [...photos, '--quick', '--requests', '120', '--size', '64', '--out', folder, '--json']) // prettier-ignore
   t.equal(code, 0, stderr)
   t.match(stderr, /seeded weights: its labels mean nothing/)
@@ -57,7 +65,7 @@ t.test('at a tenth of its size', async (t) => {
   t.ok(asked.length >= (hasTritonclient ? 5 : 4))
   for (const { who, answers } of asked) t.same(answers, asked[0]?.answers, who)
   const names = Array.from({ length: 1000 }, (_, i) => `class ${i}`)
-  const expected = await said(writeModel(resnet50.modelOf({ size: 64, batch: 'N' })), names, 64)
+  const expected = await said(photos, writeModel(resnet50.modelOf({ size: 64, batch: 'N' })), names, 64)
   for (const [i, { label, score }] of expected.entries()) {
     t.equal(asked[0]?.answers?.[i]?.label, label)
     t.ok(Math.abs((asked[0]?.answers?.[i]?.score ?? NaN) - score) < 1e-5 * score, 'as the classifier of lib/tasks says')
@@ -93,10 +101,11 @@ function small(batch: number | 'N'): Uint8Array {
 t.test('a model and labels of the user', async (t) => {
   const labels = ['ant', 'bee', 'cat', 'dog', 'elk']
   const folder = t.testdir({ 'labels.txt': `${labels.join('\n')}\n`, 'small.onnx': Buffer.from(small('N')) })
+  const photos = await putPhotos(folder)
   const given = ['--model', join(folder, 'small.onnx'), '--labels', join(folder, 'labels.txt'), '--out', folder]
   const { code, stdout, stderr } = await example('serve-ensemble', [...photos, '--quick', '--requests', '40', ...given])
   t.equal(code, 0, stderr)
-  const [first, second] = await said(small('N'), labels, 32)
+  const [first, second] = await said(photos, small('N'), labels, 32)
   const row = new RegExp(`client, gRPC .* ${first?.label} ${first?.score.toFixed(4)} .* ${second?.label} ${second?.score.toFixed(4)} `)
   t.match(stdout, row)
   t.match(stdout, /dynamic batching .* requests\/s .* mean batch/)
