@@ -1,4 +1,4 @@
-/** The server beside a real Triton (TRITON=DIR of ../shared/triton; left out without) and a bare fastify, asked by wrk. Names of parts: those alone (`budget`: processor time by part); `--rounds N`, `--quick`. */
+/** The server beside a real Triton (TRITON=DIR of ../shared/triton; left out without) and a bare fastify, asked by wrk, and by h2load over gRPC. Names of parts: those alone (`budget`: processor time by part); `--rounds N`, `--quick`. */
 import { parseArgs } from 'node:util'
 import { onnxruntimeVersion } from './support/peers.js'
 import { machine, print, type Row } from './support/report.js'
@@ -6,6 +6,8 @@ import { analyzer } from './support/serve/analyzer.js'
 import { batching, eventLoop, json, memory } from './support/serve/behaviour.js'
 import { budget } from './support/serve/budget.js'
 import type { Context } from './support/serve/context.js'
+import { ensemble } from './support/serve/ensemble.js'
+import { grpc } from './support/serve/grpc.js'
 import { cancelling, fastify, triton } from './support/serve/rates.js'
 import { identityRepository } from './support/serve/repositories.js'
 import { startChild } from './support/serve/servers.js'
@@ -22,13 +24,13 @@ const { values, positionals } = parseArgs({
 const rounds = Number(values.rounds ?? (values.quick ? 2 : 6))
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error(`--rounds is a whole number from 1, not ${values.rounds}`)
 
-const parts = { triton, fastify, cancelling, batching, eventLoop, json, memory, analyzer, budget }
+const parts = { triton, grpc, fastify, cancelling, batching, ensemble, eventLoop, json, memory, analyzer, budget }
 const unknown = positionals.find((name) => !Object.hasOwn(parts, name))
 if (unknown !== undefined) throw new Error(`serve has no part ${unknown}; its parts: ${Object.keys(parts).join(', ')}`)
 await checkWrk()
 
 const repository = identityRepository()
-const on = machine({ peers: `wrk asks, from one thread; ${onnxruntimeVersion()} runs the model` })
+const on = machine({ peers: `wrk and h2load ask, from one thread; ${onnxruntimeVersion()} runs the model` })
 const ours = await startChild('ours', [repository])
 const context: Context = { ours, repository, triton: process.env['TRITON'], rounds, seconds: 1, quick: values.quick }
 const rows: Row[] = []

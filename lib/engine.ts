@@ -65,7 +65,9 @@ interface Loaded {
 type Finish = (results: Results) => AnyTensor | AnyTensorRecord
 
 /** The options of a call but those that a cut takes the place of. */
-type CutOptions = Omit<InferOptions, 'signal' | 'timeoutMs' | 'location'> & { readonly location?: 'host' | 'device' | undefined }
+type CutOptions = Omit<InferOptions, 'signal' | 'timeoutMs' | 'location'> & {
+  readonly location?: 'host' | 'device' | Readonly<Record<string, 'host' | 'device'>> | undefined
+}
 
 /**
  * The same as {@link Engine.infer} for servers of this package, which know themselves when a client has gone or has waited too long: once the cut happens the

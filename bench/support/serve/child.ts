@@ -7,10 +7,10 @@ interface Question {
   readonly question: string
 }
 
-/** The server listens on this port: from now on questions are answered, one after the other. */
-export function answering(port: number | undefined, answers: Answers): void {
+/** The server listens on this port, and for gRPC on the other: from now on questions are answered, one after the other. */
+export function answering(port: number | undefined, answers: Answers, grpc?: number): void {
   process.on('message', ({ question }: Question) => void reply(question, answers))
-  process.send?.({ port })
+  process.send?.({ port, grpc })
 }
 
 async function reply(question: string, answers: Answers): Promise<void> {

@@ -21,17 +21,18 @@ export function about({ rounds, seconds }: Context): string {
   return `${rounds === 1 ? '1 round' : `medians of ${rounds} rounds`} of ${seconds} s in turns`
 }
 
-/** Rows that need a Triton; none, said so, where there is none. */
+/** Rows that need a Triton; none, said so, where there is none. `repository`: models that it has beside its own. */
 export async function withTriton(
   context: Context,
   what: string,
   body: (triton: Running, folder: string) => Promise<Row[]>,
+  repository?: string,
 ): Promise<Row[]> {
   if (context.triton === undefined) {
     note(`TRITON names no folder of a real Triton (../shared/triton): ${what} is left out`)
     return []
   }
-  const triton = await startTriton(context.triton)
+  const triton = await startTriton(context.triton, repository)
   try {
     return await body(triton, context.triton)
   } finally {

@@ -1,5 +1,8 @@
 /** The requests that are sent to all servers alike: a tensor of floats to a model that gives it back. */
+import { create, toBinary } from '@bufbuild/protobuf'
+import type { Call } from './h2load.js'
 import type { Post } from './wrk.js'
+import { ModelInferRequestSchema } from '../../../lib/kserve/messages/grpc_service_pb.js'
 
 interface Model {
   readonly name: string
@@ -36,6 +39,24 @@ export function binaryPost(elements: number, { model = identity, shape = [elemen
   const tensor = Buffer.from(Float32Array.from(numbers(elements)).buffer)
   const headers = { 'Content-Type': 'application/octet-stream', 'Inference-Header-Content-Length': String(head.length) }
   return { path: pathOf(model), headers, body: Buffer.concat([head, tensor]) }
+}
+
+/** The same over gRPC. */
+export function inferCall(elements: number): Call {
+  const tensor = Buffer.from(Float32Array.from(numbers(elements)).buffer)
+  const message = toBinary(
+    ModelInferRequestSchema,
+    create(ModelInferRequestSchema, {
+      modelName: identity.name,
+      inputs: [{ name: identity.input, datatype: 'FP32', shape: [BigInt(elements)] }],
+      outputs: [{ name: identity.output }],
+      rawInputContents: [tensor],
+    }),
+  )
+  const frame = Buffer.alloc(5 + message.length)
+  frame.writeUInt32BE(message.length, 1)
+  frame.set(message, 5)
+  return { path: '/inference.GRPCInferenceService/ModelInfer', frame }
 }
 
 /** As curl does it. */

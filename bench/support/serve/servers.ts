@@ -1,6 +1,7 @@
 /** Servers in processes of their own, which all have a model `identity`: ours, a bare fastify, a real Triton. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +10,8 @@ import { note } from '../report.js'
 
 export interface Running {
   readonly url: string
+  /** Of its gRPC; empty where it has none. */
+  readonly grpcUrl: string
   readonly pid: number
   stop(): Promise<void>
 }
@@ -33,17 +36,18 @@ interface Reply<T> {
 }
 
 /** A program of bench/support/serve, once it listens. */
-export async function startChild(program: 'ours' | 'fastify' | 'batching', args: readonly string[]): Promise<RunningChild> {
+export async function startChild(program: 'ours' | 'fastify' | 'batching' | 'ensemble', args: readonly string[]): Promise<RunningChild> {
   const path = fileURLToPath(new URL(`${program}-child.js`, import.meta.url))
   const child = spawn(process.execPath, [path, ...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const { port } = await messageOf<{ readonly port: number }>(child)
+  const { port, grpc } = await messageOf<{ readonly port: number; readonly grpc?: number }>(child)
   const ask = async <T>(question: string): Promise<T> => {
     child.send({ question })
     const { answer, error } = await messageOf<Reply<T>>(child)
     if (error !== undefined) throw new Error(`${program}: ${error}`)
     return answer
   }
-  return { url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, ask, stop: () => ended(child) }
+  const grpcUrl = grpc === undefined ? '' : `http://127.0.0.1:${grpc}`
+  return { url: `http://127.0.0.1:${port}`, grpcUrl, pid: child.pid ?? 0, ask, stop: () => ended(child) }
 }
 
 /** The next message of a child. @throws Error (as a rejection) where it ends instead */
@@ -62,11 +66,12 @@ async function messageOf<T>(child: ChildProcess): Promise<T> {
   }
 }
 
-/** The Triton that ../shared/triton made in a folder, with its identity model in C++ alone: Python models have processes of their own. */
-export async function startTriton(folder: string): Promise<Running> {
+/** The Triton that ../shared/triton made in a folder, with its identity model in C++ alone, since Python models have processes of their own; and with those of another repository. */
+export async function startTriton(folder: string, repository?: string): Promise<Running> {
   note('Triton starts …')
   const [http, grpc, metrics] = [await freePort(), await freePort(), await freePort()]
-  const ports = [`--http-port=${http}`, `--grpc-port=${grpc}`, `--metrics-port=${metrics}`]
+  const more = repository === undefined ? [] : [`--model-repository=${repository}`]
+  const ports = [`--http-port=${http}`, `--grpc-port=${grpc}`, `--metrics-port=${metrics}`, ...more]
   const child = spawn(join(folder, 'start.sh'), ports, { stdio: 'ignore' })
   child.once('error', () => {}) // it has no exit code then
   const url = `http://127.0.0.1:${http}`
@@ -75,8 +80,8 @@ export async function startTriton(folder: string): Promise<Running> {
       throw new Error(`Triton did not start with a model identity: ${folder}/start.sh`)
     await sleep(100)
   }
-  await unloadOthers(url)
-  return { url, pid: child.pid ?? 0, stop: () => ended(child) }
+  await unloadOthers(url, ['identity', ...(repository === undefined ? [] : await readdir(repository))])
+  return { url, grpcUrl: `http://127.0.0.1:${grpc}`, pid: child.pid ?? 0, stop: () => ended(child) }
 }
 
 function isReady(url: string): Promise<boolean> {
@@ -86,11 +91,11 @@ function isReady(url: string): Promise<boolean> {
   )
 }
 
-async function unloadOthers(url: string): Promise<void> {
+async function unloadOthers(url: string, kept: readonly string[]): Promise<void> {
   const index = await fetch(`${url}/v2/repository/index`, { method: 'POST', body: '{"ready":true}' })
   const models = (await index.json()) as { readonly name: string }[]
   for (const { name } of models)
-    if (name !== 'identity') await fetch(`${url}/v2/repository/models/${name}/unload`, { method: 'POST', body: '{}' })
+    if (!kept.includes(name)) await fetch(`${url}/v2/repository/models/${name}/unload`, { method: 'POST', body: '{}' })
 }
 
 async function ended(child: ChildProcess): Promise<void> {

@@ -43,6 +43,16 @@ export function allowsTimeoutOverride(config: ModelConfig, level = 0): boolean {
   return policyOfLevel(dynamic, named, true)?.allowTimeoutOverride ?? false
 }
 
+/**
+ * Whether the parameter `timeout` of a request of a level limits its wait. Where the configuration has no queue policy nobody has forbidden it; Triton takes it
+ * only where one allows it.
+ */
+export function takesTimeout(config: ModelConfig, level = 0): boolean {
+  const dynamic = dynamicBatchingOf(config)
+  const hasPolicy = dynamic?.defaultQueuePolicy !== undefined || Object.keys(dynamic?.priorityQueuePolicy ?? {}).length > 0
+  return !hasPolicy || allowsTimeoutOverride(config, level)
+}
+
 export function dynamicBatchingOf({ schedulingChoice }: ModelConfig): ModelDynamicBatching | undefined {
   return schedulingChoice.case === 'dynamicBatching' ? schedulingChoice.value : undefined
 }

@@ -70,7 +70,7 @@ function checkRuntime(config: ModelConfig, { format }: ModelFacts): void {
     )
 }
 
-function completePolicies(config: ModelConfig): void {
+export function completePolicies(config: ModelConfig): void {
   config.versionPolicy ??= create(ModelVersionPolicySchema, { policyChoice: { case: 'latest', value: { numVersions: 1 } } })
   config.optimization ??= create(ModelOptimizationPolicySchema)
   config.optimization.inputPinnedMemory ??= create(PinnedMemorySchema, { enable: true })
@@ -78,17 +78,17 @@ function completePolicies(config: ModelConfig): void {
 }
 
 /** As Triton's backends do: that of TensorRT wherever there are batches, that of onnxruntime where it found the size of batches itself. */
-function completeScheduling(config: ModelConfig): void {
+export function completeScheduling(config: ModelConfig): void {
   if (config.schedulingChoice.case !== undefined || config.maxBatchSize < 2 || hasShapeTensors(config)) return
   config.schedulingChoice = { case: 'dynamicBatching', value: create(ModelDynamicBatchingSchema) }
 }
 
-function completePreferred(config: ModelConfig): void {
+export function completePreferred(config: ModelConfig): void {
   const dynamic = dynamicBatchingOf(config)
   if (dynamic?.preferredBatchSize.length === 0 && config.maxBatchSize > 0) dynamic.preferredBatchSize = [config.maxBatchSize]
 }
 
-function checkScheduling(config: ModelConfig): void {
+export function checkScheduling(config: ModelConfig): void {
   const dynamic = dynamicBatchingOf(config)
   if (dynamic === undefined) return
   if (hasShapeTensors(config))

@@ -1,10 +1,14 @@
 // Every field of model_config.proto, with what this server does with it: docs/serving.md is made of these rows.
 
+import type { Runtime } from './backends.js'
+
 /** What becomes of one field of a configuration. */
 export interface FieldRule {
   /** In the names of model_config.proto, such as `instance_group.count`; of a map its values' fields follow its own name. */
   readonly path: string
   readonly use: 'used' | 'ignored' | 'refused'
+  /** Backends that use it, though others do not. */
+  readonly usedBy?: readonly Runtime[]
   /** How it is used; why it has no effect; what to do instead. */
   readonly about: string
 }
@@ -25,31 +29,44 @@ const scheduling = 'Requests of one model run by themselves or in dynamic batche
 const model: readonly FieldRule[] = [
   ...rows('used', '', [
     ['name', 'The name of the folder, which it has to be where it is given'],
-    ['platform', '`tensorrt_plan` or `onnxruntime_onnx`; follows from `backend`'],
-    ['backend', '`tensorrt` or `onnxruntime`; follows from `platform` or from the file; any other is refused with what to do instead'],
+    [
+      'platform',
+      '`tensorrt_plan`, `onnxruntime_onnx` or `ensemble`; follows from `backend`, which an ensemble has not; none with `backend: "node"`',
+    ],
+    [
+      'backend',
+      '`tensorrt`, `onnxruntime`, or `node` for a model in JavaScript; follows from `platform` or from the file; any other is refused with what to do instead',
+    ],
     ['runtime', 'The library of the backend, such as `libtriton_tensorrt.so`, which is a part of this server; any other is refused'],
     ['max_batch_size', 'The most rows of a batch, which is a dimension before `dims`; 0: the model has no batches'],
-    ['input', 'Completed from the model; a difference is an error that names both sides'],
+    ['input', 'Completed from the model; a difference is an error that names both sides. With `backend: "node"` all of it has to be given'],
     ['output', 'As `input`; a part of the outputs may be left out'],
     ['version_policy', 'Which versions are loaded; default: the latest one'],
     ['optimization', 'As its fields'],
     ['dynamic_batching', 'Batches of requests; added where the model has batches and nothing is said'],
-    ['instance_group', 'Each group is an engine for each of its GPUs, or one on the CPU'],
-    ['default_model_filename', 'The file in the folder of a version; default `model.plan`, or `model.onnx`'],
+    ['ensemble_scheduling', 'Of an ensemble: the models that answer its requests, one after the other or side by side'],
+    ['instance_group', 'Each group is an engine for each of its GPUs, or one on the CPU; of a model in JavaScript threads'],
+    [
+      'default_model_filename',
+      'The file in the folder of a version; default `model.plan`, or `model.onnx`; with `backend: "node"` `model.js`, `model.mjs` or `model.ts`',
+    ],
     ['metric_tags', 'Labels of the metrics of the model'],
-    ['model_warmup', 'Requests that run before the model is ready; default: one of zeros'],
+    ['model_warmup', 'Requests that run before the model is ready; default: one of zeros, but none with `backend: "node"`'],
     ['model_transaction_policy', 'As its field'],
     ['response_cache', 'As its field'],
   ]),
-  ...rows('ignored', '', [
-    ['parameters', 'Options of backends; only `/config` shows them, and a custom batching library is refused'],
-    ['model_metrics', 'Histograms with buckets are not kept'],
-  ]),
+  {
+    path: 'parameters',
+    use: 'ignored',
+    usedBy: ['node'],
+    about:
+      'Options of backends. A model in JavaScript has them in `load(context)`, and `max_memory_mb` limits the memory of each instance; of others only `/config` shows them, and a custom batching library is refused',
+  },
+  ...rows('ignored', '', [['model_metrics', 'Histograms with buckets are not kept']]),
   ...rows('refused', '', [
     ['batch_input', 'Inputs that a batcher makes up belong to ragged batches: make them in the client, or in the model'],
     ['batch_output', 'Outputs that a batcher cuts belong to ragged batches: cut them in the client'],
     ['sequence_batching', `${scheduling}: keep the state in the client, as an input and an output of the model`],
-    ['ensemble_scheduling', 'Ensembles are not served yet: ask its models one after the other, or join them to one ONNX model'],
     [
       'cc_model_filenames',
       'A file for each kind of GPU is not chosen: keep one model.plan in each repository, or a model.onnx, which is built for the GPU',
@@ -57,7 +74,7 @@ const model: readonly FieldRule[] = [
     ['model_operations', 'Libraries of operators are native code, which no configuration loads: put the operators into the ONNX model'],
     ['model_repository_agents', 'No agent runs: check or fetch the files before they come into the repository'],
   ]),
-  ...parts('ignored', 'parameters', 'string_value'),
+  { path: 'parameters.string_value', use: 'ignored', usedBy: ['node'], about: 'as `parameters`' },
   ...parts('refused', 'batch_input', 'kind target_name data_type source_input'),
   ...parts('refused', 'batch_output', 'target_name kind source_input'),
   ...parts('refused', 'model_operations', 'op_library_filename'),
@@ -75,7 +92,7 @@ const tensors: readonly FieldRule[] = [
   ...['input', 'output'].flatMap((tensor) => [
     ...rows('used', tensor, [
       ['name', 'As in the model'],
-      ['data_type', 'As in the model; TYPE_STRING is refused'],
+      ['data_type', 'As in the model; TYPE_STRING with `backend: "node"` and in ensembles alone'],
       ['dims', 'Without the rows of a batch; -1 for a size that requests decide'],
       ['reshape', 'Clients have `dims`, the model has this'],
       ['reshape.shape', 'As many elements as `dims`'],
@@ -99,8 +116,14 @@ const tensors: readonly FieldRule[] = [
 const instances: readonly FieldRule[] = [
   ...rows('used', 'instance_group', [
     ['name', 'Shown to clients and in messages; default NAME_0'],
-    ['kind', 'KIND_GPU, KIND_CPU, or KIND_AUTO: a GPU for tensorrt, the CPU for onnxruntime. KIND_MODEL is refused'],
-    ['count', 'Lanes of the engine: inferences that compute at the same time, 1 to 64'],
+    [
+      'kind',
+      'KIND_GPU, KIND_CPU, or KIND_AUTO: a GPU for tensorrt, the CPU for onnxruntime and node. KIND_MODEL is refused, and KIND_GPU with node',
+    ],
+    [
+      'count',
+      'Lanes of the engine: inferences that compute at the same time, 1 to 64; of a model in JavaScript threads with a copy of the module each',
+    ],
     ['gpus', 'Numbers of GPUs: an engine on each, and a request goes to the one with the fewest rows under way'],
     ['profile', 'One number: that optimization profile. None, or all: for each batch the one that fits best. A part of several is refused'],
   ]),
@@ -182,8 +205,11 @@ const batching: readonly FieldRule[] = [
   ...rows('used', 'dynamic_batching', [
     ['preferred_batch_size', 'Rows at which a batch leaves without waiting for more; default: `max_batch_size`'],
     ['max_queue_delay_microseconds', 'How long a request may wait for others'],
-    ['preserve_ordering', 'Answers in the order of the requests; with several instance groups or GPUs refused'],
-    ['priority_levels', 'How many levels there are, up to 100'],
+    [
+      'preserve_ordering',
+      'Answers in the order of the requests; with several instance groups or GPUs refused, and with several instances of `backend: "node"`',
+    ],
+    ['priority_levels', 'How many levels there are, up to 100; with `backend: "node"` refused'],
     ['default_priority_level', 'The level of requests that name none'],
     ['default_queue_policy', 'What limits the requests of each level that has no policy of its own'],
     ['priority_queue_policy', 'The same of one level'],
@@ -201,11 +227,18 @@ const batching: readonly FieldRule[] = [
       'state.initial_state.data_type state.initial_state.dims state.initial_state.zero_data state.initial_state.data_file ' +
       'state.initial_state.name state.use_same_buffer_for_input_output state.use_growable_memory iterative_sequence',
   ),
-  ...parts(
-    'refused',
-    'ensemble_scheduling',
-    'step step.model_name step.model_version step.input_map step.output_map step.model_namespace max_inflight_requests',
-  ),
+  ...rows('used', 'ensemble_scheduling', [
+    ['step', 'Each runs as soon as its inputs are there, and only where its outputs lead to those that a request wants'],
+    ['step.model_name', 'A model or an ensemble, which is loaded with this one'],
+    ['step.model_version', '-1: the latest that is loaded when a request begins; any other number has to be loaded'],
+    ['step.input_map', 'For every input of the model the tensor that it takes: an input of the ensemble, or what a step gives'],
+    ['step.output_map', 'For outputs of the model the tensor that they are; what is not mapped is not asked for'],
+    [
+      'max_inflight_requests',
+      'How many requests of the ensemble may be inside of one step at once, for each step; others wait for it. 0: any number',
+    ],
+  ]),
+  ...rows('refused', 'ensemble_scheduling', [['step.model_namespace', 'Names of models are unique: leave it out']]),
 ]
 
 /** A row for each field. */

@@ -17,18 +17,20 @@ const ruleOf: ReadonlyMap<string, FieldRule> = new Map(fieldRules.map((rule) => 
  * @throws Fault UNSUPPORTED with the field, or the backend, and what to do instead; INVALID_ARG where the backend is not known
  */
 export function checkFields(config: ModelConfig): readonly string[] {
-  refuseLibraries(config, runtimeOf(config))
-  return [...linesOf(reflect(ModelConfigSchema, config), '', config.name)]
+  const runtime = runtimeOf(config)
+  refuseLibraries(config, runtime)
+  return [...linesOf(reflect(ModelConfigSchema, config), '', config.name, runtime)]
 }
 
-function* linesOf(message: ReflectMessage, below: string, model: string): Generator<string> {
+function* linesOf(message: ReflectMessage, below: string, model: string, runtime: Runtime): Generator<string> {
   for (const field of message.desc.fields.filter((one) => message.isSet(one))) {
     const path = `${below}${field.name}`
     const rule = ruleOf.get(path)
-    if (rule === undefined || rule.use === 'refused') throw refused(model, path, rule)
-    if (rule.use === 'used') checkNumbers(message, field, path, model)
-    if (rule.use === 'ignored') yield `${path} of model '${model}' has no effect: ${withinSentence(rule.about)}`
-    else for (const inner of messagesOf(message, field)) yield* linesOf(inner, `${path}.`, model)
+    const use = rule?.usedBy?.includes(runtime) ? 'used' : rule?.use
+    if (rule === undefined || use === 'refused') throw refused(model, path, rule)
+    if (use === 'used') checkNumbers(message, field, path, model)
+    if (use === 'ignored') yield `${path} of model '${model}' has no effect: ${withinSentence(rule.about)}`
+    else for (const inner of messagesOf(message, field)) yield* linesOf(inner, `${path}.`, model, runtime)
   }
 }
 

@@ -21,7 +21,7 @@ export interface Instance {
 const mostLanes = 64
 
 /**
- * The engines of a configuration: one for each group and GPU. KIND_AUTO is a GPU for tensorrt, and the CPU for onnxruntime.
+ * The engines of a configuration: one for each group and GPU. KIND_AUTO is a GPU for tensorrt, and the CPU for onnxruntime and node.
  *
  * @param gpus the GPUs of a group that names none
  * @throws Fault INVALID_ARG, or UNSUPPORTED for a kind that is not served
@@ -50,6 +50,7 @@ export function kindOf(config: ModelConfig, { kind, name, gpus }: ModelInstanceG
   if (kind === Kind.CPU) return 'cpu'
   if (kind === Kind.MODEL)
     throw new Fault('UNSUPPORTED', `${owner} has kind KIND_MODEL, which is not served: give KIND_GPU with its gpus, or KIND_CPU`)
+  if (config.backend === 'node') return ofNode(owner, kind === Kind.GPU ? 'kind KIND_GPU' : gpus.length > 0 ? 'gpus' : undefined)
   if (config.backend !== 'onnxruntime') return 'gpu'
   if (kind === Kind.AUTO && gpus.length === 0) return 'cpu'
   const wish = kind === Kind.AUTO ? 'gpus' : 'kind KIND_GPU'
@@ -57,6 +58,12 @@ export function kindOf(config: ModelConfig, { kind, name, gpus }: ModelInstanceG
     'UNSUPPORTED',
     `${owner} has ${wish}, but onnxruntime runs on the CPU here: give backend: "tensorrt", which builds model.onnx for the GPU, or KIND_CPU without gpus`,
   )
+}
+
+function ofNode(owner: string, onGpu: string | undefined): 'cpu' {
+  if (onGpu === undefined) return 'cpu'
+  const remedy = 'leave it out, or give KIND_CPU; what computes on a GPU is a model of its own, such as a model.plan'
+  throw new Fault('UNSUPPORTED', `${owner} has ${onGpu}, but JavaScript runs on the CPU: ${remedy}`)
 }
 
 /** As Triton: 1, and 2 of onnxruntime on the CPU. */

@@ -1,13 +1,14 @@
 // A version of a model on engines of this package: what answers the requests of a front-end.
 import { readLabels } from '../repository/labels.js'
-import { allowsTimeoutOverride, batchingOf } from '../config/batching.js'
+import { batchingOf, takesTimeout } from '../config/batching.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
 import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
 import { countersSince, sumOfCounters } from './counters.js'
-import { mergingOf, openVersion, type OpenVersion } from './engines.js'
-import type { LoadOptions } from './load-version.js'
+import { type EngineStep, isOnDevice, type PlacedRequest, type PlacedTensor, reshaped } from './engine-steps.js'
+import { mergingOf, type OpenEngine, openVersion, type OpenVersion } from './engines.js'
+import type { LoadOptions } from './load-options.js'
 import { checkRequest, type CheckedRequest, type RequestRules, requestText, type TensorRule } from './request-checks.js'
 import { RowCounts } from './row-counts.js'
 import { rulesOf } from './rules.js'
@@ -19,14 +20,13 @@ import { Visits } from './visits.js'
 import { warmUp } from './warmup.js'
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { type Engine, runWithCut } from '../../engine.js'
+import type { AnyTensor } from '../../device-tensor.js'
+import { runWithCut } from '../../engine.js'
 import { TensorRTError } from '../../errors.js'
 import { Tensor } from '../../tensor.js'
 
 /** An engine and the rows that it has not answered yet. */
-interface Busy {
-  readonly engine: Engine
-  readonly lanes: number
+interface Busy extends OpenEngine {
   rows: number
 }
 
@@ -37,7 +37,7 @@ type RunOptions = NonNullable<Parameters<typeof runWithCut>[2]>
 
 const bytesKept = 64 * 2 ** 20
 
-export class EngineModel implements LoadedVersion {
+export class EngineModel implements LoadedVersion, EngineStep {
   readonly name: string
   readonly version: string
   readonly config: ModelConfig
@@ -141,9 +141,62 @@ export class EngineModel implements LoadedVersion {
     }
   }
 
-  /** The one with the fewest rows under way. */
-  #leastBusy(): Busy {
-    return this.#engines.reduce((best, each) => (each.rows < best.rows ? each : best))
+  get devices(): readonly number[] {
+    return this.#engines.map(({ device }) => device)
+  }
+
+  async inferPlaced(request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
+    const leave = this.#visits.inside()
+    try {
+      const checked = checkRequest(this.#rules, request)
+      this.#lastInference = Date.now()
+      const answer = await this.#runPlaced(checked, request, cut)
+      this.#rowCounts?.answered(checked.rows)
+      return answer
+    } catch (error) {
+      throw cut.happened ? error : requestFault(error, request.id)
+    } finally {
+      leave()
+    }
+  }
+
+  /** On an engine of the device on which inputs are: they are all on one. */
+  async #runPlaced({ rows, inputs }: CheckedRequest<PlacedTensor>, request: PlacedRequest, cut: Cut): Promise<readonly PlacedTensor[]> {
+    const device = request.inputs.find(isOnDevice)?.tensor.device
+    const busy = this.#leastBusy(device)
+    const tensors = Object.create(null) as Record<string, AnyTensor>
+    const views: Disposable[] = []
+    busy.rows += rows
+    try {
+      for (const { rule, tensor } of inputs) {
+        if (!isOnDevice(tensor)) tensors[rule.name] = this.#modelTensor(rule, tensor, rows)
+        else views.push((tensors[rule.name] = reshaped(tensor.tensor, modelShape(this.#rules, rule, tensor.shape))))
+      }
+      const outputs = request.outputs ?? [...this.outputs.keys()]
+      const location = Object.fromEntries(outputs.map((name) => [name, request.keep.has(name) ? ('device' as const) : ('host' as const)]))
+      const running = runWithCut(busy.engine, tensors, { ...this.#optionsOf(request), outputs, location }, cut)
+      for (const view of views.splice(0)) view[Symbol.dispose]() // the engine has them
+      return this.#placedAnswer((await running) as Readonly<Record<string, AnyTensor>>)
+    } finally {
+      for (const view of views) view[Symbol.dispose]()
+      busy.rows -= rows
+    }
+  }
+
+  #placedAnswer(results: Readonly<Record<string, AnyTensor>>): readonly PlacedTensor[] {
+    return Object.entries(results).map(([name, tensor]) => {
+      const rule = this.#rules.outputs.get(name) as TensorRule
+      const common = { name, datatype: rule.datatype, shape: clientShape(this.#rules, rule, tensor.shape) }
+      if (tensor.location === 'device') return { ...common, tensor, bytes: { length: tensor.byteLength } }
+      const { data } = tensor
+      return { ...common, bytes: new Uint8Array(data.buffer, data.byteOffset, data.byteLength) }
+    })
+  }
+
+  /** The one with the fewest rows under way, of those on a device where one is named that it has an engine on. */
+  #leastBusy(device?: number): Busy {
+    const there = device === undefined ? this.#engines : this.#engines.filter((each) => each.device === device)
+    return (there.length > 0 ? there : this.#engines).reduce((best, each) => (each.rows < best.rows ? each : best))
   }
 
   async #run(busy: Busy, checked: CheckedRequest, options: RunOptions | undefined, cut: Cut): Promise<readonly WireTensor[]> {
@@ -165,25 +218,17 @@ export class EngineModel implements LoadedVersion {
     return tensors
   }
 
-  #optionsOf({ outputs: named = [], priority = 0, timeoutUs = 0 }: ServableRequest): RunOptions | undefined {
+  #optionsOf({ outputs: named = [], priority = 0, timeoutUs = 0 }: Omit<ServableRequest, 'inputs'>): RunOptions | undefined {
     // they are checked: as many as there are is all of them, which an engine needs no list for
     const outputs = named.length === 0 || named.length === this.outputs.size ? this.#wanted : named
     const level = this.#levels > 1 && priority >= 1 && priority <= this.#levels ? priority : 0
-    const shortens = timeoutUs > 0 && this.#mayShorten(level)
+    const shortens = timeoutUs > 0 && takesTimeout(this.config, level)
     if (outputs === undefined && level === 0 && !shortens) return undefined
     return {
       ...(outputs !== undefined && { outputs }),
       ...(level > 0 && { priority: level }),
       ...(shortens && { queueTimeoutMs: Math.min(Math.max(timeoutUs, 1) / 1000, longestTimeout) }),
     }
-  }
-
-  /** Where the configuration has no queue policy nobody has forbidden it; Triton takes `timeout` only where one allows it. */
-  #mayShorten(level: number): boolean {
-    const { schedulingChoice: choice } = this.config
-    const dynamic = choice.case === 'dynamicBatching' ? choice.value : undefined
-    const hasPolicy = dynamic?.defaultQueuePolicy !== undefined || Object.keys(dynamic?.priorityQueuePolicy ?? {}).length > 0
-    return !hasPolicy || allowsTimeoutOverride(this.config, level)
   }
 
   #modelTensor(rule: TensorRule, { datatype, shape, bytes }: WireTensor, rows: number): Tensor {
@@ -235,7 +280,7 @@ export class EngineModel implements LoadedVersion {
   async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
     const checked = checkRequest(this.#rules, { inputs })
     const runs = this.#engines.flatMap((busy) =>
-      Array.from({ length: busy.lanes }, () => this.#run(busy, checked, this.#optionsOf({ inputs }), new Cut())),
+      Array.from({ length: busy.lanes }, () => this.#run(busy, checked, this.#optionsOf({}), new Cut())),
     )
     const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason

@@ -26,7 +26,14 @@ export interface VersionFiles {
 export interface OpenVersion {
   /** Complete. */
   readonly config: ModelConfig
-  readonly engines: readonly { readonly engine: Engine; readonly lanes: number }[]
+  readonly engines: readonly OpenEngine[]
+}
+
+export interface OpenEngine {
+  readonly engine: Engine
+  readonly lanes: number
+  /** The number of its GPU; -1 for the CPU. */
+  readonly device: number
 }
 
 /** Requests that may wait where the configuration has no limit: Triton has none. What waits is bounded by the bytes in flight of the front-end. */
@@ -68,7 +75,7 @@ class Opening {
   readonly #settings: ModelSettings
   readonly #signal: AbortSignal
   readonly #owners = new Map<string, Engine>()
-  readonly #engines: { engine: Engine; lanes: number }[] = []
+  readonly #engines: OpenEngine[] = []
   #config: ModelConfig | undefined
 
   constructor(path: string, files: VersionFiles, settings: ModelSettings, signal: AbortSignal) {
@@ -87,7 +94,7 @@ class Opening {
     const owner = await this.#owner(instance, format)
     const config = await this.complete(factsOfEngine(owner, format))
     const engine = await Engine.attach(owner.share(), { ...lanesOf(config, instance), signal: this.#signal })
-    this.#engines.push({ engine, lanes: instance.lanes })
+    this.#engines.push({ engine, lanes: instance.lanes, device: instance.kind === 'cpu' ? -1 : instance.device })
   }
 
   /** Whose weights all engines of a device have. */

@@ -25,6 +25,14 @@ export class ModelEntry {
   wanted = false
   /** Why the last load failed; empty where it did not. */
   failure = ''
+  /** Why an ensemble was taken out of service though nobody asked for it: one of its steps is gone, and it comes back with that. Else empty. */
+  waits = ''
+  /** It was loaded by its name, not as a step of an ensemble. */
+  isExplicit = false
+  /** Of an ensemble: the models of its steps, as its last load had them. */
+  needs: readonly string[] = []
+  /** The configuration that its last load brought. */
+  override: string | undefined
   readonly #records = new Map<string, VersionRecord>()
   /** How many of a version wait for their last requests. */
   readonly #leaving = new Map<string, number>()
@@ -42,7 +50,12 @@ export class ModelEntry {
 
   /** Nothing is known of it that anyone could ask for. */
   get isBlank(): boolean {
-    return this.#pending === 0 && !this.wanted && this.failure === '' && this.#records.size === 0
+    return this.#pending === 0 && !this.shouldBe && this.failure === '' && this.#records.size === 0
+  }
+
+  /** It is, or comes back once its steps are there. */
+  get shouldBe(): boolean {
+    return this.wanted || this.waits !== ''
   }
 
   get isReady(): boolean {
@@ -67,17 +80,18 @@ export class ModelEntry {
     for (const version of versions) if (!this.#serves(version)) this.#records.set(version, { state: 'LOADING', reason: '' })
   }
 
-  /** What was in service goes on; of the versions that were being loaded each has its reason. */
+  /** What was in service goes on; of the versions that were being loaded each has its reason, or that of all. */
   failed(reason: string, byVersion: ReadonlyMap<string, string>): void {
     this.failure = reason
+    const ofAll = byVersion.size === 0 ? reason : 'unloaded'
     for (const [version, record] of this.#records)
-      if (record.state === 'LOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: byVersion.get(version) ?? 'unloaded' })
+      if (record.state === 'LOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: byVersion.get(version) ?? ofAll })
   }
 
   /** Takes the place of what was in service, which it gives back. */
   take(generation: Generation): Generation | undefined {
     const before = this.#leave()
-    this.failure = ''
+    this.failure = this.waits = ''
     this.#serving = generation
     for (const { version } of generation.versions) this.#records.set(version, { state: 'READY', reason: '' })
     return before
@@ -85,8 +99,18 @@ export class ModelEntry {
 
   /** Takes all out of service. */
   unload(): Generation | undefined {
-    this.failure = ''
+    this.failure = this.waits = ''
+    this.wanted = this.isExplicit = false
     return this.#leave()
+  }
+
+  /** The same of an ensemble whose steps are gone. */
+  suspend(reason: string): Generation | undefined {
+    const { isExplicit } = this
+    const before = this.unload()
+    this.isExplicit = isExplicit
+    this.waits = reason
+    return before
   }
 
   #leave(): Generation | undefined {
@@ -104,7 +128,8 @@ export class ModelEntry {
     const left = (this.#leaving.get(version) ?? 1) - 1
     if (left > 0) return void this.#leaving.set(version, left)
     this.#leaving.delete(version)
-    if (this.#records.get(version)?.state === 'UNLOADING') this.#records.set(version, { state: 'UNAVAILABLE', reason: 'unloaded' })
+    if (this.#records.get(version)?.state === 'UNLOADING')
+      this.#records.set(version, { state: 'UNAVAILABLE', reason: this.waits || 'unloaded' })
   }
 
   #serves(version: string): boolean {

@@ -1,5 +1,8 @@
 // A load of a model: all versions that its configuration chooses, or none.
+import { isEnsemble } from '../config/ensemble.js'
 import { checkFields } from '../config/fields.js'
+import { EnsembleModel } from '../ensembles/ensemble-model.js'
+import { type EnsembleGraph, ensembleGraph, modelsOf } from '../ensembles/graph.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
 import { Fault, faultOf } from '../faults.js'
@@ -8,8 +11,8 @@ import type { ModelFolder } from '../repository/folder.js'
 import { readModelConfig, withoutPath } from '../repository/scan.js'
 import { chosenVersions } from '../repository/versions.js'
 import type { Generation, ModelEntry } from './entry.js'
-import type { LoadVersion } from './load-version.js'
-import type { LoadedVersion } from './servable.js'
+import type { LoadVersion } from './load-options.js'
+import type { LoadedVersion, StepSource } from './servable.js'
 import type { ModelsSettings } from './settings.js'
 import type { Turns } from '../../base/turns.js'
 
@@ -29,6 +32,13 @@ export interface LoadContext {
   readonly signal: AbortSignal
 }
 
+/** What the load of an ensemble asks of whoever loads other models. */
+export interface Steps {
+  /** Fulfilled when the models of its steps are loaded, as far as that is the ensemble's matter. @throws Fault (as a rejection) naming the step */
+  ensure(entry: ModelEntry, graph: EnsembleGraph): Promise<void>
+  readonly source: StepSource
+}
+
 /** Why a model is not loaded: for the client, and for the log. */
 export class LoadFault extends Fault {
   /** For the index. */
@@ -45,15 +55,22 @@ export class LoadFault extends Fault {
 }
 
 /**
- * Loads and warms what is to take the place of a model.
+ * Loads and warms what is to take the place of a model, which `take` puts there at once, or refuses.
  * @throws LoadFault (as a rejection) with the reason, which the entry has, too; nothing of the load is left
  */
-export async function loadGeneration(entry: ModelEntry, source: LoadSource, context: LoadContext): Promise<Generation> {
+export async function loadGeneration(
+  entry: ModelEntry,
+  source: LoadSource,
+  context: LoadContext,
+  steps: Steps,
+  take: (generation: Generation) => void,
+): Promise<void> {
   const { folder, config, remove } = source
   try {
-    const versions = await loadVersions(entry, source, context)
+    const versions = await loadVersions(entry, source, context, steps)
     const isOverridden = config !== undefined || remove !== undefined
-    return { versions, fingerprint: isOverridden ? undefined : folder.fingerprint, dispose: async () => remove?.() }
+    const dispose = async (): Promise<void> => remove?.()
+    await orClosed(versions, () => take({ versions, fingerprint: isOverridden ? undefined : folder.fingerprint, dispose }))
   } catch (error) {
     await remove?.()
     const reason = reasonOf(error)
@@ -64,19 +81,46 @@ export async function loadGeneration(entry: ModelEntry, source: LoadSource, cont
   }
 }
 
-async function loadVersions(entry: ModelEntry, source: LoadSource, context: LoadContext): Promise<readonly LoadedVersion[]> {
+async function orClosed(versions: readonly LoadedVersion[], take: () => void): Promise<void> {
+  try {
+    take()
+  } catch (error) {
+    await Promise.all(versions.map((version) => version.close()))
+    throw error
+  }
+}
+
+async function loadVersions(entry: ModelEntry, source: LoadSource, context: LoadContext, steps: Steps): Promise<readonly LoadedVersion[]> {
   const { settings } = context
+  const { folder } = source
   const config = await configOf(source, settings.autoComplete)
   for (const text of checkFields(config)) settings.onEvent({ what: 'warning', model: entry.name, text })
-  const versions = chosenVersions(config, source.folder.versions)
+  const versions = chosenVersions(config, folder.versions)
   if (versions.length === 0)
     throw new Fault('INVALID_ARG', `at least one version must be available under the version policy of model '${entry.name}'`)
+  entry.needs = []
+  entry.override = source.config
   entry.loading(versions)
-  const loads = await Promise.allSettled(versions.map((version) => loadVersion(source.folder, version, config, context)))
+  if (isEnsemble(config)) return loadEnsemble(entry, folder, versions, config, steps)
+  const loads = await Promise.allSettled(versions.map((version) => loadVersion(folder, version, config, context)))
   const loaded = loads.filter((load) => load.status === 'fulfilled').map(({ value }) => value)
   if (loaded.length === versions.length) return loaded
   await Promise.all(loaded.map((version) => version.close()))
   throw new VersionsFailed(reasonsOf(versions, loads))
+}
+
+/** All versions of an ensemble have one configuration: what is wrong with one is wrong with all. */
+async function loadEnsemble(
+  entry: ModelEntry,
+  folder: ModelFolder,
+  versions: readonly string[],
+  config: ModelConfig,
+  steps: Steps,
+): Promise<readonly LoadedVersion[]> {
+  const graph = ensembleGraph(config)
+  entry.needs = modelsOf(graph)
+  await steps.ensure(entry, graph)
+  return Promise.all(versions.map((version) => EnsembleModel.load({ folder, version, config, graph }, steps.source)))
 }
 
 /** @throws Fault, TensorRTError (as a rejection) */

@@ -1,35 +1,31 @@
 // Which models are served: loads, replaces and unloads them, as the files of the repositories or the front-ends ask for it. The way of a request sees the snapshot
 // alone, which is replaced as a whole.
 import { performance } from 'node:perf_hooks'
+import { stepFailure } from '../ensembles/find.js'
+import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
 import { Fault, faultOf } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import type { ModelControl } from './control.js'
-import { type Generation, ModelEntry } from './entry.js'
+import { Changes } from './changes.js'
+import type { ModelEntry } from './entry.js'
 import { type LoadContext, LoadFault, loadGeneration, type LoadSource } from './loading.js'
-import { loadVersion, type LoadVersion } from './load-version.js'
-import { checkFileNames, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
-import type { LoadedVersion, Snapshot } from './servable.js'
+import type { LoadVersion } from './load-options.js'
+import { loadVersion } from './load-version.js'
+import { checkOverride, sweepTemporaryModels, writeTemporaryModel } from './overrides.js'
+import type { Snapshot } from './servable.js'
 import type { ModelsSettings } from './settings.js'
-import { ModelSnapshot } from './snapshot.js'
+import { Service } from './service.js'
 import type { IndexEntry, LoadParameters } from '../public-types.js'
 import { Turns } from '../../base/turns.js'
 
 export class Models implements ModelControl, AsyncDisposable {
   readonly #settings: ModelsSettings
-  readonly #entries = new Map<string, ModelEntry>()
   readonly #stopping = new AbortController()
   readonly #context: LoadContext
-  /** Generations whose last requests are under way. */
-  readonly #leaving = new Set<Promise<void>>()
-  readonly #leavingVersions = new Set<Generation>()
-  #snapshot: Snapshot = new ModelSnapshot(new Map())
+  readonly #service: Service
   #scan: Scan = { models: new Map(), problems: new Map() }
-  /** Problems that the log has. */
-  #told: Scan['problems'] = new Map()
-  /** Fingerprints that the last poll saw, and those that a load or unload was begun for. */
-  #seen: ReadonlyMap<string, string> = new Map()
-  readonly #acted = new Map<string, string>()
+  readonly #changes = new Changes()
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> = Promise.resolve()
   #started = false
@@ -38,6 +34,7 @@ export class Models implements ModelControl, AsyncDisposable {
   /** @param load how a version is opened, for tests */
   constructor(settings: ModelsSettings, load: LoadVersion = loadVersion) {
     this.#settings = settings
+    this.#service = new Service(settings.onEvent)
     this.#context = { settings, load, turns: new Turns(Math.max(1, settings.loadThreads)), signal: this.#stopping.signal }
   }
 
@@ -46,13 +43,12 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   get snapshot(): Snapshot {
-    return this.#snapshot
+    return this.#service.snapshot
   }
 
   /** Requests that have a version, of those too that another has taken the place of. */
   get inFlight(): number {
-    const generations = [...this.#leavingVersions, ...[...this.#entries.values()].map(({ serving }) => serving)]
-    return generations.flatMap((generation) => generation?.versions ?? []).reduce((sum, { inFlight }) => sum + inFlight, 0)
+    return this.#service.inFlight
   }
 
   /**
@@ -65,6 +61,7 @@ export class Models implements ModelControl, AsyncDisposable {
     await sweepTemporaryModels()
     if (this.#closing !== undefined) throw shuttingDown()
     const names = this.#namesToBegin()
+    this.#changes.begin(this.#scan, names)
     const loads = await Promise.allSettled(names.map((name) => this.#loadFirst(name)))
     const failures = loads.filter((load) => load.status === 'rejected').map(({ reason }) => failureAtStart(faultOf(reason)))
     if (failures.length > 0 && this.#settings.exitOnError) {
@@ -72,7 +69,7 @@ export class Models implements ModelControl, AsyncDisposable {
       throw new Fault('INTERNAL', `failed to load all models: ${failures.join('; ')}`)
     }
     this.#started = true
-    this.#told = this.#scan.problems
+    this.#changes.newProblems(this.#scan) // loads have told them
     this.#pollLater()
   }
 
@@ -87,14 +84,12 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   async #loadFirst(name: string): Promise<void> {
-    const entry = this.#entry(name)
-    entry.wanted = true
-    this.#acted.set(name, this.#scan.models.get(name)?.fingerprint ?? '') // one that is no model is followed, too, when it goes
-    this.#seen = new Map([...this.#scan.models].map(([each, folder]) => [each, folder.fingerprint]))
+    const entry = this.#service.entry(name)
+    entry.wanted = entry.isExplicit = true
     await entry.inOrder(() =>
       this.#telling(name, async () => {
         try {
-          return await this.#replace(entry, { folder: this.#folder(name), config: undefined })
+          return await this.#replace(entry, { folder: this.#folder(name), config: undefined }, new LoadTask())
         } catch (error) {
           if (entry.failure === '') entry.failed(error instanceof LoadFault ? error.reason : faultOf(error).message, new Map())
           throw error
@@ -121,20 +116,12 @@ export class Models implements ModelControl, AsyncDisposable {
 
   isReady(): boolean {
     if (!this.#started || this.#closing !== undefined) return false
-    return !this.#settings.strictReadiness || [...this.#entries.values()].every(({ wanted, isReady }) => !wanted || isReady)
+    return !this.#settings.strictReadiness || this.#service.entries.every(({ wanted, isReady }) => !wanted || isReady)
   }
 
   index(onlyReady: boolean): readonly IndexEntry[] {
-    const names = new Set([...this.#scan.models.keys(), ...this.#scan.problems.keys(), ...this.#entries.keys()])
-    const entries = [...names].sort().flatMap((name) => this.#indexOf(name))
+    const entries = this.#service.index(this.#scan)
     return onlyReady ? entries.filter(({ state }) => state === 'READY') : entries
-  }
-
-  #indexOf(name: string): readonly IndexEntry[] {
-    const entry = this.#entries.get(name)
-    if (entry !== undefined) return entry.index()
-    const problem = this.#scan.problems.get(name)
-    return [problem === undefined ? { name } : { name, state: 'UNAVAILABLE', reason: problem.text }]
   }
 
   /** Looks at the repositories again, so that index() knows what has come and gone. @throws Fault (as a rejection) INTERNAL, without the paths of this machine */
@@ -161,11 +148,16 @@ export class Models implements ModelControl, AsyncDisposable {
   async load(name: string, parameters: LoadParameters = {}): Promise<void> {
     const files = parameters.files ?? new Map<string, Uint8Array>()
     this.#orRefused(name, 'load', () => this.#checkLoad(name, files, parameters))
-    const entry = this.#entry(name)
+    const entry = this.#service.entry(name)
+    const task = new LoadTask()
     try {
-      await entry.inOrder(() => this.#telling(name, () => this.#load(entry, parameters, files)))
+      await entry.inOrder(async () => {
+        entry.isExplicit = true
+        await this.#telling(name, () => this.#load(entry, parameters, files, task))
+      })
     } finally {
-      this.#forgetBlank(entry)
+      this.#service.forgetBlank(entry)
+      await this.#resume(task)
     }
   }
 
@@ -182,28 +174,65 @@ export class Models implements ModelControl, AsyncDisposable {
   #checkLoad(name: string, files: ReadonlyMap<string, Uint8Array>, parameters: LoadParameters): void {
     this.#refuseControl()
     checkName(name)
-    if (files.size > 0) this.#checkOverride(files, parameters)
+    if (files.size > 0) checkOverride(name, files, parameters.config, this.#settings.allowFileOverride)
   }
 
-  #checkOverride(files: ReadonlyMap<string, Uint8Array>, { config }: LoadParameters): void {
-    checkFileNames(files)
-    if (!this.#settings.allowFileOverride)
-      throw new Fault(
-        'UNSUPPORTED',
-        'file override is not allowed: the files of a model are code; start the server with --allow-file-override',
-      )
-    if (config === undefined) throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
-  }
-
-  async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>): Promise<boolean> {
+  async #load(entry: ModelEntry, { config }: LoadParameters, files: ReadonlyMap<string, Uint8Array>, task: LoadTask): Promise<boolean> {
     if (files.size > 0) {
       const { folder, remove } = await writeTemporaryModel(entry.name, files)
-      return this.#replace(entry, { folder, config, remove })
+      return this.#replace(entry, { folder, config, remove }, task)
     }
     await this.#lookAt(entry.name)
     const folder = this.#folder(entry.name)
-    const isUnchanged = config === undefined && entry.failure === '' && entry.serving?.fingerprint === folder.fingerprint
-    return !isUnchanged && this.#replace(entry, { folder, config })
+    if (config !== undefined || !isServed(entry, folder)) return this.#replace(entry, { folder, config }, task)
+    const ensemble = entry.serving?.versions[0]?.ensemble
+    if (ensemble !== undefined) await this.#ensure(entry, ensemble.graph, task) // its steps may have changed
+    return false
+  }
+
+  /** Loads the models of an ensemble's steps; where all are loaded anyway, waits for them. */
+  async #ensure(entry: ModelEntry, graph: EnsembleGraph, task: LoadTask): Promise<void> {
+    const loads = modelsOf(graph).map((model) => this.#ensureStep(entry, graph, model, task))
+    const failed = (await Promise.allSettled(loads)).find((load) => load.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  }
+
+  async #ensureStep(entry: ModelEntry, graph: EnsembleGraph, model: string, task: LoadTask): Promise<void> {
+    const step = this.#service.entry(model)
+    const isLoadedAnyway = this.mode !== 'explicit' || (!this.#started && step.isExplicit)
+    try {
+      await this.#service.dependencies.waitFor(entry.name, model, () =>
+        step.inOrder(async () => isLoadedAnyway || this.#loadStep(step, task)),
+      )
+    } catch (error) {
+      const { kind, message } = faultOf(error)
+      if (kind === 'NOT_FOUND') return // the ensemble finds that itself
+      throw stepFailure(graph, model, step.isReady, error instanceof LoadFault ? error.reason : message)
+    } finally {
+      this.#service.forgetBlank(step)
+    }
+  }
+
+  /** One that was loaded with a configuration or files of its own stays as it is. */
+  async #loadStep(step: ModelEntry, task: LoadTask): Promise<unknown> {
+    if (step.serving !== undefined && step.serving.fingerprint === undefined) return
+    await this.#lookAt(step.name)
+    const folder = this.#scan.models.get(step.name)
+    const isPlain = step.serving?.versions[0]?.ensemble === undefined
+    return isPlain && isServed(step, folder) ? undefined : this.#telling(step.name, () => this.#load(step, {}, new Map(), task))
+  }
+
+  /** Ensembles that failed or went for want of these models come back with them. */
+  async #resume({ loaded, tried }: LoadTask): Promise<void> {
+    const waiting = this.#service.dependencies.awaiting(loaded).filter(({ name }) => !tried.has(name))
+    if (waiting.length === 0) return
+    const task = new LoadTask([...tried])
+    const again = async (entry: ModelEntry): Promise<unknown> => {
+      if (entry.isReady || !entry.shouldBe || this.#closing !== undefined) return
+      return this.#telling(entry.name, () => this.#replace(entry, { folder: this.#folder(entry.name), config: entry.override }, task))
+    }
+    await Promise.allSettled(waiting.map((entry) => entry.inOrder(() => again(entry))))
+    await this.#resume(task)
   }
 
   /** @throws Fault NOT_FOUND for what is in no repository, INVALID_ARG for what is no model there */
@@ -216,26 +245,42 @@ export class Models implements ModelControl, AsyncDisposable {
   }
 
   /** What is at work goes on until the other is ready, and where that fails. */
-  async #replace(entry: ModelEntry, source: LoadSource): Promise<true> {
+  async #replace(entry: ModelEntry, source: LoadSource, task: LoadTask): Promise<true> {
+    task.tried.add(entry.name)
+    const steps = {
+      source: this.#service.dependencies,
+      ensure: (each: ModelEntry, graph: EnsembleGraph) => this.#ensure(each, graph, task),
+    }
     try {
-      const generation = await loadGeneration(entry, source, this.#context)
-      const before = entry.take(generation)
-      this.#publish()
-      this.#retire(entry, before)
+      await loadGeneration(entry, source, this.#context, steps, (generation) => this.#service.take(entry, generation, task.tried))
+      task.loaded.push(entry.name)
       return true
     } finally {
       entry.wanted = true
-      this.#publish()
+      this.#service.publish()
     }
   }
 
-  /** Nothing depends on a model as long as there are no ensembles: `unloadDependents` of the interface has no effect. */
-  async unload(name: string): Promise<void> {
+  async unload(name: string, unloadDependents = false): Promise<void> {
     this.#orRefused(name, 'unload', () => this.#refuseControl())
-    const entry = this.#entries.get(name)
+    const entry = this.#service.find(name)
     if (entry === undefined) return this.#unloadUnknown(name)
-    await entry.inOrder(async () => this.#unload(entry))
-    this.#forgetBlank(entry)
+    await entry.inOrder(async () => this.#service.unload(entry))
+    if (unloadDependents) await this.#unloadSteps(entry)
+    this.#service.forgetBlank(entry)
+  }
+
+  /** Those that were loaded as steps alone, and are steps of nothing else. */
+  async #unloadSteps({ needs }: ModelEntry): Promise<void> {
+    for (const step of needs.map((model) => this.#service.find(model)).filter((each) => each !== undefined)) {
+      const isUnused = await step.inOrder(async () => {
+        if (step.isExplicit || !(step.isReady || step.shouldBe) || this.#service.dependencies.isNeeded(step.name)) return false
+        this.#service.unload(step)
+        return true
+      })
+      if (isUnused) await this.#unloadSteps(step)
+      this.#service.forgetBlank(step)
+    }
   }
 
   /** What was never loaded. */
@@ -248,15 +293,6 @@ export class Models implements ModelControl, AsyncDisposable {
     this.#settings.onEvent({ what: 'unloaded', model: name })
   }
 
-  /** Its versions are told of when they are closed; of a model without any it is told at once. */
-  #unload(entry: ModelEntry): void {
-    const before = entry.unload()
-    entry.wanted = false
-    this.#publish()
-    this.#settings.onEvent({ what: before === undefined ? 'unloaded' : 'unloading', model: entry.name })
-    this.#retire(entry, before)
-  }
-
   #refuseControl(): void {
     if (this.#closing !== undefined) throw shuttingDown()
     if (this.mode !== 'explicit')
@@ -266,48 +302,8 @@ export class Models implements ModelControl, AsyncDisposable {
       )
   }
 
-  /** Closes what is out of service once its last request has ended; nobody waits for it. */
-  #retire(entry: ModelEntry, generation: Generation | undefined): void {
-    if (generation === undefined) return
-    this.#leavingVersions.add(generation)
-    const left = this.#leave(entry, generation).finally(() => {
-      this.#leaving.delete(left)
-      this.#leavingVersions.delete(generation)
-    })
-    this.#leaving.add(left)
-  }
-
-  async #leave(entry: ModelEntry, generation: Generation): Promise<void> {
-    const { onEvent } = this.#settings
-    const close = async (version: LoadedVersion): Promise<void> => {
-      await version.close().catch((error: unknown) => this.#warn(entry, error))
-      entry.closed(version.version)
-      onEvent({ what: 'unloaded', model: entry.name, version: version.version })
-    }
-    await Promise.all(generation.versions.map(close))
-    await generation.dispose().catch((error: unknown) => this.#warn(entry, error))
-  }
-
   #warn({ name: model }: Pick<ModelEntry, 'name'>, error: unknown): void {
     this.#settings.onEvent({ what: 'warning', model, text: faultOf(error).message })
-  }
-
-  #entry(name: string): ModelEntry {
-    const known = this.#entries.get(name)
-    if (known !== undefined) return known
-    const entry = new ModelEntry(name)
-    this.#entries.set(name, entry)
-    return entry
-  }
-
-  /** Whoever asks for names that nobody has leaves nothing behind. */
-  #forgetBlank(entry: ModelEntry): void {
-    if (entry.isBlank) this.#entries.delete(entry.name)
-  }
-
-  #publish(): void {
-    const known = [...this.#entries].map(([name, entry]) => [name, entry.known()] as const)
-    this.#snapshot = new ModelSnapshot(new Map(known.filter(([, { versions }]) => versions.size > 0)))
   }
 
   #pollLater(): void {
@@ -336,34 +332,25 @@ export class Models implements ModelControl, AsyncDisposable {
       this.#warn({ name: '' }, error)
       return // a repository that is not there for a moment takes no model away
     }
-    const before = this.#seen
-    const now = new Map([...this.#scan.models].map(([name, { fingerprint }]) => [name, fingerprint]))
-    this.#seen = now
-    const names = new Set([...now.keys(), ...this.#acted.keys()])
-    const changed = [...names].filter((name) => now.get(name) === before.get(name) && now.get(name) !== this.#acted.get(name))
-    this.#tellProblems()
-    await Promise.allSettled(changed.filter((name) => !this.#scan.problems.has(name)).map((name) => this.#follow(name)))
-  }
-
-  /** Folders that are no models, once each. */
-  #tellProblems(): void {
-    const before = this.#told
-    this.#told = this.#scan.problems
-    for (const [model, { withPaths }] of this.#told)
-      if (before.get(model)?.withPaths !== withPaths) this.#settings.onEvent({ what: 'failed', model, text: withPaths })
+    const followed = this.#changes.look(this.#scan)
+    for (const [model, { withPaths }] of this.#changes.newProblems(this.#scan))
+      this.#settings.onEvent({ what: 'failed', model, text: withPaths })
+    const task = new LoadTask(followed)
+    await Promise.allSettled(followed.map((name) => this.#follow(name, task)))
+    await this.#resume(task)
   }
 
   /** Does what the files of a model ask for. */
-  async #follow(name: string): Promise<void> {
-    const entry = this.#entry(name)
+  async #follow(name: string, task: LoadTask): Promise<void> {
+    const entry = this.#service.entry(name)
     const folder = this.#scan.models.get(name)
+    this.#changes.act(name, folder?.fingerprint)
     if (folder === undefined) {
-      this.#acted.delete(name)
-      await entry.inOrder(async () => this.#unload(entry))
-      return this.#forgetBlank(entry)
+      await entry.inOrder(async () => this.#service.unload(entry))
+      return this.#service.forgetBlank(entry)
     }
-    this.#acted.set(name, folder.fingerprint)
-    return entry.inOrder(() => this.#telling(name, () => this.#replace(entry, { folder, config: undefined })))
+    entry.isExplicit = true
+    return entry.inOrder(() => this.#telling(name, () => this.#replace(entry, { folder, config: undefined }, task)))
   }
 
   /**
@@ -378,15 +365,29 @@ export class Models implements ModelControl, AsyncDisposable {
     clearTimeout(this.#timer)
     this.#stopping.abort(shuttingDown())
     await this.#polling
-    const entries = [...this.#entries.values()]
-    await Promise.all(entries.map((entry) => entry.idle()))
-    for (const entry of entries.filter(({ isReady }) => isReady)) this.#unload(entry)
-    await Promise.all(this.#leaving)
+    await Promise.all(this.#service.entries.map((entry) => entry.idle()))
+    await this.#service.end()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+}
+
+/** One load, and all that it leads to. */
+class LoadTask {
+  /** Models that are loaded anew in it, whatever becomes of that. */
+  readonly tried: Set<string>
+  /** Those that were. */
+  readonly loaded: string[] = []
+
+  constructor(tried: readonly string[] = []) {
+    this.tried = new Set(tried)
+  }
+}
+
+function isServed({ failure, serving }: ModelEntry, folder: ModelFolder | undefined): boolean {
+  return failure === '' && serving !== undefined && serving.fingerprint === folder?.fingerprint
 }
 
 function shuttingDown(): Fault {

@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Fault } from '../faults.js'
+import { refuseModuleFiles } from '../node/overrides.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { onFile } from '../../base/files.js'
 import { sweepTemporaries, temporaryOf } from '../../base/temporary.js'
@@ -20,6 +21,23 @@ export function checkFileNames(files: ReadonlyMap<string, Uint8Array>): void {
         'INVALID_ARG',
         `Invalid file parameter 'file:${name}': it must stay within model directory, as <version>/<file name> without '..'`,
       )
+}
+
+/**
+ * What a load may bring.
+ *
+ * @param config the JSON that comes with the files
+ * @throws Fault UNSUPPORTED, INVALID_ARG
+ */
+export function checkOverride(name: string, files: ReadonlyMap<string, Uint8Array>, config: string | undefined, isAllowed: boolean): void {
+  checkFileNames(files)
+  refuseModuleFiles(name, files.keys(), config)
+  if (!isAllowed)
+    throw new Fault(
+      'UNSUPPORTED',
+      'file override is not allowed: the files of a model are code; start the server with --allow-file-override',
+    )
+  if (config === undefined) throw new Fault('INVALID_ARG', "Load parameter 'config' must be specified for model file override")
 }
 
 function isBelowVersion(name: string): boolean {

@@ -24,20 +24,25 @@ export interface RequestRules {
   readonly outputs: ReadonlyMap<string, TensorRule>
 }
 
-export interface CheckedRequest {
+/** What is looked at of an input, wherever its bytes are. */
+export type Checkable = Omit<WireTensor, 'bytes'> & { readonly bytes: { readonly length: number } }
+
+type Checked<T extends Checkable> = Pick<ServableRequest, 'id' | 'outputs'> & { readonly inputs: readonly T[] }
+
+export interface CheckedRequest<T extends Checkable = WireTensor> {
   /** Rows of the batch; 1 for a model without batches. */
   readonly rows: number
   /** In the config's order. */
-  readonly inputs: readonly { readonly rule: TensorRule; readonly tensor: WireTensor }[]
+  readonly inputs: readonly { readonly rule: TensorRule; readonly tensor: T }[]
 }
 
 /** @throws Fault INVALID_ARG */
-export function checkRequest(rules: RequestRules, request: ServableRequest): CheckedRequest {
+export function checkRequest<T extends Checkable>(rules: RequestRules, request: Checked<T>): CheckedRequest<T> {
   const who = requestText(request.id)
   checkOutputs(rules, request, who)
   const given = inputsByName(request, who)
   checkNumber(rules, given, who)
-  const inputs = [...rules.inputs.values()].map((rule) => ({ rule, tensor: given.get(rule.name) as WireTensor }))
+  const inputs = [...rules.inputs.values()].map((rule) => ({ rule, tensor: given.get(rule.name) as T }))
   const rows = rules.maxBatch === 0 ? 1 : checkedRows(rules, inputs, who)
   for (const { rule, tensor } of inputs) checkInput(rules, rule, tensor, who)
   return { rows, inputs }
@@ -52,15 +57,15 @@ function fault(text: string): Fault {
   return new Fault('INVALID_ARG', text)
 }
 
-function checkOutputs({ model, outputs }: RequestRules, { outputs: wanted = [] }: ServableRequest, who: string): void {
+function checkOutputs({ model, outputs }: RequestRules, { outputs: wanted = [] }: Checked<Checkable>, who: string): void {
   const unknown = wanted.find((name) => !outputs.has(name))
   if (unknown !== undefined) throw fault(`unexpected inference output '${unknown}' for model '${model}'`)
   const twice = wanted.find((name, i) => wanted.indexOf(name) < i)
   if (twice !== undefined) throw fault(`${who}output '${twice}' already exists in request`)
 }
 
-function inputsByName({ inputs }: ServableRequest, who: string): ReadonlyMap<string, WireTensor> {
-  const given = new Map<string, WireTensor>()
+function inputsByName<T extends Checkable>({ inputs }: Checked<T>, who: string): ReadonlyMap<string, T> {
+  const given = new Map<string, T>()
   for (const tensor of inputs) {
     if (given.has(tensor.name)) throw fault(`${who}input '${tensor.name}' already exists in request`)
     given.set(tensor.name, tensor)
@@ -68,7 +73,7 @@ function inputsByName({ inputs }: ServableRequest, who: string): ReadonlyMap<str
   return given
 }
 
-function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string, WireTensor>, who: string): void {
+function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string, Checkable>, who: string): void {
   if (given.size !== inputs.size) {
     const list = (names: readonly string[]): string => `[${names.map((name) => `'${name}'`).join(',')}]`
     const missing = [...inputs.keys()].filter((name) => !given.has(name))
@@ -80,7 +85,7 @@ function checkNumber({ model, inputs }: RequestRules, given: ReadonlyMap<string,
   for (const name of given.keys()) if (!inputs.has(name)) throw fault(`unexpected inference input '${name}' for model '${model}'`)
 }
 
-function checkedRows({ model, maxBatch }: RequestRules, inputs: CheckedRequest['inputs'], who: string): number {
+function checkedRows({ model, maxBatch }: RequestRules, inputs: CheckedRequest<Checkable>['inputs'], who: string): number {
   let rows: number | undefined
   for (const { rule, tensor } of inputs) {
     if (rule.isShapeTensor) continue
@@ -96,7 +101,7 @@ function checkedRows({ model, maxBatch }: RequestRules, inputs: CheckedRequest['
   return rows
 }
 
-function checkInput(rules: RequestRules, rule: TensorRule, tensor: WireTensor, who: string): void {
+function checkInput(rules: RequestRules, rule: TensorRule, tensor: Checkable, who: string): void {
   const { name, datatype, shape } = tensor
   if (datatype !== rule.datatype) {
     throw fault(`${who}inference input '${name}' data-type is '${datatype}', but model '${rules.model}' expects '${rule.datatype}'`)
@@ -114,7 +119,7 @@ export function hasRows({ maxBatch }: RequestRules, { isShapeTensor }: TensorRul
   return maxBatch > 0 && !isShapeTensor
 }
 
-function fits(shape: readonly number[], dims: readonly number[]): boolean {
+export function fits(shape: readonly number[], dims: readonly number[]): boolean {
   return shape.length === dims.length && dims.every((dim, i) => (shape[i] ?? -1) >= 0 && (dim < 0 || dim === shape[i]))
 }
 

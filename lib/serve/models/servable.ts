@@ -3,6 +3,7 @@ import type { Cut } from '../../base/cancellation.js'
 import type { EngineCounters } from '../../backend/backend.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
+import type { EnsembleGraph } from '../ensembles/graph.js'
 
 /** An input or output as clients see it. */
 export interface ServableTensor {
@@ -69,6 +70,23 @@ export interface Servable {
 export interface LoadedVersion extends Servable {
   /** Requests that have it. */
   readonly inFlight: number
+  /** Of an ensemble: what it is made of. */
+  readonly ensemble?: EnsembleLinks | undefined
+}
+
+/** How an ensemble hangs together with the models of its steps. */
+export interface EnsembleLinks {
+  readonly graph: EnsembleGraph
+  /** The same version with the steps that are in service now; the one before keeps those that it has. @throws Fault INVALID_ARG for steps that are not there, or do not fit */
+  rebind(source: StepSource): LoadedVersion
+}
+
+/** What is in service now, for ensembles. */
+export interface StepSource {
+  /** The lowest version first; none of a model that is not ready. */
+  ready(model: string): readonly LoadedVersion[]
+  /** Why a model is not ready; empty where nobody knows. */
+  failure(model: string): string
 }
 
 /** All models that answer, at one moment. */

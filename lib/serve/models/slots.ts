@@ -6,8 +6,8 @@ import type { Slot } from './servable.js'
 export interface SlotMemory {
   /** @throws TensorRTError ERR_TRT_OUT_OF_MEMORY, ERR_TRT_CLOSED */
   allocate(bytes: number): Uint8Array<ArrayBuffer>
-  /** Whether an inference uses the memory; then the callback is called once, when none does any more. */
-  onReleased(block: Uint8Array, callback: () => void): boolean
+  /** Whether an inference uses the memory; then the callback is called once, when none does any more, with the block where it is another object since then. */
+  onReleased(block: Uint8Array, callback: (block?: Uint8Array<ArrayBuffer>) => void): boolean
 }
 
 /** The memory of an engine. */
@@ -71,7 +71,7 @@ export class SlotPool {
     const release = (): void => {
       if (released) return
       released = true
-      const back = (): void => this.#back(block)
+      const back = (kept = block): void => this.#back(kept, size)
       if (!this.#memory.onReleased(block, back)) back()
     }
     return { bytes: block.subarray(0, bytes), release }
@@ -83,14 +83,15 @@ export class SlotPool {
     return block
   }
 
-  #back(block: Uint8Array<ArrayBuffer>): void {
+  #back(block: Uint8Array<ArrayBuffer>, size: number): void {
     this.#inUse--
-    this.#bytesInUse -= block.length
-    if (this.#closed || this.#bytesKept + block.length > this.#mostKept) return
-    const waiting = this.#kept.get(block.length)
-    if (waiting === undefined) this.#kept.set(block.length, [block])
+    this.#bytesInUse -= size
+    if (this.#closed || this.#bytesKept + size > this.#mostKept) return
+    if (block.length !== size) return // it was handed over, and did not come back
+    const waiting = this.#kept.get(size)
+    if (waiting === undefined) this.#kept.set(size, [block])
     else waiting.push(block)
-    this.#bytesKept += block.length
+    this.#bytesKept += size
   }
 
   /** Keeps nothing from now on; slots that requests have go when they are released. */

@@ -116,18 +116,20 @@ async function valuesOf(target: WarmupTarget, name: string, input: WarmupInput, 
     case 'randomData':
       return (bytes) => randomBytes(bytes, datatype, seed)
     case 'inputDataFile':
-      return fileValues(target.folder, input.inputDataType.value)
+      return fileValues(target.folder, input.inputDataType.value, datatype)
     default:
       throw new Fault('INVALID_ARG', `warmup setting expects input '${name}' to have input_data_type set`)
   }
 }
 
-async function fileValues(folder: string, file: string): Promise<Values> {
+/** Of texts all that is in it: each has its length before it. */
+async function fileValues(folder: string, file: string, datatype: Datatype): Promise<Values> {
   if (file.startsWith('/') || file.split('/').includes('..'))
     throw new Fault('INVALID_ARG', `Expected an input_data_file within the folder warmup but received '${file}'`)
   const path = join(folder, 'warmup', file)
   const found = await onFile('read', path, () => readFile(path))
   return (bytes) => {
+    if (datatype === 'BYTES') return found
     if (found.length >= bytes) return found.subarray(0, bytes)
     throw new Fault(
       'INVALID_ARG',
@@ -136,8 +138,11 @@ async function fileValues(folder: string, file: string): Promise<Values> {
   }
 }
 
+/** Its length, which is zero. */
+const bytesOfEmptyText = 4
+
 function tensorOf(name: string, datatype: Datatype, shape: readonly number[], values: Values): WireTensor {
-  const bytes = shape.reduce((count, size) => count * size, datatype === 'BYTES' ? 0 : elementBytes[datatype])
+  const bytes = shape.reduce((count, size) => count * size, datatype === 'BYTES' ? bytesOfEmptyText : elementBytes[datatype])
   return { name, datatype, shape, bytes: values(bytes) }
 }
 

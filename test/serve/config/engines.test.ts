@@ -29,6 +29,7 @@ t.test('an engine for each group and GPU, with as many lanes as its count', (t) 
     { kind: 'cpu', device: 0, lanes: 2, profile: 'auto' },
   ])
   t.strictSame(instancesOf(named('backend: "tensorrt"')), [{ kind: 'gpu', device: 0, lanes: 1, profile: 'auto' }])
+  t.strictSame(instancesOf(named('backend: "node"')), [{ kind: 'cpu', device: 0, lanes: 1, profile: 'auto' }])
   t.strictSame(instancesOf(named('backend: "onnxruntime"')), [{ kind: 'cpu', device: 0, lanes: 2, profile: 'auto' }])
   t.end()
 })
@@ -47,6 +48,14 @@ t.test('kinds that are not served are refused with what to do', (t) => {
   const onGpu = thrownBy(() => instancesOf(named(`backend: "onnxruntime" ${groups('name: "g" kind: KIND_GPU')}`)))
   t.equal(onGpu.kind, 'UNSUPPORTED')
   t.match(onGpu.message, /^instance group g of model m has kind KIND_GPU, but onnxruntime runs on the CPU here: give backend: "tensorrt"/)
+  for (const [group, what] of [
+    ['kind: KIND_GPU', 'kind KIND_GPU'],
+    ['gpus: [ 0 ]', 'gpus'],
+  ] as const) {
+    const inJavaScript = thrownBy(() => instancesOf(named(`backend: "node" ${groups(`name: "g" ${group}`)}`)))
+    t.equal(inJavaScript.kind, 'UNSUPPORTED')
+    t.match(inJavaScript.message, `instance group g of model m has ${what}, but JavaScript runs on the CPU: leave it out, or give KIND_CPU`)
+  }
   t.match(
     thrownBy(() => instancesOf(named(`backend: "tensorrt" ${groups('kind: KIND_MODEL')}`))).message,
     /KIND_MODEL, which is not served: give KIND_GPU/,
@@ -183,6 +192,10 @@ t.test('backend, platform and file follow from each other', (t) => {
     ['default_model_filename: "model.onnx"', 'model.onnx', 'onnxruntime'],
     ['backend: "tensorrt" default_model_filename: "model.onnx"', 'model.onnx', 'tensorrt'],
     ['backend: "tensorrt" default_model_filename: "a/b.engine"', 'a/b.engine', 'tensorrt'],
+    ['backend: "node"', 'model.js', 'node'],
+    ['default_model_filename: "model.mjs"', 'model.mjs', 'node'],
+    ['backend: "node" default_model_filename: "src/main.cjs"', 'src/main.cjs', 'node'],
+    ['platform: "ensemble"', '', 'ensemble'],
   ]
   for (const [text, file, runtime] of files) t.strictSame(modelFileOf(named(text)), { file, runtime }, text)
   t.equal(faultOf('backend: "onnxruntime"', addSub('plan'), 'm').kind, 'INVALID_ARG')
@@ -196,9 +209,9 @@ t.test('backend, platform and file follow from each other', (t) => {
 })
 
 for (const [text, says] of Object.entries({
-  'backend: "python"': /^backend: "python" of model 'm' is not served, tensorrt and onnxruntime are: .*JavaScript/,
+  'backend: "python"':
+    /^backend: "python" of model 'm' is not served, tensorrt, onnxruntime, node and ensembles are: write it in JavaScript, as backend: "node"/,
   'default_model_filename: "model.py"': /JavaScript/,
-  'platform: "ensemble"': /^platform: "ensemble" of model 'm' is not served.*one after the other/,
   'backend: "pytorch"': /torch\.onnx\.export/,
   'platform: "pytorch_libtorch"': /torch\.onnx\.export/,
   'platform: "tensorflow_savedmodel"': /tf2onnx/,

@@ -78,6 +78,14 @@ for (const { path } of fieldRules.filter((rule) => !identifying.includes(rule.pa
     t.end()
   })
 
+t.test('what a backend uses has an effect with it alone', (t) => {
+  const named = (backend: string): ReturnType<typeof readConfigText> =>
+    readConfigText(`name: "m" backend: "${backend}" parameters { key: "k" value { string_value: "v" } }`, 'm')
+  t.strictSame(checkFields(named('node')), [])
+  t.match(checkFields(named('tensorrt')), [/^parameters of model 'm' has no effect: options of backends/])
+  t.end()
+})
+
 t.test('a number beyond what JavaScript counts is refused by its field', (t) => {
   const config = readConfigText('name: "m" backend: "onnxruntime" input { name: "x" dims: [ 1, 9007199254740993 ] }', 'm')
   t.throws(() => checkFields(config), {

@@ -1,0 +1,54 @@
+// What the configuration of an ensemble may say beside its steps: Triton's rules, in its words.
+import { create } from '@bufbuild/protobuf'
+import { type ModelConfig, type ModelEnsembling, ModelVersionPolicySchema } from '../../kserve/messages/model_config_pb.js'
+import { checkTensors } from './validate-tensors.js'
+import { Fault } from '../faults.js'
+
+const platform = 'ensemble'
+
+export function isEnsemble({ platform: given, schedulingChoice }: ModelConfig): boolean {
+  return given === platform || schedulingChoice.case === 'ensembleScheduling'
+}
+
+/**
+ * Fills in what `/config` tells, and checks all but the steps.
+ *
+ * @throws Fault INVALID_ARG
+ */
+export function completeEnsemble(config: ModelConfig): ModelEnsembling {
+  const { name, schedulingChoice } = config
+  if (config.platform !== platform)
+    throw wrong(`ensemble scheduling cannot be set for model '${name}' whose platform is not ${platform}: give platform: "${platform}"`)
+  if (config.backend !== '')
+    throw wrong(
+      `Ensemble model '${name}' must have platform type '${platform}' and empty backend type: leave backend "${config.backend}" out`,
+    )
+  if (schedulingChoice.case !== 'ensembleScheduling')
+    throw wrong(
+      `ensemble scheduling must be set for ensemble ${name} whose platform is ${platform}: give ensemble_scheduling with its steps`,
+    )
+  checkFieldsOfEngines(config)
+  for (const kind of ['input', 'output'] as const) checkNames(config, kind)
+  checkTensors(config, true)
+  config.versionPolicy ??= create(ModelVersionPolicySchema, { policyChoice: { case: 'latest', value: { numVersions: 1 } } })
+  return schedulingChoice.value
+}
+
+function checkFieldsOfEngines({ name, instanceGroup, optimization, modelWarmup }: ModelConfig): void {
+  const belongs = 'its models have their own'
+  if (instanceGroup.length > 0) throw wrong(`instance group should not be specified for ensemble '${name}': ${belongs}`)
+  if (optimization !== undefined) throw wrong(`optimization should not be specified for ensemble '${name}': ${belongs}`)
+  if (modelWarmup.length > 0) throw wrong(`model_warmup can not be specified for ensemble '${name}': ${belongs}`)
+}
+
+/** They follow from no file: a configuration has them all. */
+function checkNames(config: ModelConfig, kind: 'input' | 'output'): void {
+  const names = config[kind].map((tensor) => tensor.name)
+  if (names.length === 0) throw wrong(`must specify '${kind}' for ensemble '${config.name}': an ensemble has no file that would tell it`)
+  const twice = names.find((name, i) => names.indexOf(name) < i)
+  if (twice !== undefined) throw wrong(`${kind} '${twice}' of ensemble '${config.name}' is specified twice`)
+}
+
+function wrong(message: string): Fault {
+  return new Fault('INVALID_ARG', message)
+}

@@ -1,0 +1,67 @@
+// What an ensemble has done, as an engine counts it: its steps count for themselves.
+import type { BatchSizeCounters, EngineCounters, FailureCounts } from '../../backend/backend.js'
+import { TensorRTError } from '../../errors.js'
+
+type Kind = keyof FailureCounts
+
+interface Size {
+  executions: number
+  computeNs: number
+}
+
+const noFailures: FailureCounts = { rejected: 0, queueTimeout: 0, cancelledWaiting: 0, cancelledRunning: 0, failed: 0 }
+
+export class EnsembleCounts {
+  readonly #sizes = new Map<number, Size>()
+  readonly #failures: Record<Kind, number> = { ...noFailures }
+  #requests = 0
+  #rows = 0
+  #computeNs = 0
+  /** Milliseconds since 1970. */
+  lastInference = 0
+
+  succeeded(rows: number, ns: number): void {
+    this.#requests++
+    this.#rows += rows
+    this.#computeNs += ns
+    const size = this.#sizes.get(rows)
+    if (size === undefined) return void this.#sizes.set(rows, { executions: 1, computeNs: ns })
+    size.executions++
+    size.computeNs += ns
+  }
+
+  failed(error: unknown, wasCut: boolean): void {
+    this.#failures[wasCut ? 'cancelledRunning' : kindOf(error)]++
+  }
+
+  /** A request is in no queue of the ensemble's own: all its time is that of its steps. */
+  counters(): EngineCounters {
+    return {
+      requests: this.#requests,
+      rows: this.#rows,
+      executions: this.#requests,
+      failures: { ...this.#failures },
+      queueNs: 0,
+      inputNs: 0,
+      computeNs: this.#computeNs,
+      outputNs: 0,
+      batchSizes: [...this.#sizes].sort(([a], [b]) => a - b).map(ofSize),
+      sampled: { executions: 0, copyInNs: 0, computeNs: 0, copyOutNs: 0 },
+    }
+  }
+}
+
+function ofSize([rows, { executions, computeNs }]: readonly [number, Size]): BatchSizeCounters {
+  return { rows, executions, requests: executions, queueNs: 0, inputNs: 0, computeNs, outputNs: 0 }
+}
+
+/** By what a step's queue refused it with, however deep. */
+function kindOf(error: unknown): Kind {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof TensorRTError && at.code === 'ERR_TRT_QUEUE_FULL') return 'rejected'
+    if (at instanceof TensorRTError && at.code === 'ERR_TRT_QUEUE_TIMEOUT') return 'queueTimeout'
+    if (at.message.endsWith('Exceeds maximum queue size')) return 'rejected'
+    if (at.message.endsWith('Request timeout expired')) return 'queueTimeout'
+  }
+  return 'failed'
+}

@@ -1,0 +1,160 @@
+// What a module gives for a request, held against the config.
+import { isNativeError } from 'node:util/types'
+import { type DType, isTensorLike, Tensor, type TensorLike } from '../../tensor.js'
+import { dtypeOf } from '../../kserve/tensor.js'
+import { describe } from '../../errors.js'
+import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
+
+/** A checked output: numbers, or texts. */
+export interface ModuleValue {
+  readonly spec: TensorSpec
+  readonly shape: readonly number[]
+  /** Of all types but BYTES. */
+  readonly tensor?: Tensor
+  /** Of BYTES. */
+  readonly texts?: readonly Uint8Array[]
+}
+
+/** Of one request: the outputs that are wanted, in the order of the config, or why there are none. */
+export type ModuleResult = { readonly values: readonly ModuleValue[] } | { readonly failure: string }
+
+/** What a request wants to have answered. */
+export interface Wanted {
+  readonly rows: number
+  readonly wanted: readonly string[]
+}
+
+/** The results of a batch. Never thrown: what is wrong is the failure of the requests that it belongs to. */
+export function resultsOf(start: ModuleStart, requests: readonly Wanted[], answers: unknown): readonly ModuleResult[] {
+  if (!Array.isArray(answers))
+    return failures(requests, `Expected an array of answers from ${executeOf(start)} but received ${describe(answers)}`)
+  if (answers.length !== requests.length)
+    return failures(
+      requests,
+      `Expected ${requests.length} answers from ${executeOf(start)}, one for each request, but received ${answers.length}`,
+    )
+  return requests.map((request, i) => resultOf(start, request, answers[i]))
+}
+
+export function failures(requests: readonly unknown[], failure: string): readonly ModuleResult[] {
+  return requests.map(() => ({ failure }))
+}
+
+export function executeOf({ name }: Pick<ModuleStart, 'name'>): string {
+  return `execute() of model '${name}'`
+}
+
+/** The text of whatever was thrown. */
+export function textOf(thrown: unknown): string {
+  try {
+    if (!isError(thrown)) return describe(thrown)
+    const { name, message } = thrown
+    if (message === '') return name
+    return name === 'Error' || name === 'TensorRTError' ? message : `${name}: ${message}`
+  } catch {
+    return 'something whose text cannot be read'
+  }
+}
+
+function isError(value: unknown): value is Error {
+  return value instanceof Error || isNativeError(value)
+}
+
+function resultOf(start: ModuleStart, request: Wanted, answer: unknown): ModuleResult {
+  try {
+    if (isError(answer)) return { failure: answer.message === '' ? `${executeOf(start)} gave an Error without a text` : answer.message }
+    return { values: valuesOf(start, request, answer) }
+  } catch (error) {
+    return { failure: textOf(error) }
+  }
+}
+
+function valuesOf(start: ModuleStart, request: Wanted, answer: unknown): readonly ModuleValue[] {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer) || isTensorLike(answer))
+    throw new Error(`Expected outputs by name, or an Error, from ${executeOf(start)} but received ${describe(answer)}`)
+  const given = answer as Readonly<Record<string, unknown>>
+  const names = start.outputs.map(({ name }) => name)
+  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  if (unknown !== undefined)
+    throw new Error(`${executeOf(start)} gave the output '${unknown}', which the config has not: it has ${listing(names)}`)
+  return start.outputs
+    .filter(({ name }) => request.wanted.includes(name))
+    .map((spec) => {
+      const value = given[spec.name]
+      if (value !== undefined) return valueOf(start, spec, request.rows, value)
+      throw new Error(`${executeOf(start)} gave no output '${spec.name}', which the config has: it gave ${listing(Object.keys(given))}`)
+    })
+}
+
+function valueOf(start: ModuleStart, spec: TensorSpec, rows: number, value: unknown): ModuleValue {
+  return spec.datatype === 'BYTES' ? textsOf(start, spec, rows, value) : numbersOf(start, spec, rows, value)
+}
+
+function numbersOf(start: ModuleStart, spec: TensorSpec, rows: number, value: unknown): ModuleValue {
+  const wanted = shapeOf(start, spec, rows)
+  if (!isTensorLike(value)) throw otherThan(start, spec, wanted, describe(value))
+  const tensor = Tensor.is(value) ? value : Tensor.from(value as TensorLike)
+  const { dtype, shape, data, byteLength } = tensor
+  if (dtype !== ownType(spec) || !fitsShape(shape, wanted)) throw otherThan(start, spec, wanted, told(typeName(dtype), shape))
+  if (data.byteLength !== byteLength)
+    throw new Error(
+      `Expected ${byteLength} bytes behind output '${spec.name}' of model '${start.name}' but found ${data.byteLength}: its buffer was given away before`,
+    )
+  return { spec, shape, tensor }
+}
+
+function ownType({ datatype }: TensorSpec): DType | undefined {
+  return datatype === 'BYTES' ? undefined : dtypeOf[datatype]
+}
+
+/** KServe's name where there is one. */
+function typeName(dtype: DType): string {
+  return Object.entries(dtypeOf).find(([, own]) => own === dtype)?.[0] ?? dtype
+}
+
+function textsOf(start: ModuleStart, spec: TensorSpec, rows: number, value: unknown): ModuleValue {
+  const wanted = shapeOf(start, spec, rows)
+  const shaped = isShaped(value) ? value : { shape: undefined, data: value }
+  if (!Array.isArray(shaped.data)) throw otherThan(start, spec, wanted, describe(value))
+  const data: readonly unknown[] = shaped.data
+  const shape = shaped.shape ?? shapeFor(data.length, wanted)
+  const elements = shape.reduce((product, size) => product * size, 1)
+  if (!fitsShape(shape, wanted) || elements !== data.length)
+    throw otherThan(start, spec, wanted, `${data.length} texts of shape [${shape.join(',')}]`)
+  return { spec, shape, texts: data.map((text, i) => bytesOf(text, start, spec, i)) }
+}
+
+function isShaped(value: unknown): value is { readonly shape: readonly number[]; readonly data: unknown } {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || !('shape' in value)) return false
+  return Array.isArray(value.shape) && value.shape.every((size) => Number.isSafeInteger(size))
+}
+
+/** The one shape of so many elements, where one size at most is open; else one dimension. */
+function shapeFor(count: number, wanted: readonly number[]): readonly number[] {
+  const open = wanted.filter((size) => size < 0).length
+  const known = wanted.reduce((product, size) => (size < 0 ? product : product * size), 1)
+  if (open > 1 || known === 0 || count % known !== 0 || (open === 0 && count !== known)) return [count]
+  return wanted.map((size) => (size < 0 ? count / known : size))
+}
+
+const encoder = new TextEncoder()
+
+function bytesOf(text: unknown, start: ModuleStart, { name }: TensorSpec, i: number): Uint8Array {
+  if (text instanceof Uint8Array) return text
+  if (typeof text === 'string') return encoder.encode(text)
+  throw new Error(
+    `Expected a Uint8Array or a string for element ${i} of output '${name}' of model '${start.name}' but received ${describe(text)}`,
+  )
+}
+
+function otherThan({ name: model }: ModuleStart, spec: TensorSpec, wanted: readonly number[], received: string): Error {
+  return new Error(`Expected ${told(spec.datatype, wanted)} for output '${spec.name}' of model '${model}' but execute() gave ${received}`)
+}
+
+function told(type: string, shape: readonly number[]): string {
+  return `${type} of shape [${shape.join(',')}]`
+}
+
+function listing(names: readonly string[]): string {
+  return names.length === 0 ? 'none' : names.map((name) => `'${name}'`).join(', ')
+}

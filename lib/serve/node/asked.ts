@@ -1,0 +1,94 @@
+// Requests of clients on their way to a thread: checked, and turned into what the module sees.
+import { Fault } from '../faults.js'
+import type { WireTensor } from '../../kserve/tensor.js'
+import { type CheckedRequest, requestText, type RequestRules } from '../models/request-checks.js'
+import type { ServableRequest } from '../models/servable.js'
+import { clientShape, modelShape } from '../models/shapes.js'
+import type { Cut } from '../../base/cancellation.js'
+import type { LentMemory } from './memory.js'
+import type { Lent, RequestMessage } from './messages.js'
+import type { Queued } from './queue.js'
+import { countTexts } from './wire.js'
+
+/** A request that waits for its answer. */
+export interface Asked extends Queued {
+  readonly message: RequestMessage
+  readonly cut: Cut
+  readonly resolve: (outputs: readonly WireTensor[]) => void
+  readonly reject: (reason: unknown) => void
+  /** Of its wait in the queue. */
+  timer?: NodeJS.Timeout | undefined
+  /** Tells the thread that nobody waits any more. */
+  cancel?: (() => void) | undefined
+  isOver: boolean
+}
+
+/** What a thread is told of a request. @throws Fault INVALID_ARG for bytes that are not as many texts as the shape says */
+export function messageOf(rules: RequestRules, { rows, inputs }: CheckedRequest, request: ServableRequest): RequestMessage {
+  const { id = '', outputs = [], parameters = {} } = request
+  return {
+    id,
+    rows,
+    parameters,
+    wanted: outputs.length === 0 ? [...rules.outputs.keys()] : outputs,
+    inputs: inputs.map(({ rule, tensor }) => {
+      if (tensor.datatype === 'BYTES') checkTexts(rules, request, tensor)
+      const { name, datatype, bytes } = tensor
+      return { name, datatype, shape: modelShape(rules, rule, tensor.shape), bytes }
+    }),
+  }
+}
+
+function checkTexts({ model }: RequestRules, { id }: ServableRequest, { name, shape, bytes }: WireTensor): void {
+  const expected = shape.reduce((product, size) => product * size, 1)
+  const found = countTexts(bytes)
+  if (found === expected) return
+  const text = `expected ${expected} string elements for inference input '${name}' for model '${model}', got ${found ?? 'bytes that end within one'}`
+  throw new Fault('INVALID_ARG', requestText(id) + text)
+}
+
+/** The outputs of a thread as clients see them. */
+export function clientOutputs(rules: RequestRules, outputs: readonly WireTensor[]): readonly WireTensor[] {
+  return outputs.map((tensor) => {
+    const rule = rules.outputs.get(tensor.name)
+    return rule?.reshape === undefined ? tensor : { ...tensor, shape: clientShape(rules, rule, tensor.shape) }
+  })
+}
+
+/** Messages with the buffers that go with them. */
+export interface Parcel {
+  readonly requests: readonly RequestMessage[]
+  readonly lent: readonly Lent[]
+  readonly transfer: readonly ArrayBuffer[]
+}
+
+/** What lies in slots goes as it is; other bytes are copied once, all of a request into one buffer. */
+export function parcelOf(batch: readonly Asked[], memory: LentMemory): Parcel {
+  const own = new Set<ArrayBuffer>()
+  const copies: ArrayBuffer[] = []
+  const requests = batch.map(({ message }) => {
+    const foreign = message.inputs.filter(({ bytes }) => !memory.isOwn(bytes.buffer))
+    for (const { bytes } of message.inputs) if (memory.isOwn(bytes.buffer)) own.add(bytes.buffer)
+    if (foreign.length === 0) return message
+    const copied = copiesOf(foreign)
+    copies.push(copied.buffer)
+    return { ...message, inputs: message.inputs.map((tensor) => copied.tensors.get(tensor) ?? tensor) }
+  })
+  const buffers = [...own]
+  return { requests, lent: buffers.map((buffer) => memory.lend(buffer)), transfer: [...buffers, ...copies] }
+}
+
+const alignment = 64
+
+function copiesOf(tensors: readonly WireTensor[]): { readonly buffer: ArrayBuffer; readonly tensors: ReadonlyMap<WireTensor, WireTensor> } {
+  const sizeOf = ({ bytes }: WireTensor): number => Math.ceil(bytes.length / alignment) * alignment
+  const buffer = new ArrayBuffer(tensors.reduce((sum, tensor) => sum + sizeOf(tensor), 0))
+  let at = 0
+  const copied = tensors.map((tensor) => {
+    const bytes = new Uint8Array(buffer, at, tensor.bytes.length)
+    bytes.set(tensor.bytes)
+    at += sizeOf(tensor)
+    return [tensor, { ...tensor, bytes }] as const
+  })
+  return { buffer, tensors: new Map(copied) }
+}

@@ -1,0 +1,154 @@
+// The instances of a model: threads with a copy of the module each. One that dies is replaced, unless they die one after the other.
+import { onAbort } from '../../base/cancellation.js'
+import { Fault, faultOf } from '../faults.js'
+import { ModuleWorker, type ModuleWorkerOptions } from './module-worker.js'
+import type { ModuleStart } from './module-start.js'
+
+/** A place for a thread. */
+export interface Instance {
+  readonly number: number
+  /** Nothing while another one takes its place. */
+  worker: ModuleWorker | undefined
+  /** It runs a batch. */
+  isBusy: boolean
+}
+
+export interface InstancesOptions {
+  readonly model: string
+  readonly count: number
+  /** The modules of an instance. */
+  readonly modules: (instance: number) => readonly ModuleStart[]
+  readonly maxMemoryMb: number | undefined
+  readonly onOutput: ModuleWorkerOptions['onOutput']
+  readonly onWarning: (text: string) => void
+  /** An instance can be given something to do. */
+  readonly onReady: () => void
+  /** No more of them are started: once. */
+  readonly onFailure: (reason: Fault) => void
+}
+
+/** So many deaths within so many milliseconds, and no more threads are started. */
+const mostDeaths = 3
+const withinMs = 60_000
+/** Milliseconds of unload() where another instance could not be loaded. */
+const failedLoadMs = 1000
+
+export class Instances {
+  readonly all: readonly Instance[]
+  readonly #options: InstancesOptions
+  readonly #stopping = new AbortController()
+  readonly #starting = new Set<Promise<void>>()
+  #deaths: number[] = []
+  #failure: Fault | undefined
+
+  private constructor(options: InstancesOptions) {
+    this.#options = options
+    this.all = Array.from({ length: options.count }, (_, number) => ({ number, worker: undefined, isBusy: false }))
+  }
+
+  /** @throws Fault, or the reason of the signal (as a rejection); no thread is left */
+  static async start(options: InstancesOptions, signal: AbortSignal): Promise<Instances> {
+    const instances = new Instances(options)
+    const giveUp = instances.#stopping
+    const forget = onAbort(signal, () => giveUp.abort(signal.reason))
+    const starts = await Promise.allSettled(
+      instances.all.map(async (instance) => {
+        try {
+          await instances.#fill(instance, giveUp.signal)
+        } catch (error) {
+          giveUp.abort(error) // the others would be of no use
+          throw error
+        }
+      }),
+    )
+    forget()
+    if (starts.every((start) => start.status === 'fulfilled')) return instances
+    await instances.end(failedLoadMs)
+    throw giveUp.signal.reason
+  }
+
+  /** Why none are started any more. */
+  get failure(): Fault | undefined {
+    return this.#failure
+  }
+
+  /** One that has nothing to do. */
+  idle(): (Instance & { readonly worker: ModuleWorker }) | undefined {
+    const isIdle = (instance: Instance): instance is Instance & { readonly worker: ModuleWorker } =>
+      instance.worker !== undefined && !instance.isBusy
+    return this.all.find(isIdle)
+  }
+
+  async #fill(instance: Instance, signal: AbortSignal): Promise<void> {
+    const { model, modules, maxMemoryMb, onOutput } = this.#options
+    const { number } = instance
+    let hasStarted = false
+    const onDeath = (reason: Fault): void => {
+      if (!hasStarted) return // start() tells, or what comes after it
+      instance.worker = undefined
+      this.#onDeath(instance, reason)
+    }
+    const worker = await ModuleWorker.start(
+      { owner: `instance ${number} of model '${model}'`, modules: modules(number), maxMemoryMb, onOutput, onDeath },
+      signal,
+    )
+    hasStarted = true
+    if (worker.death !== undefined) return onDeath(worker.death)
+    instance.worker = worker
+  }
+
+  #onDeath(instance: Instance, reason: Fault): void {
+    if (this.#stopping.signal.aborted || this.#failure !== undefined) return
+    const now = performance.now()
+    this.#deaths = [...this.#deaths.filter((at) => now - at < withinMs), now]
+    if (this.#deaths.length >= mostDeaths) return this.#fail(reason)
+    this.#options.onWarning(`${reason.message}; another one takes its place`)
+    const started = this.#replace(instance).finally(() => this.#starting.delete(started))
+    this.#starting.add(started)
+  }
+
+  async #replace(instance: Instance): Promise<void> {
+    try {
+      await this.#fill(instance, this.#stopping.signal)
+      this.#options.onReady()
+    } catch (error) {
+      this.#onDeath(instance, faultOf(error))
+    }
+  }
+
+  #fail({ message }: Fault): void {
+    const { model, onFailure, onWarning } = this.#options
+    const text = `model '${model}' answers no more requests, since its instances have ended ${mostDeaths} times within a minute, the last time: ${message}`
+    this.#failure = new Fault('UNAVAILABLE', text)
+    onWarning(text)
+    onFailure(this.#failure)
+    for (const instance of this.all) if (!instance.isBusy) this.retire(instance)
+  }
+
+  /** Ends a thread that nobody will need any more. */
+  retire(instance: Instance): void {
+    const { worker } = instance
+    instance.worker = undefined
+    if (worker === undefined) return
+    const ended = this.#end(worker, 1000).finally(() => this.#starting.delete(ended))
+    this.#starting.add(ended)
+  }
+
+  async #end(worker: ModuleWorker, limitMs: number): Promise<void> {
+    for (const failure of await worker.end(limitMs)) this.#options.onWarning(failure)
+  }
+
+  /** Ends all threads, after their unload(): those that are at work have so many milliseconds, the others a second at least. */
+  async end(limitMs: number): Promise<void> {
+    this.#stopping.abort(new Fault('UNAVAILABLE', `model '${this.#options.model}' is being closed`))
+    await Promise.all(
+      this.all.map(async ({ worker, isBusy }) => {
+        if (worker === undefined) return
+        const limit = isBusy ? limitMs : Math.max(limitMs, 1000)
+        if (limit <= 0) await worker.terminate()
+        else await this.#end(worker, limit)
+      }),
+    )
+    await Promise.all(this.#starting)
+  }
+}

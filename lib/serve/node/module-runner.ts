@@ -1,0 +1,175 @@
+// A module of a model in JavaScript within the thread that it is in: found, loaded, and asked. It knows nothing of threads.
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expected, TensorRTError } from '../../errors.js'
+import { dtypeOf } from '../../kserve/tensor.js'
+import { Tensor } from '../../tensor.js'
+import { executeOf, failures, type ModuleResult, resultsOf, textOf, type Wanted } from './answers.js'
+import type { Endings } from './endings.js'
+import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
+import type { ExecuteOptions, JavaScriptModel, ModelContext, ModelRequest } from './types.js'
+
+export type { ModuleResult, ModuleValue } from './answers.js'
+export { type ModuleStart, type TensorSpec } from './module-start.js'
+
+/** Of one request: what a module is asked. */
+export interface ModuleRequest extends Wanted {
+  readonly id: string
+  /** Of BYTES the bytes of each text. */
+  readonly inputs: Readonly<Record<string, Tensor | Uint8Array[]>>
+  readonly shapes: Readonly<Record<string, readonly number[]>>
+  readonly parameters: Readonly<Record<string, string | number | boolean>>
+  /** Memory for an output; nothing where any will do. The shape is checked. */
+  readonly place?: ((spec: TensorSpec, shape: readonly number[]) => Tensor | undefined) | undefined
+}
+
+/** Why a module cannot be loaded. */
+export class ModuleFailure extends Error {}
+
+export class ModuleRunner {
+  readonly start: ModuleStart
+  readonly #model: JavaScriptModel
+
+  private constructor(start: ModuleStart, model: JavaScriptModel) {
+    this.start = start
+    this.#model = model
+  }
+
+  /** @throws ModuleFailure (as a rejection) with the file, and what is wrong */
+  static async load(start: ModuleStart, signal: AbortSignal): Promise<ModuleRunner> {
+    const model = await importModel(start)
+    const { name, version, folder, config, parameters, instance } = start
+    const context: ModelContext = { name, version, folder, config, parameters, instance, signal }
+    try {
+      await model.load?.(context)
+    } catch (error) {
+      throw new ModuleFailure(`load() of model '${name}' failed: ${textOf(error)}`, { cause: error })
+    }
+    return new ModuleRunner(start, model)
+  }
+
+  /** A result for each request, in their order; never rejected. */
+  async execute(requests: readonly ModuleRequest[], endings: Endings): Promise<readonly ModuleResult[]> {
+    const { start } = this
+    try {
+      const asked = requests.map((request, i) => new Asked(start, request, endings, i))
+      const answers: unknown = await this.#model.execute(asked, new Options(endings))
+      return resultsOf(start, requests, answers)
+    } catch (error) {
+      return failures(requests, `${executeOf(start)} failed: ${textOf(error)}`)
+    }
+  }
+
+  /** @throws Error (as a rejection) with what unload() threw */
+  async unload(): Promise<void> {
+    try {
+      await this.#model.unload?.()
+    } catch (error) {
+      throw new Error(`unload() of model '${this.start.name}' failed: ${textOf(error)}`, { cause: error })
+    }
+  }
+}
+
+async function importModel(start: ModuleStart): Promise<JavaScriptModel> {
+  const { name, folder, file } = start
+  const path = join(folder, file)
+  checkTypes(start)
+  const exported = await imported(start, path)
+  if (!('default' in exported))
+    throw new ModuleFailure(`${file} of model '${name}' has no default export: write export default defineModel({ … })`)
+  const model = exported['default'] as JavaScriptModel | null | undefined
+  if (typeof model !== 'object' || model === null || typeof model.execute !== 'function')
+    throw new ModuleFailure(
+      `Expected an object with the function execute as the default export of ${file} of model '${name}' but received ${describe(model)}`,
+    )
+  for (const other of ['load', 'unload']) {
+    const given: unknown = Reflect.get(model, other)
+    if (given !== undefined && typeof given !== 'function')
+      throw new ModuleFailure(`Expected a function for ${other} of ${file} of model '${name}' but received ${describe(given)}`)
+  }
+  return model
+}
+
+async function imported({ name, file }: ModuleStart, path: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
+  } catch (error) {
+    throw new ModuleFailure(`${file} of model '${name}' cannot be loaded: ${textOf(error)}`, { cause: error })
+  }
+}
+
+/** Node 22.18 and 23.6 are the first that strip types. */
+function checkTypes({ name, file }: ModuleStart): void {
+  const strips = 'typescript' in process.features && Boolean(process.features.typescript)
+  if (/\.[cm]?ts$/.test(file) && !strips)
+    throw new ModuleFailure(
+      `${file} of model '${name}' needs a Node that strips types, 22.18 or newer (of 23, 23.6); this is ${process.version}: give model.js or model.mjs`,
+    )
+}
+
+class Options implements ExecuteOptions {
+  readonly #endings: Endings
+
+  constructor(endings: Endings) {
+    this.#endings = endings
+  }
+
+  get signal(): AbortSignal {
+    return this.#endings.batchSignal
+  }
+}
+
+/** A request as the module sees it. */
+class Asked implements ModelRequest {
+  readonly id: string
+  readonly inputs: ModelRequest['inputs']
+  readonly shapes: ModelRequest['shapes']
+  readonly outputs: readonly string[]
+  readonly parameters: ModelRequest['parameters']
+  readonly #start: ModuleStart
+  readonly #request: ModuleRequest
+  readonly #endings: Endings
+  readonly #index: number
+
+  constructor(start: ModuleStart, request: ModuleRequest, endings: Endings, index: number) {
+    this.id = request.id
+    this.inputs = request.inputs
+    this.shapes = request.shapes
+    this.outputs = request.wanted
+    this.parameters = request.parameters
+    this.#start = start
+    this.#request = request
+    this.#endings = endings
+    this.#index = index
+  }
+
+  get signal(): AbortSignal {
+    return this.#endings.signalOf(this.#index)
+  }
+
+  /** Not a method, since a module may take it out of its request. */
+  readonly output = (name: string, shape: readonly number[]): Tensor => {
+    const { outputs } = this.#start
+    const spec = outputs.find((each) => each.name === name)
+    if (spec === undefined || spec.datatype === 'BYTES') {
+      const names = outputs.filter(({ datatype }) => datatype !== 'BYTES').map((each) => `'${each.name}'`)
+      throw expected(
+        `an output that is no TYPE_STRING (${names.join(', ') || 'there is none'})`,
+        `output() of model '${this.#start.name}'`,
+        name,
+      )
+    }
+    this.#checkShape(spec, shape)
+    return this.#request.place?.(spec, shape) ?? Tensor.zeros(dtypeOf[spec.datatype], shape)
+  }
+
+  #checkShape(spec: TensorSpec, shape: readonly number[]): void {
+    const wanted = shapeOf(this.#start, spec, this.#request.rows)
+    if (Array.isArray(shape) && fitsShape(shape, wanted)) return
+    const received = Array.isArray(shape) ? `[${shape.join(',')}]` : describe(shape)
+    throw new TensorRTError(
+      'ERR_TRT_SHAPE',
+      `Expected the shape [${wanted.join(',')}] for output '${spec.name}' of model '${this.#start.name}' but received ${received}`,
+    )
+  }
+}

@@ -1,0 +1,253 @@
+// A thread of modules as the server has it.
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { onAbort } from '../../base/cancellation.js'
+import { Fault } from '../faults.js'
+import { textOf } from './answers.js'
+import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js'
+import type { ModuleStart } from './module-start.js'
+import { Lines } from './output.js'
+import { packagesFrom } from './resolver.js'
+
+export interface ModuleWorkerOptions {
+  /** For texts: `instance 0 of model 'm'`. */
+  readonly owner: string
+  readonly modules: readonly ModuleStart[]
+  /** Megabytes of JavaScript's own memory; default: Node's. */
+  readonly maxMemoryMb?: number | undefined
+  readonly onOutput: (line: string, stream: 'stdout' | 'stderr') => void
+  /** Once, when the thread has ended by itself. */
+  readonly onDeath: (reason: Fault) => void
+}
+
+const entry = new URL('./worker-entry.js', import.meta.url)
+/** Milliseconds of a load that was given up. */
+const graceMs = 200
+/** That a model.js is an ES module needs no package.json to say it. */
+const execArgv = ['--disable-warning=MODULE_TYPELESS_PACKAGE_JSON']
+
+/** Threads that have not ended, of all models: for tests. */
+export const liveWorkers = new Set<ModuleWorker>()
+
+interface Waiting {
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (fault: Fault) => void
+}
+
+export class ModuleWorker {
+  readonly #options: ModuleWorkerOptions
+  readonly #worker: Worker
+  readonly #port: MessagePort
+  readonly #lines: Readonly<Record<'stdout' | 'stderr', Lines>>
+  readonly #runs = new Map<number, Waiting>()
+  readonly #ended: Promise<void>
+  #next = 0
+  #holds = 0
+  /** What uncaught error ended it. */
+  #error: unknown
+  #isEnding = false
+  #death: Fault | undefined
+  #settled: Promise<void> | undefined
+  #onLoaded: ((failure: Fault | undefined) => void) | undefined
+  #onUnloaded: ((failures: readonly string[]) => void) | undefined
+
+  /**
+   * Starts a thread, and loads its modules.
+   * @throws Fault INTERNAL (as a rejection) with what is wrong; the reason of the signal; the thread has ended then
+   */
+  static async start(options: ModuleWorkerOptions, signal: AbortSignal): Promise<ModuleWorker> {
+    signal.throwIfAborted()
+    const worker = new ModuleWorker(options)
+    try {
+      await worker.#loaded(signal)
+      return worker
+    } catch (error) {
+      if (signal.aborted) await worker.#settled
+      await worker.terminate()
+      throw error
+    }
+  }
+
+  private constructor(options: ModuleWorkerOptions) {
+    this.#options = options
+    const { port1, port2 } = new MessageChannel()
+    const workerData: WorkerStart = { modules: options.modules, port: port2, packagesFrom: packagesFrom() }
+    const { maxMemoryMb } = options
+    this.#port = port1
+    const linesOf = (stream: 'stdout' | 'stderr'): Lines => new Lines((line) => options.onOutput(line, stream))
+    this.#lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') }
+    this.#worker = new Worker(entry, {
+      name: `node-tensorrt ${options.owner}`,
+      workerData,
+      transferList: [port2],
+      execArgv,
+      ...(maxMemoryMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb } }),
+    })
+    this.#worker.on('error', (error: unknown) => (this.#error = error))
+    this.#ended = new Promise((resolve) =>
+      this.#worker.on('exit', (code) => {
+        this.#onExit(code)
+        resolve()
+      }),
+    )
+    this.#port.on('message', (report: Report) => this.#onReport(report))
+    liveWorkers.add(this)
+    this.#release()
+  }
+
+  /** Why it has ended by itself; nothing while it has not. */
+  get death(): Fault | undefined {
+    return this.#death
+  }
+
+  async #loaded(signal: AbortSignal): Promise<void> {
+    const release = this.#hold()
+    let forget = (): void => {}
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#onLoaded = (failure) => (failure === undefined ? resolve() : reject(failure))
+        forget = onAbort(signal, () => {
+          this.#settled = this.#givenUp()
+          // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason, whatever it is
+          reject(signal.reason)
+        })
+      })
+    } finally {
+      forget()
+      release()
+    }
+  }
+
+  /** A module that hears of it may end what it does; it has not long. */
+  #givenUp(): Promise<void> {
+    this.#tell({ type: 'give-up' })
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, graceMs)
+      this.#onLoaded = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  /** Keeps the process alive until what it gives is called. */
+  #hold(): () => void {
+    if (++this.#holds === 1) {
+      this.#worker.ref()
+      this.#port.ref()
+    }
+    return () => {
+      if (--this.#holds === 0) this.#release()
+    }
+  }
+
+  #release(): void {
+    this.#worker.unref()
+    this.#port.unref()
+  }
+
+  /**
+   * Asks a module. The buffers are gone from here afterwards.
+   * @throws Fault INTERNAL (as a rejection): the thread has ended, and why
+   */
+  async run(order: Omit<RunOrder, 'type' | 'run'>, transfer: readonly ArrayBuffer[]): Promise<Answer> {
+    return this.begin(order, transfer).answer
+  }
+
+  /** The same, with the number by which it can be cancelled. */
+  begin(
+    order: Omit<RunOrder, 'type' | 'run'>,
+    transfer: readonly ArrayBuffer[],
+  ): { readonly run: number; readonly answer: Promise<Answer> } {
+    const run = this.#next++
+    const release = this.#hold()
+    const answer = new Promise<Answer>((resolve, reject) => {
+      if (this.#death !== undefined) return reject(this.#death)
+      this.#port.postMessage({ ...order, type: 'run', run } satisfies Order, transfer)
+      this.#runs.set(run, { resolve, reject })
+    })
+    return { run, answer: answer.finally(release) }
+  }
+
+  /** Nobody waits for this request of a run any more. */
+  cancel(run: number, request: number): void {
+    if (this.#runs.has(run)) this.#tell({ type: 'cancel', run, request })
+  }
+
+  /** Calls unload() of its modules, and ends: after so many milliseconds in any case. Fulfilled with what unload() threw when the thread has ended. */
+  async end(limitMs: number): Promise<readonly string[]> {
+    if (this.#isEnding || this.#death !== undefined) return this.terminate().then(() => [])
+    const release = this.#hold()
+    let timer: NodeJS.Timeout | undefined
+    try {
+      return await new Promise<readonly string[]>((resolve) => {
+        this.#onUnloaded = resolve
+        timer = setTimeout(
+          () => resolve([`unload() of ${this.#options.owner} has not ended within ${limitMs} ms, and its thread was`]),
+          limitMs,
+        )
+        this.#tell({ type: 'unload' })
+      })
+    } finally {
+      clearTimeout(timer)
+      await this.terminate()
+      release()
+    }
+  }
+
+  /** Ends the thread, whatever it does. What it had to do is rejected. Twice without harm. */
+  async terminate(): Promise<void> {
+    this.#isEnding = true
+    await this.#worker.terminate()
+    await this.#ended
+  }
+
+  #tell(order: Order): void {
+    this.#port.postMessage(order)
+  }
+
+  #onReport(report: Report): void {
+    switch (report.type) {
+      case 'output':
+        return this.#lines[report.stream].add(report.text)
+      case 'loaded':
+        return this.#onLoaded?.(undefined)
+      case 'not-loaded':
+        return this.#onLoaded?.(new Fault('INTERNAL', report.failure))
+      case 'unloaded':
+        return this.#onUnloaded?.(report.failures)
+      case 'answer':
+        this.#runs.get(report.run)?.resolve(report)
+        this.#runs.delete(report.run)
+    }
+  }
+
+  #onExit(code: number): void {
+    liveWorkers.delete(this)
+    // what it had answered before
+    for (let last = receiveMessageOnPort(this.#port); last !== undefined; last = receiveMessageOnPort(this.#port))
+      this.#onReport((last as { readonly message: Report }).message)
+    const reason = this.#reasonOf(code)
+    this.#port.close()
+    for (const lines of Object.values(this.#lines)) lines.end()
+    this.#death = reason
+    this.#onLoaded?.(reason)
+    this.#onUnloaded?.([])
+    for (const { reject } of this.#runs.values()) reject(reason)
+    this.#runs.clear()
+    if (!this.#isEnding) this.#options.onDeath(reason)
+  }
+
+  #reasonOf(code: number): Fault {
+    const { owner, maxMemoryMb } = this.#options
+    const error = this.#error
+    if (this.#isEnding) return new Fault('UNAVAILABLE', `${owner} was ended before it was done`)
+    if ((error as { readonly code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY')
+      return new Fault(
+        'INTERNAL',
+        `${owner} has ended: out of memory${maxMemoryMb === undefined ? '' : ` (max_memory_mb is ${maxMemoryMb})`}`,
+        error,
+      )
+    if (error !== undefined) return new Fault('INTERNAL', `${owner} has ended: uncaught ${textOf(error)}`, error)
+    return new Fault('INTERNAL', `${owner} has ended: the module called process.exit(${code})`)
+  }
+}

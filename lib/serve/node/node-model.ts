@@ -1,0 +1,381 @@
+// A version of a model in JavaScript: requests wait in one queue, and the first instance that has nothing to do takes what fits.
+import type { EngineCounters } from '../../backend/backend.js'
+import { Cut } from '../../base/cancellation.js'
+import { takesTimeout } from '../config/batching.js'
+import { tensorsOf } from '../config/tensors.js'
+import { Fault, faultOf } from '../faults.js'
+import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
+import type { WireTensor } from '../../kserve/tensor.js'
+import type { LoadOptions } from '../models/load-options.js'
+import { checkRequest, requestText, type RequestRules } from '../models/request-checks.js'
+import { rulesOf } from '../models/rules.js'
+import type { LoadedVersion, ServableRequest, ServableTensor, Slot } from '../models/servable.js'
+import { SlotPool } from '../models/slots.js'
+import { Visits } from '../models/visits.js'
+import { warmUp } from '../models/warmup.js'
+import { readLabels } from '../repository/labels.js'
+import { type Asked, clientOutputs, messageOf, parcelOf } from './asked.js'
+import { type CountedRun, RunCounts } from './counts.js'
+import { type Instance, Instances } from './instances.js'
+import { LentMemory } from './memory.js'
+import type { Answer } from './messages.js'
+import type { ModuleWorker } from './module-worker.js'
+import { type PreparedModule, prepareModule } from './prepared.js'
+import { BatchQueue } from './queue.js'
+import { defaultExitTimeoutMs, type NodeModelSettings } from './settings.js'
+
+const bytesKept = 64 * 2 ** 20
+
+export class NodeModel implements LoadedVersion {
+  readonly name: string
+  readonly version: string
+  readonly config: ModelConfig
+  readonly platform = 'node'
+  readonly inputs: ReadonlyMap<string, ServableTensor>
+  readonly outputs: ReadonlyMap<string, ServableTensor>
+  readonly slots: SlotPool
+  /** What its module is started with in a thread of an ensemble. */
+  readonly prepared: PreparedModule
+  readonly #memory = new LentMemory()
+  readonly #visits: Visits
+  readonly #rules: RequestRules
+  readonly #queue: BatchQueue<Asked>
+  readonly #limits: { readonly maxQueue?: number | undefined; readonly queueTimeoutMs?: number | undefined; readonly isDelayed: boolean }
+  readonly #counts = new RunCounts()
+  readonly #settings: NodeModelSettings
+  #instances: Instances | undefined
+  #isPumping = false
+  #timer: NodeJS.Timeout | undefined
+  #lastInference = 0
+  #closing: Promise<void> | undefined
+
+  /**
+   * Starts the threads of a version, loads its module in each, and warms it up: what it gives is ready.
+   * @throws Fault, TensorRTError (as a rejection), or the reason of the signal; no thread is left
+   */
+  static async load(options: LoadOptions): Promise<NodeModel> {
+    const { folder, version, settings, signal } = options
+    const prepared = await prepareModule(options)
+    const labels = await readLabels(folder, prepared.config)
+    const model = new NodeModel(folder.name, version, prepared, labels, settings)
+    try {
+      await model.#start(prepared, signal)
+      await model.#warmUp(folder.path)
+      signal.throwIfAborted()
+      return model
+    } catch (error) {
+      await model.#instances?.end(0)
+      throw error
+    }
+  }
+
+  private constructor(
+    name: string,
+    version: string,
+    prepared: PreparedModule,
+    labels: ReadonlyMap<string, readonly string[]>,
+    settings: NodeModelSettings,
+  ) {
+    const { config, merging } = prepared
+    this.name = name
+    this.version = version
+    this.prepared = prepared
+    this.config = config
+    const { inputs, outputs } = tensorsOf(config, labels)
+    this.inputs = inputs
+    this.outputs = outputs
+    this.#visits = new Visits(name, version)
+    this.#rules = rulesOf(name, config, inputs, outputs)
+    this.#queue = new BatchQueue(merging)
+    const { maxQueue, queueTimeoutMs, onQueueTimeout } = merging?.queue ?? {}
+    this.#limits = { maxQueue, queueTimeoutMs, isDelayed: onQueueTimeout === 'delay' }
+    this.#settings = settings
+    this.slots = new SlotPool(this.#memory, settings.slotBytesKept ?? bytesKept)
+  }
+
+  async #start({ count, maxMemoryMb, start }: PreparedModule, signal: AbortSignal): Promise<void> {
+    const { onWarning = () => {}, onOutput = onWarning } = this.#settings
+    const options = {
+      model: this.name,
+      count,
+      maxMemoryMb,
+      modules: (instance: number) => [start(instance)],
+      onOutput,
+      onWarning,
+      onReady: () => this.#pump(),
+      onFailure: (reason: Fault) => this.#onFailure(reason),
+    }
+    this.#instances = await Instances.start(options, signal)
+  }
+
+  get lastInference(): number {
+    return this.#lastInference
+  }
+
+  get inFlight(): number {
+    return this.#visits.inFlight
+  }
+
+  get pending(): number {
+    return this.#queue.length
+  }
+
+  /** Instances that are at work, also for requests that nobody waits for any more. */
+  get busy(): number {
+    return this.#instances?.all.filter(({ isBusy }) => isBusy).length ?? 0
+  }
+
+  /** Why it answers no more requests, though it is loaded: its threads have died one after the other. */
+  get failure(): string | undefined {
+    return this.#instances?.failure?.message
+  }
+
+  /** What lies in the slot is not copied on its way to the module; the memory is the model's from infer() on. */
+  reserve(bytes: number): Slot {
+    try {
+      return this.slots.reserve(bytes)
+    } catch (error) {
+      throw faultOf(error)
+    }
+  }
+
+  async infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]> {
+    this.#refuseFailed()
+    const leave = this.#visits.inside()
+    try {
+      const checked = checkRequest(this.#rules, request)
+      const message = messageOf(this.#rules, checked, request)
+      this.#lastInference = Date.now()
+      return await new Promise((resolve, reject) => {
+        this.#ask({ message, cut, resolve, reject, rows: checked.rows, arrived: process.hrtime.bigint(), isOver: false }, request)
+      })
+    } catch (error) {
+      throw cut.happened ? error : faultOf(error)
+    } finally {
+      leave()
+    }
+  }
+
+  #refuseFailed(): void {
+    const failure = this.#instances?.failure
+    if (failure !== undefined) throw failure
+  }
+
+  #ask(asked: Asked, request: ServableRequest): void {
+    const { maxQueue = Infinity } = this.#limits
+    if (this.#queue.length >= maxQueue) this.#pump()
+    if (this.#queue.length >= maxQueue) {
+      this.#counts.failed('rejected')
+      return over(asked).reject(new Fault('UNAVAILABLE', `${requestText(request.id)}Exceeds maximum queue size`))
+    }
+    this.#queue.push(asked)
+    asked.cut.onCut(() => this.#onCut(asked))
+    if (asked.isOver) return
+    const timeout = this.#timeoutOf(request)
+    if (timeout !== undefined) asked.timer = setTimeout(() => this.#onQueueTimeout(asked), timeout)
+    this.#pumpLater()
+  }
+
+  /** Milliseconds in the queue. */
+  #timeoutOf({ timeoutUs = 0 }: ServableRequest): number | undefined {
+    const own = timeoutUs > 0 && takesTimeout(this.config) ? timeoutUs / 1000 : Infinity
+    const timeout = Math.min(own, this.#limits.queueTimeoutMs ?? Infinity)
+    return timeout === Infinity ? undefined : Math.min(timeout, longestTimeout)
+  }
+
+  #onQueueTimeout(asked: Asked): void {
+    if (asked.isOver) return
+    if (this.#limits.isDelayed) return this.#queue.delay(asked)
+    if (!this.#queue.remove(asked)) return
+    this.#counts.failed('queueTimeout')
+    over(asked).reject(new Fault('UNAVAILABLE', 'Request timeout expired'))
+  }
+
+  #onCut(asked: Asked): void {
+    if (asked.isOver) return
+    const { reason } = asked.cut
+    const isWaiting = this.#queue.remove(asked)
+    this.#counts.failed(isWaiting ? 'cancelledWaiting' : 'cancelledRunning')
+    asked.cancel?.()
+    over(asked).reject(isWaiting ? reason : whileRunning(reason))
+  }
+
+  /** After what else comes in this turn of the event loop, so that it may leave together. */
+  #pumpLater(): void {
+    if (this.#isPumping) return
+    this.#isPumping = true
+    queueMicrotask(() => {
+      this.#isPumping = false
+      this.#pump()
+    })
+  }
+
+  #pump(): void {
+    for (;;) {
+      const instance = this.#instances?.idle()
+      if (instance === undefined) return
+      const next = this.#queue.next(process.hrtime.bigint())
+      if (next === undefined) return
+      if ('waitMs' in next) return this.#pumpIn(next.waitMs)
+      void this.#run(instance, instance.worker, next.batch)
+    }
+  }
+
+  #pumpIn(milliseconds: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#pump(), Math.ceil(milliseconds))
+  }
+
+  /** Never rejected. */
+  async #run(instance: Instance, worker: ModuleWorker, batch: readonly Asked[]): Promise<void> {
+    instance.isBusy = true
+    const left = process.hrtime.bigint()
+    for (const asked of batch) clearTimeout(asked.timer)
+    let keys: readonly number[] = []
+    try {
+      const { requests, lent, transfer } = parcelOf(batch, this.#memory)
+      keys = lent.map(({ key }) => key)
+      const { run, answer } = worker.begin({ module: 0, requests, lent }, transfer)
+      for (const [i, asked] of batch.entries()) asked.cancel = () => worker.cancel(run, i)
+      const got = await answer
+      this.#memory.back(keys, got.lent)
+      this.#settle(batch, got, left)
+    } catch (error) {
+      this.#memory.back(keys, [])
+      for (const asked of batch.filter(({ isOver }) => !isOver)) this.#fail(asked, faultOf(error))
+    }
+    instance.isBusy = false
+    if (this.failure !== undefined) this.#instances?.retire(instance)
+    this.#pump()
+  }
+
+  #settle(batch: readonly Asked[], { results, begun, ended }: Answer, left: bigint): void {
+    const back = process.hrtime.bigint()
+    const answered = batch.filter((asked, i) => {
+      const result = results[i]
+      if (asked.isOver) return false
+      if (result === undefined || 'failure' in result)
+        return this.#fail(asked, new Fault('INTERNAL', result?.failure ?? 'no result came back'))
+      over(asked).resolve(clientOutputs(this.#rules, result.outputs))
+      return true
+    })
+    if (answered.length === 0) return
+    this.addRun({
+      rows: rowsOf(batch),
+      requests: answered.length,
+      answeredRows: rowsOf(answered),
+      queueNs: answered.reduce((sum, { arrived }) => sum + Number(left - arrived), 0),
+      inputNs: Number(begun - left),
+      computeNs: Number(ended - begun),
+      outputNs: Number(back - ended),
+    })
+  }
+
+  #fail(asked: Asked, fault: Fault): false {
+    this.#counts.failed('failed')
+    over(asked).reject(fault)
+    return false
+  }
+
+  #onFailure(reason: Fault): void {
+    this.#settings.onFailure?.(reason.message)
+    this.#dropWaiting(reason)
+  }
+
+  #dropWaiting(reason: Fault): void {
+    for (const asked of this.#queue.clear()) this.#fail(asked, reason)
+  }
+
+  counters(): EngineCounters {
+    return this.#counts.counters()
+  }
+
+  /** A batch of this model that ran elsewhere: in the thread of an ensemble. */
+  addRun(run: CountedRun): void {
+    this.#lastInference = Date.now()
+    this.#counts.ran(run)
+  }
+
+  /** Requests of this model that failed elsewhere. */
+  addFailures(...failed: Parameters<RunCounts['failed']>): void {
+    this.#counts.failed(...failed)
+  }
+
+  /** Of its model_warmup alone: what a module makes of zeros says nothing of it. */
+  async #warmUp(folder: string): Promise<void> {
+    if (!this.config.modelWarmup.some(({ batchSize }) => batchSize > 0)) return
+    await warmUp({
+      config: this.config,
+      folder,
+      rules: this.#rules,
+      bestShape: () => undefined,
+      bestValues: () => undefined,
+      run: (inputs) => this.#runOnEach(inputs),
+      onWarning: (text) => this.#settings.onWarning?.(text),
+    })
+    this.#counts.reset()
+    this.#lastInference = 0
+  }
+
+  async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
+    const checked = checkRequest(this.#rules, { inputs })
+    const message = messageOf(this.#rules, checked, { inputs })
+    const runs = (this.#instances?.all ?? []).map(async (instance) => {
+      const { worker } = instance
+      if (worker === undefined)
+        throw this.#instances?.failure ?? new Fault('INTERNAL', `instance ${instance.number} of model '${this.name}' has ended`)
+      return new Promise((resolve, reject) => {
+        const asked = { message, cut: new Cut(), resolve, reject, rows: checked.rows, arrived: process.hrtime.bigint(), isOver: false }
+        void this.#run(instance, worker, [asked])
+      })
+    })
+    const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
+  }
+
+  enter(): () => void {
+    this.#refuseFailed()
+    return this.#visits.enter()
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close())
+  }
+
+  /** Requests under way, and after them a thread that is still at work, have the same limit together. */
+  async #close(): Promise<void> {
+    const { exitTimeoutMs: limit = defaultExitTimeoutMs } = this.#settings
+    const begun = performance.now()
+    await within(limit, this.#visits.end())
+    clearTimeout(this.#timer)
+    this.#dropWaiting(new Fault('UNAVAILABLE', `'${this.name}' version ${this.version} was unloaded before it answered`))
+    await this.#instances?.end(Math.max(0, Math.ceil(limit - (performance.now() - begun))))
+    this.slots.close()
+  }
+}
+
+const longestTimeout = 2 ** 31 - 1
+
+function over(asked: Asked): Asked {
+  asked.isOver = true
+  clearTimeout(asked.timer)
+  return asked
+}
+
+function rowsOf(batch: readonly Asked[]): number {
+  return batch.reduce((sum, { rows }) => sum + rows, 0)
+}
+
+/** What is over time while a module has it is no matter of the server's load: 504, DEADLINE_EXCEEDED. */
+function whileRunning(reason: unknown): unknown {
+  const isTimeout = reason instanceof Fault && reason.kind === 'UNAVAILABLE'
+  return isTimeout ? new Fault('TIMEOUT', reason.message, reason) : reason
+}
+
+/** Until that is done, or so many milliseconds are over. */
+async function within(milliseconds: number, done: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)))
+  await Promise.race([done, over])
+  clearTimeout(timer)
+}

@@ -1,0 +1,95 @@
+// Requests that wait for an instance, and which of them leave together.
+import type { BatchingOptions } from '../../engine/options.js'
+
+/** What a queue knows of a request. */
+export interface Queued {
+  readonly rows: number
+  /** When it came: process.hrtime.bigint(). */
+  readonly arrived: bigint
+}
+
+/** How requests are merged; of a model that merges none, one request is a batch. */
+export type Merging = Pick<BatchingOptions, 'maxBatch' | 'maxDelayMs' | 'preferred'>
+
+/** Requests that leave now; or in how many milliseconds to ask again; or nothing where none waits. */
+export type Next<T> = { readonly batch: readonly T[] } | { readonly waitMs: number } | undefined
+
+export class BatchQueue<T extends Queued> {
+  readonly #merging: Merging | undefined
+  #waiting: T[] = []
+  /** Those that waited too long, and whose policy lets them wait on behind all others. */
+  #late: T[] = []
+
+  constructor(merging: Merging | undefined) {
+    this.#merging = merging
+  }
+
+  get length(): number {
+    return this.#waiting.length + this.#late.length
+  }
+
+  push(request: T): void {
+    this.#waiting.push(request)
+  }
+
+  /** Whether it was there. */
+  remove(request: T): boolean {
+    return without(this.#waiting, request) || without(this.#late, request)
+  }
+
+  /** Behind all others, and behind those that come. */
+  delay(request: T): void {
+    if (without(this.#waiting, request)) this.#late.push(request)
+  }
+
+  /** Takes all. */
+  clear(): readonly T[] {
+    const all = [...this.#waiting, ...this.#late]
+    this.#waiting = []
+    this.#late = []
+    return all
+  }
+
+  /** What an instance that has nothing to do takes. */
+  next(now: bigint): Next<T> {
+    const first = this.#waiting[0] ?? this.#late[0]
+    if (first === undefined) return undefined
+    if (this.#merging === undefined) return { batch: this.#take(1) }
+    const { maxBatch, maxDelayMs = 0, preferred = [] } = this.#merging
+    const fitting = this.#fitting(maxBatch)
+    const waited = Number(now - first.arrived) / 1e6
+    const isDue = maxDelayMs === 0 || waited >= maxDelayMs
+    if (!isDue || maxDelayMs === 0) {
+      const best = fitting.findLastIndex((rows) => preferred.includes(rows))
+      if (best >= 0) return { batch: this.#take(best + 1) }
+    }
+    const isFull = fitting.length < this.length || fitting.at(-1) === maxBatch
+    if (isFull || isDue) return { batch: this.#take(fitting.length) }
+    return { waitMs: maxDelayMs - waited }
+  }
+
+  /** The rows of the first request, of the first two, and so on, as long as they fit. */
+  #fitting(most: number): readonly number[] {
+    const sums: number[] = []
+    let rows = 0
+    for (const list of [this.#waiting, this.#late])
+      for (const request of list) {
+        rows += request.rows
+        if (rows > most) return sums
+        sums.push(rows)
+      }
+    return sums
+  }
+
+  #take(count: number): readonly T[] {
+    const batch = this.#waiting.splice(0, count)
+    return batch.length < count ? [...batch, ...this.#late.splice(0, count - batch.length)] : batch
+  }
+}
+
+function without<T>(list: T[], item: T): boolean {
+  const at = list.indexOf(item)
+  if (at < 0) return false
+  list.splice(at, 1)
+  return true
+}

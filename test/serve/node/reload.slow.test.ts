@@ -1,0 +1,57 @@
+// Modules that are replaced while clients ask: no request is lost, none is answered by a module that was not there, and nothing of the old ones is left.
+import t from 'tap'
+import { Models } from '../../../lib/serve/models/manager.js'
+import { liveWorkers } from '../../../lib/serve/node/module-worker.js'
+import { size } from '../../support/tiers.js'
+import { certain } from '../../support/waiting.js'
+import { ask, type Seen, type Truth } from '../models/cycles.js'
+import { repository, write } from '../models/folders.js'
+import { settingsOf } from '../models/stand-ins.js'
+import { configOf, noThreadLeft } from './rig.js'
+
+const cycles = size(20, 2000)
+const instances = 2
+
+/** y = x + number, and a megabyte that goes with the module. */
+const plus = (number: number): string => `
+  const kept = new Float32Array(250_000).fill(${number})
+  export default {
+    execute: (requests) => requests.map(({ inputs: { x }, output }) => {
+      const y = output('y', x.shape)
+      for (let i = 0; i < 4; i++) y.data[i] = x.data[i] + kept[i]
+      return { y }
+    }),
+  }
+  //${' '.repeat(number % 977)}`
+
+await t.test('modules are replaced under load', async (t) => {
+  const config = configOf(`max_batch_size: 8 instance_group [ { count: ${instances} } ]`)
+  const folder = repository(t, { 'm/config.pbtxt': config, 'm/1/model.js': plus(1) })
+  const models = new Models(settingsOf(folder))
+  await models.start()
+  await models.load('m')
+  const truth: Truth = { ready: new Set([1]), steady: true }
+  const seen: Seen = { answered: 0, absent: 0, wrong: [] }
+  let over = false
+  const connections = Array.from({ length: 8 }, () => ask(models, truth, seen, () => over))
+  let [settled, mostThreads] = [0, 0]
+  for (let number = 2; number <= cycles && seen.wrong.length === 0; number++) {
+    truth.ready.add(number)
+    write(folder, { 'm/1/model.js': plus(number) })
+    await models.load('m')
+    const before = seen.answered
+    await certain(() => seen.answered > before || seen.wrong.length > 0)
+    mostThreads = Math.max(mostThreads, liveWorkers.size)
+    if (number === 10) settled = process.memoryUsage().rss
+  }
+  over = true
+  await Promise.all(connections)
+  await certain(() => liveWorkers.size === instances)
+  const grown = process.memoryUsage().rss - settled
+  await models.close()
+  t.same([seen.wrong, seen.absent], [[], 0])
+  t.ok(seen.answered >= cycles)
+  t.ok(mostThreads <= 6 * instances, `${mostThreads} threads at a time`)
+  t.ok(grown < 96 * 2 ** 20, `${Math.round(grown / 2 ** 20)} MiB more after ${cycles - 10} reloads`)
+  t.ok(await noThreadLeft())
+})
