@@ -1,6 +1,6 @@
 /** All who ask about the same pictures, and whether they got the same answers. */
 import { readFile } from 'node:fs/promises'
-import { GrpcClient, HttpClient } from '../../lib/client/index.js'
+import { GrpcClient, HttpClient, type InferenceClient } from '../../lib/client/index.js'
 import { TensorRTError } from '../../lib/errors.js'
 import type { ServerAddresses } from '../../lib/serve/index.js'
 import { classify } from './classify.js'
@@ -39,8 +39,8 @@ async function withCurl(url: string, photos: readonly string[], folder: string):
   return witnesses
 }
 
-async function withOurs(who: string, client: HttpClient | GrpcClient, photos: readonly string[]): Promise<Witness> {
-  await using _ = client
+async function withOurs(who: string, ours: InferenceClient, photos: readonly string[]): Promise<Witness> {
+  await using client = ours
   const answers: Label[] = []
   for (const photo of photos) answers.push(await classify(client, await readFile(photo)))
   return { who, answers }
