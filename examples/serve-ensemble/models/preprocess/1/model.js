@@ -12,7 +12,7 @@ export default defineModel({
         const { data, shape } = Object(request.inputs.jpeg)
         const [rows, length] = shape
         const jpegs = Array.from({ length: rows }, (_, row) => data.subarray(row * length, (row + 1) * length))
-        // the memory that the next model reads: what is written there is copied no more
+        // memory that leaves this thread as it is; a tensor of the module's own would be copied
         const pixels = request.output('pixels', [rows, 3, side, side]).as('float32')
         return toTensor(jpegs, (picture) => centerCrop(picture, side, { resize: 256 }), {
           filter: 'triangle',
