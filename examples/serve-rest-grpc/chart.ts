@@ -5,7 +5,7 @@ const figures = { average: 'average', P90: 'p90', P95: 'p95' } as const
 
 /** A panel for each model and form of its input: three bars, one for each way, for each of three figures. */
 export function chartOf(measured: readonly Measured[]): string {
-  const panels = measured.map(({ what, form, calls }): BarPanel => ({
+  const panels = measured.map(({ what, form, modelMs, calls }): BarPanel => ({
     title: `${what}, ${form}, ms`,
     groups: Object.entries(figures).map(([name, figure]) => ({
       name,

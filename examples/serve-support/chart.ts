@@ -19,6 +19,8 @@ export interface LinePanel {
 /** Bars side by side, one for each series, in groups. */
 export interface BarPanel {
   readonly title: string
+  /** A line across all bars, such as what a part of each takes. */
+  readonly level?: Mark
   readonly groups: readonly { readonly name: string; readonly bars: readonly (Mark & { readonly series: string })[] }[]
 }
 
@@ -78,7 +80,7 @@ function lineOf(points: LinePanel['lines'][number]['points'], x: Scale, y: Scale
   return joined([element('polyline', { points: path, class: 'line' }), ...marks])
 }
 
-function barPanel({ title, groups }: BarPanel, series: readonly string[]): Markup {
+function barPanel({ title, groups, level }: BarPanel, series: readonly string[]): Markup {
   const plot = plotOf(panelHeight, { width: panelWidth, left: 58, top: 34 })
   const y = fromZero(groups.flatMap(({ bars }) => bars), plot) // prettier-ignore
   const groupWidth = (plot.right - plot.left) / groups.length
@@ -89,7 +91,18 @@ function barPanel({ title, groups }: BarPanel, series: readonly string[]): Marku
     return [...bars.map((bar, at) => barOf(bar, { x: left + groupWidth * 0.1 + at * barWidth, width: barWidth, plot, y }, series)), label]
   })
   const axis = element('line', { x1: plot.left, x2: plot.right, y1: plot.bottom, y2: plot.bottom, class: 'axis' })
-  return joined([...leftAxis(plot, y, title), ...drawn, axis])
+  return joined([...leftAxis(plot, y, title), ...drawn, axis, ...(level === undefined ? [] : [levelOf(level, plot, y)])])
+}
+
+function levelOf({ value, words }: Mark, { left, right }: Plot, scale: Scale): Markup {
+  const y = scale.at(value)
+  const line = { x1: left, x2: right, y1: y, y2: y, stroke: '#16202b', 'stroke-dasharray': '4 4' }
+  return element(
+    'g',
+    {},
+    element('line', line),
+    element('text', { x: right, y: y - 4, 'text-anchor': 'end', 'font-size': 10 }, text(words)),
+  )
 }
 
 interface Place {
