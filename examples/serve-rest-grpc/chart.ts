@@ -7,6 +7,7 @@ const figures = { average: 'average', P90: 'p90', P95: 'p95' } as const
 export function chartOf(measured: readonly Measured[]): string {
   const panels = measured.map(({ what, form, modelMs, calls }): BarPanel => ({
     title: `${what}, ${form}, ms`,
+    level: { value: modelMs, words: 'the model' },
     groups: Object.entries(figures).map(([name, figure]) => ({
       name,
       bars: calls.map(({ way, times }) => ({ series: way, value: times[figure], words: `${way}, ${name}: ${times[figure].toFixed(2)} ms` })), // prettier-ignore
