@@ -19,7 +19,7 @@ export interface LinePanel {
 /** Bars side by side, one for each series, in groups. */
 export interface BarPanel {
   readonly title: string
-  /** A line across all bars, such as what a part of each takes. */
+  /** A dashed line across all bars, such as what a part of each takes; the title says what it is. */
   readonly level?: Mark
   readonly groups: readonly { readonly name: string; readonly bars: readonly (Mark & { readonly series: string })[] }[]
 }
@@ -96,13 +96,7 @@ function barPanel({ title, groups, level }: BarPanel, series: readonly string[])
 
 function levelOf({ value, words }: Mark, { left, right }: Plot, scale: Scale): Markup {
   const y = scale.at(value)
-  const line = { x1: left, x2: right, y1: y, y2: y, stroke: '#16202b', 'stroke-dasharray': '4 4' }
-  return element(
-    'g',
-    {},
-    element('line', line),
-    element('text', { x: right, y: y - 4, 'text-anchor': 'end', 'font-size': 10 }, text(words)),
-  )
+  return element('line', { x1: left, x2: right, y1: y, y2: y, stroke: '#16202b', 'stroke-dasharray': '4 4' }, hint(words))
 }
 
 interface Place {
