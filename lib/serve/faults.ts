@@ -1,4 +1,5 @@
 import { TensorRTError } from '../errors.js'
+import { MessageFault } from '../kserve/wire/message-fault.js'
 
 /** What a failed request is, by the names of Triton's status codes; HTTP's statuses follow from it. */
 export type FaultKind = 'INVALID_ARG' | 'NOT_FOUND' | 'UNAVAILABLE' | 'UNSUPPORTED' | 'INTERNAL' | 'CANCELLED' | 'TIMEOUT' | 'TOO_LARGE'
@@ -16,6 +17,7 @@ export class Fault extends TensorRTError {
 /** What a client is told of any failure: of requests and models the text as it is. */
 export function faultOf(error: unknown): Fault {
   if (error instanceof Fault) return error
+  if (error instanceof MessageFault) return new Fault('INVALID_ARG', error.message, error)
   const message = error instanceof Error ? error.message : String(error)
   return new Fault(error instanceof TensorRTError ? (kinds[error.code] ?? 'INTERNAL') : 'INTERNAL', message, error)
 }

@@ -25,8 +25,6 @@ export interface FlagRule {
   readonly choices?: readonly string[]
   /** Of a flag that is refused: values that ask for nothing, and are taken. */
   readonly accepted?: readonly string[]
-  /** Of a flag that is refused: it has no effect where this flag is false. */
-  readonly needs?: string
   /** Triton has no such flag. */
   readonly isOurs?: true
 }
@@ -177,6 +175,8 @@ const repository: readonly Row[] = [
   },
 ]
 
+const noHeaders = 'headers go to no model: give parameters of the request'
+
 const http: readonly Row[] = [
   { name: 'allow-http', value: 'boolean', use: 'used', fallback: 'true', about: 'whether there is HTTP' },
   { name: 'http-address', value: 'text', use: 'used', fallback: '0.0.0.0', about: 'the address that HTTP listens on' },
@@ -192,7 +192,7 @@ const http: readonly Row[] = [
     name: 'http-header-forward-pattern',
     value: 'text',
     use: 'ignored',
-    about: 'no model takes parameters of requests',
+    about: noHeaders,
   },
   { name: 'http-thread-count', value: 'whole', use: 'ignored', about: 'one thread serves HTTP; models run on threads of their own' },
   {
@@ -208,7 +208,7 @@ const http: readonly Row[] = [
     least: 1,
     use: 'used',
     fallback: '67108864',
-    about: 'the most bytes of a request, after decompression',
+    about: 'the most bytes of a request, after decompression; of gRPC, too',
   },
   {
     name: 'max-inflight-bytes',
@@ -217,46 +217,104 @@ const http: readonly Row[] = [
     use: 'used',
     fallback: '1073741824',
     isOurs: true,
-    about: 'the most bytes that requests and answers have at one time; one more request is answered with 503',
+    about: 'the most bytes that requests and answers have at one time; one more request is answered with 503, or with RESOURCE_EXHAUSTED',
   },
 ]
 
-const noGrpc = 'there is no gRPC yet: leave it out, or give --allow-grpc=false'
+const milliseconds = { value: 'whole', least: 1, most: 2 ** 31 - 1 } as const
+const noStrikes = 'pings of clients are answered, however many there are'
 
 const grpc: readonly Row[] = [
+  { name: 'allow-grpc', value: 'boolean', use: 'used', fallback: 'true', about: 'whether there is gRPC' },
+  { name: 'grpc-address', value: 'text', use: 'used', fallback: '0.0.0.0', about: 'the address that gRPC listens on' },
+  { name: 'grpc-port', ...anyPort, use: 'used', fallback: '8001', about: 'the port of gRPC; 0: any that is free' },
   {
-    name: 'allow-grpc',
+    name: 'reuse-grpc-port',
     value: 'boolean',
     use: 'refused',
     accepted: ['false'],
-    about: 'there is no gRPC yet: give --allow-grpc=false, and use HTTP',
+    about: 'several servers on one port come later: give each a port, behind a balancer',
   },
-  ...(
-    [
-      ['grpc-address', 'text'],
-      ['grpc-port', 'whole'],
-      ['reuse-grpc-port', 'boolean'],
-      ['grpc-header-forward-pattern', 'text'],
-      ['grpc-infer-thread-count', 'whole'],
-      ['grpc-infer-allocation-pool-size', 'whole'],
-      ['grpc-max-response-pool-size', 'whole'],
-      ['grpc-use-ssl', 'boolean'],
-      ['grpc-use-ssl-mutual', 'boolean'],
-      ['grpc-server-cert', 'text'],
-      ['grpc-server-key', 'text'],
-      ['grpc-root-cert', 'text'],
-      ['grpc-infer-response-compression-level', 'text'],
-      ['grpc-keepalive-time', 'whole'],
-      ['grpc-keepalive-timeout', 'whole'],
-      ['grpc-keepalive-permit-without-calls', 'boolean'],
-      ['grpc-http2-max-pings-without-data', 'whole'],
-      ['grpc-http2-min-recv-ping-interval-without-data', 'whole'],
-      ['grpc-http2-max-ping-strikes', 'whole'],
-      ['grpc-max-connection-age', 'whole'],
-      ['grpc-max-connection-age-grace', 'whole'],
-      ['grpc-restricted-protocol', 'text'],
-    ] as const
-  ).map(([name, value]): Row => ({ name, value, use: 'refused', needs: 'allow-grpc', about: noGrpc })),
+  { name: 'grpc-header-forward-pattern', value: 'text', use: 'ignored', about: noHeaders },
+  { name: 'grpc-infer-thread-count', value: 'whole', use: 'ignored', about: 'one thread serves gRPC; models run on threads of their own' },
+  {
+    name: 'grpc-infer-allocation-pool-size',
+    value: 'whole',
+    use: 'ignored',
+    about: 'requests have no objects that are kept; their memory is used again',
+  },
+  {
+    name: 'grpc-max-response-pool-size',
+    value: 'whole',
+    use: 'ignored',
+    about: 'each request has one answer; --max-inflight-bytes limits what they hold',
+  },
+  { name: 'grpc-use-ssl', value: 'boolean', use: 'used', fallback: 'false', about: 'TLS, with --grpc-server-cert and --grpc-server-key' },
+  {
+    name: 'grpc-use-ssl-mutual',
+    value: 'boolean',
+    use: 'used',
+    fallback: 'false',
+    about: 'TLS that asks for a certificate of the client, which --grpc-root-cert has signed',
+  },
+  { name: 'grpc-server-cert', value: 'text', use: 'used', about: "the file of the server's certificate, PEM" },
+  { name: 'grpc-server-key', value: 'text', use: 'used', about: "the file of the server's key, PEM" },
+  { name: 'grpc-root-cert', value: 'text', use: 'used', about: 'the file of certificates that may sign those of clients, PEM' },
+  {
+    name: 'grpc-infer-response-compression-level',
+    value: 'text',
+    choices: ['none', 'low', 'medium', 'high'],
+    use: 'used',
+    fallback: 'none',
+    about: 'answers to inferences are compressed for clients that take it: low by gzip, medium and high by deflate',
+  },
+  {
+    name: 'grpc-keepalive-time',
+    ...milliseconds,
+    use: 'used',
+    fallback: '7200000',
+    about: 'milliseconds between two pings of a connection',
+  },
+  {
+    name: 'grpc-keepalive-timeout',
+    ...milliseconds,
+    use: 'used',
+    fallback: '20000',
+    about: 'milliseconds after a ping without an answer in which the connection is given up',
+  },
+  {
+    name: 'grpc-keepalive-permit-without-calls',
+    value: 'boolean',
+    use: 'ignored',
+    about: 'pings are sent whether or not a connection has calls',
+  },
+  {
+    name: 'grpc-http2-max-pings-without-data',
+    value: 'whole',
+    use: 'ignored',
+    about: '--grpc-keepalive-time alone says when pings are sent',
+  },
+  { name: 'grpc-http2-min-recv-ping-interval-without-data', value: 'whole', use: 'ignored', about: noStrikes },
+  { name: 'grpc-http2-max-ping-strikes', value: 'whole', use: 'ignored', about: noStrikes },
+  {
+    name: 'grpc-max-connection-age',
+    ...milliseconds,
+    use: 'used',
+    about: 'milliseconds after which a connection is told to go away, a tenth more or less; else never',
+  },
+  {
+    name: 'grpc-max-connection-age-grace',
+    ...milliseconds,
+    use: 'used',
+    about: 'milliseconds that calls of such a connection have to end; else as long as they take',
+  },
+  {
+    name: 'grpc-restricted-protocol',
+    value: 'text',
+    isList: true,
+    use: 'used',
+    about: 'APIs:KEY=VALUE: calls of these need the header triton-grpc-protocol-KEY with this value',
+  },
 ]
 
 const sageMaker = 'there is no endpoint for SageMaker'

@@ -14,7 +14,8 @@ import { checkedPath } from '../base/files.js'
 import { plainCopy, readOptions } from '../base/options.js'
 import { checkedEngineOptions } from '../engine/options.js'
 import { expected, TensorRTError } from '../errors.js'
-import { restrictedCategories } from './http/options.js'
+import { restrictedCategories } from './front/options.js'
+import type { GrpcConnections } from './grpc/options.js'
 import type { LogSettings } from './operations/log.js'
 import type { MetricsSettings } from './operations/metrics.js'
 import type { LogDestination, Restriction, ServeEngineOptions } from './public-types.js'
@@ -24,6 +25,7 @@ export interface ServeSettings {
   readonly repositories: readonly string[]
   readonly id: string
   readonly http: HttpSettings | undefined
+  readonly grpc: GrpcSettings | undefined
   readonly metrics: (Place & MetricsSettings) | undefined
   readonly log: LogSettings | undefined
   readonly control: ControlSettings
@@ -43,6 +45,15 @@ export interface HttpSettings extends Place {
   readonly restricted: readonly Restriction[]
 }
 
+export interface GrpcSettings extends Place {
+  readonly maxInputSize: number
+  readonly restricted: readonly Restriction[]
+  readonly compressionLevel: 'none' | 'low' | 'medium' | 'high'
+  /** Paths. */
+  readonly tls: { readonly cert: string; readonly key: string; readonly root: string | undefined; readonly mutual: boolean } | undefined
+  readonly connections: GrpcConnections
+}
+
 export interface ControlSettings {
   readonly mode: 'none' | 'poll' | 'explicit'
   readonly loadModels: readonly string[]
@@ -59,6 +70,7 @@ const names = [
   'modelRepository',
   'id',
   'http',
+  'grpc',
   'metrics',
   'log',
   'modelControlMode',
@@ -83,12 +95,14 @@ export function checkedServeOptions(options: unknown): ServeSettings {
   const given = readOptions(checkedObject(options, 'the options of serve'), names, 'serve')
   const http = checkedHttp(given.http)
   const metrics = checkedMetrics(given.metrics, http?.address ?? '0.0.0.0')
-  refuseSamePlace(http, metrics)
+  const grpc = checkedGrpc(given.grpc)
+  refuseSamePlace({ HTTP: http, gRPC: grpc, metrics })
   const { id = 'triton', exitTimeoutSecs = 30, maxInflightBytes = 2 ** 30 } = given
   return {
     repositories: checkedRepositories(given.modelRepository),
     id: checkedText(id, 'id'),
     http,
+    grpc,
     metrics,
     log: checkedLog(given.log),
     control: checkedControl(given),
@@ -113,15 +127,65 @@ function checkedHttp(given: unknown): HttpSettings | undefined {
   return {
     ...checkedListen({ port, address }, 'http', 8000, '0.0.0.0'),
     maxInputSize: checkedWhole(maxInputSize, 'http.maxInputSize', 1),
-    restricted: checkedRestrictions(restricted),
+    restricted: checkedRestrictions(restricted, 'http.restricted'),
   }
 }
 
-function checkedRestrictions(given: unknown): readonly Restriction[] {
-  const restrictions = checkedArray(given, 'http.restricted').map(checkedRestriction)
+const grpcNames = [
+  'port',
+  'address',
+  'maxInputSize',
+  'restricted',
+  'compressionLevel',
+  'tls',
+  'keepaliveTimeMs',
+  'keepaliveTimeoutMs',
+  'maxConnectionAgeMs',
+  'maxConnectionAgeGraceMs',
+] as const
+
+function checkedGrpc(given: unknown): GrpcSettings | undefined {
+  if (given === undefined || given === false) return undefined
+  const options = readOptions(given === true ? {} : given, grpcNames, 'grpc')
+  const { port, address, maxInputSize = 2 ** 26, restricted = [], compressionLevel = 'none', tls } = options
+  return {
+    ...checkedListen({ port, address }, 'grpc', 8001, '0.0.0.0'),
+    maxInputSize: checkedWhole(maxInputSize, 'grpc.maxInputSize', 1),
+    restricted: checkedRestrictions(restricted, 'grpc.restricted'),
+    compressionLevel: checkedChoice(compressionLevel, 'grpc.compressionLevel', ['none', 'low', 'medium', 'high']),
+    tls: tls === undefined ? undefined : checkedTls(tls),
+    connections: checkedConnections(options),
+  }
+}
+
+function checkedTls(given: unknown): GrpcSettings['tls'] {
+  const { cert, key, root, mutual = false } = readOptions(checkedObject(given, 'grpc.tls'), ['cert', 'key', 'root', 'mutual'], 'grpc.tls')
+  const isMutual = checkedBoolean(mutual, 'grpc.tls.mutual')
+  if (isMutual && root === undefined) throw expected('a file, which mutual needs,', 'grpc.tls.root', root)
+  return {
+    cert: checkedPath(cert, 'grpc.tls.cert'),
+    key: checkedPath(key, 'grpc.tls.key'),
+    root: root === undefined ? undefined : checkedPath(root, 'grpc.tls.root'),
+    mutual: isMutual,
+  }
+}
+
+function checkedConnections(given: Given<(typeof grpcNames)[number]>): GrpcConnections {
+  const { keepaliveTimeMs = 7_200_000, keepaliveTimeoutMs = 20_000, maxConnectionAgeMs: age, maxConnectionAgeGraceMs: grace } = given
+  const milliseconds = (value: unknown, name: string): number => checkedWhole(value, `grpc.${name}`, 1, 2 ** 31 - 1)
+  return {
+    keepaliveTimeMs: milliseconds(keepaliveTimeMs, 'keepaliveTimeMs'),
+    keepaliveTimeoutMs: milliseconds(keepaliveTimeoutMs, 'keepaliveTimeoutMs'),
+    maxAgeMs: age === undefined ? undefined : milliseconds(age, 'maxConnectionAgeMs'),
+    maxAgeGraceMs: grace === undefined ? undefined : milliseconds(grace, 'maxConnectionAgeGraceMs'),
+  }
+}
+
+function checkedRestrictions(given: unknown, name: string): readonly Restriction[] {
+  const restrictions = checkedArray(given, name).map((one, i) => checkedRestriction(one, `${name}[${i}]`))
   const all = restrictions.flatMap(({ apis }) => apis)
   const twice = all.find((api, i) => all.indexOf(api) !== i)
-  if (twice !== undefined) throw expected('each API in one restriction', 'http.restricted', twice)
+  if (twice !== undefined) throw expected('each API in one restriction', name, twice)
   return restrictions
 }
 
@@ -132,8 +196,7 @@ function checkedListen({ port, address }: Given<'port' | 'address'>, name: strin
   }
 }
 
-function checkedRestriction(given: unknown, i: number): Restriction {
-  const name = `http.restricted[${i}]`
+function checkedRestriction(given: unknown, name: string): Restriction {
   const { apis, key, value } = readOptions(checkedObject(given, name), ['apis', 'key', 'value'], name)
   return {
     apis: checkedArray(apis, `${name}.apis`).map((api) => checkedChoice(api, `${name}.apis`, restrictedCategories)),
@@ -153,12 +216,16 @@ function checkedMetrics(given: unknown, httpAddress: string): (Place & MetricsSe
   }
 }
 
-function refuseSamePlace(http: Place | undefined, metrics: Place | undefined): void {
-  if (http === undefined || metrics === undefined || http.port === 0) return
-  if (http.port !== metrics.port || http.address !== metrics.address) return
-  const place = `${http.address}:${http.port}`
-  const message = `The server cannot listen to HTTP requests and metrics requests at the same address and port ${place}`
-  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
+function refuseSamePlace(places: Readonly<Record<string, Place | undefined>>): void {
+  const taken = new Map<string, string>()
+  for (const [what, place] of Object.entries(places)) {
+    if (place === undefined || place.port === 0) continue
+    const text = `${place.address}:${place.port}`
+    const other = taken.get(text)
+    const message = `The server cannot listen to ${other} requests and ${what} requests at the same address and port ${text}`
+    if (other !== undefined) throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
+    taken.set(text, what)
+  }
 }
 
 const logNames = ['verbose', 'info', 'warning', 'error', 'format', 'file', 'destination'] as const

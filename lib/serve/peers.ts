@@ -5,6 +5,7 @@ import { TensorRTError } from '../errors.js'
 /** What a server needs beside this package, and for what. */
 const purposes = {
   fastify: 'HTTP needs',
+  '@grpc/grpc-js': 'gRPC needs',
   pino: 'the log needs',
   'prom-client': 'metrics need',
 } as const
@@ -12,6 +13,7 @@ const purposes = {
 export type ServePeer = keyof typeof purposes
 
 export type FastifyFactory = typeof import('fastify').default
+export type GrpcJs = typeof import('@grpc/grpc-js')
 export type PinoFactory = typeof import('pino').default
 export type PromClient = typeof import('prom-client')
 
@@ -45,6 +47,11 @@ export async function loadFastify(): Promise<FastifyFactory> {
 }
 
 /** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
+export async function loadGrpc(): Promise<GrpcJs> {
+  return (await load<{ readonly default: GrpcJs }>('@grpc/grpc-js')).default
+}
+
+/** @throws TensorRTError ERR_TRT_SERVER (as a rejection) */
 export async function loadPino(): Promise<PinoFactory> {
   return (await load<typeof import('pino')>('pino')).default
 }
@@ -54,7 +61,7 @@ export async function loadPromClient(): Promise<PromClient> {
   return (await load<{ readonly default: PromClient }>('prom-client')).default
 }
 
-/** All three are CommonJS: what they give is `default`. */
+/** All of them are CommonJS: what they give is `default`. */
 async function load<T>(peer: ServePeer): Promise<T> {
   requirePeers([peer])
   const path = findPeer(peer)

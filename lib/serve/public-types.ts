@@ -37,6 +37,42 @@ export interface HttpServeOptions extends ListenOptions {
   readonly restricted?: readonly Restriction[] | undefined
 }
 
+/** TLS of gRPC: files, in PEM. */
+export interface GrpcTlsOptions {
+  /** The certificate of the server, and those between it and its root. */
+  readonly cert: string | URL
+  /** Its key. */
+  readonly key: string | URL
+  /** Certificates that may have signed those of clients. */
+  readonly root?: string | URL | undefined
+  /** Clients have to have a certificate; default false. */
+  readonly mutual?: boolean | undefined
+}
+
+/** KServe's protocol over gRPC. It needs the package @grpc/grpc-js. */
+export interface GrpcServeOptions extends ListenOptions {
+  /** Default 8001; 0: any that is free, which {@link Server.addresses} tells. */
+  readonly port?: number | undefined
+  /** Default 0.0.0.0: from everywhere, as Triton. */
+  readonly address?: string | undefined
+  /** The most bytes of a message, after decompression; default 64 MiB. More is RESOURCE_EXHAUSTED. */
+  readonly maxInputSize?: number | undefined
+  /** Parts of the protocol that need a header: `triton-grpc-protocol-` and the key. */
+  readonly restricted?: readonly Restriction[] | undefined
+  /** How answers to inferences are compressed for clients that take it: `low` by gzip, `medium` and `high` by deflate; default `none`. */
+  readonly compressionLevel?: 'none' | 'low' | 'medium' | 'high' | undefined
+  /** Default: none. */
+  readonly tls?: GrpcTlsOptions | undefined
+  /** Milliseconds between two pings of a connection; default 7,200,000. */
+  readonly keepaliveTimeMs?: number | undefined
+  /** Milliseconds after a ping without an answer in which the connection is given up; default 20,000. */
+  readonly keepaliveTimeoutMs?: number | undefined
+  /** Milliseconds after which a connection is told to go away; default: never. */
+  readonly maxConnectionAgeMs?: number | undefined
+  /** Milliseconds that calls of such a connection have to end; default: as long as they take. */
+  readonly maxConnectionAgeGraceMs?: number | undefined
+}
+
 /** Metrics for Prometheus, by HTTP on a port of their own, below `/metrics`. */
 export interface MetricsServeOptions extends ListenOptions {
   /** Default 8002; 0: any that is free. */
@@ -89,6 +125,8 @@ export interface ServeOptions {
   readonly id?: string | undefined
   /** HTTP on port 8000 unless given; `false`: none. */
   readonly http?: HttpServeOptions | false | undefined
+  /** Default: none; `true`: on port 8001. It needs the package @grpc/grpc-js. */
+  readonly grpc?: GrpcServeOptions | boolean | undefined
   /** Default: none; `true`: on port 8002. It needs the package prom-client. */
   readonly metrics?: MetricsServeOptions | boolean | undefined
   /** Default: none; `true`: on stderr. It needs the package pino. */
@@ -119,7 +157,7 @@ export interface ServeOptions {
   readonly allowFileOverride?: boolean | undefined
   /** Seconds that requests under way have to end when the server is closed; default 30. */
   readonly exitTimeoutSecs?: number | undefined
-  /** The most bytes that requests and answers have at one time; default 1 GiB. One more request is answered with 503. */
+  /** The most bytes that requests and answers have at one time; default 1 GiB. One more request is answered with 503, or with RESOURCE_EXHAUSTED. */
   readonly maxInflightBytes?: number | undefined
   /** What all engines are opened with. */
   readonly engine?: ServeEngineOptions | undefined
@@ -141,6 +179,8 @@ export interface ServerAddress {
 export interface ServerAddresses {
   /** KServe's protocol; undefined with `http: false`. */
   readonly http?: ServerAddress | undefined
+  /** The url is such as `grpc://0.0.0.0:8001`, with TLS `grpcs://0.0.0.0:8001`; undefined unless `grpc` is given. */
+  readonly grpc?: ServerAddress | undefined
   /** The url ends with `/metrics`. */
   readonly metrics?: ServerAddress | undefined
 }

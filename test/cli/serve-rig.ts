@@ -9,11 +9,20 @@ import { type Ran, trt } from './rig.js'
 
 export interface Served {
   readonly http: { readonly url: string }
+  readonly grpc: { readonly url: string; readonly port: number } | undefined
   readonly metrics: { readonly url: string } | undefined
 }
 
 /** On ports that are free. */
-export const anyPorts = ['--http-address=127.0.0.1', '--http-port', '0', '--metrics-port=0', '--json'] as const
+export const anyPorts = [
+  '--http-address=127.0.0.1',
+  '--http-port',
+  '0',
+  '--grpc-address=127.0.0.1',
+  '--grpc-port=0',
+  '--metrics-port=0',
+  '--json',
+] as const
 
 /** Runs the command in this process until `body` is done, and ends it as SIGTERM does. */
 export async function serving(args: readonly string[], body: (served: Served, session: Session) => Promise<void>): Promise<Ran> {

@@ -55,7 +55,7 @@ t.test('a repository is served until the command is told to end', async (t) => {
 
 t.test('for people there are addresses, and a log in a file leaves stderr empty', async (t) => {
   const file = join(home, 'serve.log')
-  const places = ['--http-address', '127.0.0.1', '--http-port=0', '--allow-metrics=false', '--log-file', file]
+  const places = ['--http-address', '127.0.0.1', '--http-port=0', '--allow-grpc=false', '--allow-metrics=false', '--log-file', file]
   const ran = await trt(['serve', '--model-repository', empty, ...places], (session) => {
     const write = session.stdout.write.bind(session.stdout)
     session.stdout.write = (text) => {
@@ -81,11 +81,9 @@ t.test('what is wrong with the command line is told, and exits with 2', async (t
     [[...at, 'models'], /unexpected argument models/],
     [[...at, '--http-port'], /argument missing/],
     [[...at, '--http-port=http'], /whole number from 0 to 65535 for --http-port/],
-    [[...at, '--allow-grpc', 'true'], /--allow-grpc is refused: there is no gRPC yet: give --allow-grpc=false/],
-    [[...at, '--grpc-port=8001'], /--grpc-port is refused: .*--allow-grpc=false/],
-    // as KServe's runtime of Triton has them
-    [['--model-store=/m', '--grpc-port=9000', '--http-port=8080', '--allow-grpc=true'], /error: --allow-grpc is refused: .*=false/],
-    [[...at, '--allow-http=false', '--allow-metrics=off'], /leave nothing to listen on: allow one of them/],
+    [[...at, '--grpc-port=grpc'], /whole number from 0 to 65535 for --grpc-port/],
+    [[...at, '--grpc-use-ssl=true'], /--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key/],
+    [[...at, '--allow-http=false', '--allow-grpc=false', '--allow-metrics=off'], /leave nothing to listen on: allow one of them/],
     [[...at, '--disable-auto-complete-config=true'], /takes no value/],
     [[...at, '--http-port=9', '--metrics-port=9'], /same address and port 0\.0\.0\.0:9/],
     [[...at, '--load-model=m'], /--load-model needs --model-control-mode=explicit/],
@@ -118,17 +116,18 @@ t.test('each flag that is refused exits with 2, and says why', async (t) => {
   }
 })
 
-t.test('each flag without effect is a warning in the log; so is what gRPC would have', async (t) => {
+t.test('each flag without effect is a warning in the log', async (t) => {
   const idle = flagRules.filter(({ use }) => use === 'ignored')
-  // as KServe's runtime of Triton has them, but for gRPC
-  const kserve = ['--model-store', empty, '--grpc-port=9000', '--allow-grpc=false', '--allow-http=True', '--strict-model-config=false']
-  const { code, stderr } = await serving([...kserve, ...idle.map((rule) => `--${rule.name}=${valueFor(rule)}`)], async ({ http }) => {
+  // as KServe's runtime of Triton has them
+  const kserve = ['--model-store', empty, '--grpc-port=9000', '--allow-grpc=true', '--allow-http=True', '--strict-model-config=false']
+  const { code, stderr } = await serving([...kserve, ...idle.map((rule) => `--${rule.name}=${valueFor(rule)}`)], async ({ http, grpc }) => {
+    t.match(grpc?.url, /^grpc:\/\/127\.0\.0\.1:\d+$/)
     t.equal((await fetch(`${http.url}/v2/health/ready`)).status, 200)
   })
   t.equal(code, 0, stderr)
   const warnings = lines(stderr).filter(({ level }) => level === 'warn')
   const texts = idle.map(({ name, about }) => `--${name}: ${about}`)
-  t.strictSame(warnings.map(({ msg }) => msg).sort(), ['--grpc-port: it has no effect with --allow-grpc=false', ...texts].sort()) // prettier-ignore
+  t.strictSame(warnings.map(({ msg }) => msg).sort(), texts.sort()) // prettier-ignore
 })
 
 t.test('an address of IPv6, with brackets as in a URL', async (t) => {
@@ -157,11 +156,40 @@ t.test('what is wrong with its place is told, and exits with 1', async (t) => {
     [[`--model-repository=${models}`, `--model-store=${join(home, 'none')}`], /Cannot read the model repository .*none/],
     [
       [`--model-repository=${broken}`, address, `--http-port=${port}`],
-      /EADDRINUSE.*--http-port and --metrics-port give others.* \(ERR_TRT_SERVER\)\n$/,
+      /EADDRINUSE.*--http-port, --grpc-port and --metrics-port give others.* \(ERR_TRT_SERVER\)\n$/,
     ],
-    [[`--model-repository=${broken}`, address, '--http-port=0', `--metrics-port=${port}`], /for metrics: .*EADDRINUSE.*--metrics-port/],
+    [
+      [`--model-repository=${broken}`, address, '--http-port=0', '--grpc-port=0', `--metrics-port=${port}`],
+      /for metrics: .*EADDRINUSE.*--metrics-port/,
+    ],
+    [
+      [`--model-repository=${broken}`, address, '--http-port=0', '--grpc-address=127.0.0.1', `--grpc-port=${port}`],
+      /for gRPC: .*EADDRINUSE.*--grpc-port/,
+    ],
+    [
+      [
+        `--model-repository=${broken}`,
+        address,
+        '--http-port=0',
+        '--grpc-use-ssl=1',
+        `--grpc-server-cert=${home}/no`,
+        `--grpc-server-key=${home}/no`,
+      ],
+      /Cannot read .*no.*ERR_TRT_FILE/,
+    ],
+    [
+      [
+        `--model-repository=${broken}`,
+        address,
+        '--http-port=0',
+        '--grpc-use-ssl=1',
+        `--grpc-server-cert=${models}/identity/1/model.onnx`,
+        `--grpc-server-key=${models}/identity/1/model.onnx`,
+      ],
+      /Cannot serve gRPC with TLS: .*ERR_TRT_SERVER/,
+    ],
     [[`--model-repository=${broken}`, '--http-address=192.0.2.1', '--http-port=0'], /EADDRNOTAVAIL.*--http-address/],
-    [[`--model-repository=${broken}`, address, '--http-port=0', '--metrics-port=0'], /failed to load .*broken/],
+    [[`--model-repository=${broken}`, address, '--http-port=0', '--grpc-port=0', '--metrics-port=0'], /failed to load .*broken/],
     [[`--model-repository=${empty}`, `--log-file=${join(home, 'none', 'x')}`], /Cannot write the log .*ERR_TRT_FILE/],
   ]
   for (const [args, message] of cases) {
@@ -179,7 +207,7 @@ t.test('without its packages there is one line that says how to install them', (
     (peer: string) => {
       if (gone.includes(peer)) throw new Error(`Cannot find module '${peer}'`)
     }
-  const all = ['fastify', 'pino', 'prom-client'] as const
+  const all = ['fastify', '@grpc/grpc-js', 'pino', 'prom-client'] as const
   t.doesNotThrow(() => requirePeers(all))
   t.throws(() => requirePeers(all, without('fastify')), {
     code: 'ERR_TRT_SERVER',
@@ -187,19 +215,21 @@ t.test('without its packages there is one line that says how to install them', (
   })
   t.throws(() => requirePeers(all, without(...all)), {
     message:
-      'Cannot serve models: HTTP needs fastify, the log needs pino, metrics need prom-client. To install them: npm install fastify pino prom-client',
+      'Cannot serve models: HTTP needs fastify, gRPC needs @grpc/grpc-js, the log needs pino, metrics need prom-client. To install them: npm install fastify @grpc/grpc-js pino prom-client',
   })
   t.end()
 })
 
 t.test('the command without its packages: exit 1, and one line', async (t) => {
   const cases: readonly (readonly [readonly string[], string])[] = [
-    [[], 'npm install fastify pino prom-client'],
-    [['--allow-metrics=false'], 'npm install fastify pino'],
-    [['--allow-http=false'], 'npm install pino prom-client'],
+    [[], 'npm install fastify @grpc/grpc-js pino prom-client'],
+    [['--allow-metrics=false', '--allow-grpc=false'], 'npm install fastify pino'],
+    [['--allow-http=false'], 'npm install @grpc/grpc-js pino prom-client'],
   ]
   for (const [args, remedy] of cases) {
-    const ran = await withoutModules(['fastify', 'pino', 'prom-client'], () => trt(['serve', '--model-repository', models, ...args]))
+    const ran = await withoutModules(['fastify', '@grpc/grpc-js', 'pino', 'prom-client'], () =>
+      trt(['serve', '--model-repository', models, ...args]),
+    )
     t.strictSame([ran.code, ran.stdout], [1, ''])
     t.match(ran.stderr, new RegExp(`^error: Cannot serve models: .*: ${remedy} \\(ERR_TRT_SERVER\\)\n$`))
   }

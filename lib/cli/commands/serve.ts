@@ -8,7 +8,7 @@ import { action, newCommand, usageError } from '../parsing.js'
 import type { Session } from '../session.js'
 import type { ServeOptions, Server } from '../../serve/public-types.js'
 
-const example = '--model-repository models\n--model-repository models --http-port=8080 --model-control-mode=poll'
+const example = '--model-repository models\n--model-repository models --http-port=8080 --allow-grpc=false --model-control-mode=poll'
 
 /** `trt serve`: a server that takes Triton's flags, until it is told to end. */
 export function command(session: Session): Command {
@@ -94,8 +94,8 @@ async function run(
 
 const graceMs = 1000
 
-const ports = '--http-port and --metrics-port give others, 0 any that is free'
-const addresses = '--http-address and --metrics-address take those of this machine; 0.0.0.0 is all of them'
+const ports = '--http-port, --grpc-port and --metrics-port give others, 0 any that is free'
+const addresses = '--http-address, --grpc-address and --metrics-address take those of this machine; 0.0.0.0 is all of them'
 
 /** What a user of the command can do about a place where it cannot listen, by the code of the fault. */
 const remedies: Readonly<Record<string, string>> = {
@@ -135,9 +135,10 @@ function sparePauses(): void {
   setFlagsFromString('--no-incremental-marking')
 }
 
-function addressText(session: Session, { addresses: { http, metrics } }: Server): string {
+function addressText(session: Session, { addresses: { http, grpc, metrics } }: Server): string {
   return session.fields([
     ['HTTP', http?.url],
+    ['gRPC', grpc?.url],
     ['metrics', metrics?.url],
   ])
 }

@@ -19,7 +19,7 @@ export const statusOf: Readonly<Record<FaultKind, number>> = {
   UNSUPPORTED: 501,
   INTERNAL: 500,
   CANCELLED: 400,
-  TIMEOUT: 503,
+  TIMEOUT: 504,
   TOO_LARGE: 413,
 }
 

@@ -1,4 +1,4 @@
-import type { Budget } from './budget.js'
+import type { Budget } from '../front/budget.js'
 import type { Heads } from './heads.js'
 import type { JsonWorker } from './json-worker.js'
 import type { HttpLimits, HttpOptions } from './options.js'
@@ -14,9 +14,6 @@ export interface FrontEnd {
   readonly isStopping: boolean
   /** A request is under way until what it gives is called. */
   begin(): () => void
-  /**
-   * Waits, where other requests are under way, until what the sockets have already is read: requests that came together go to their models together. A lane
-   * that sleeps is then woken once for all of them, and their batch is fuller. A request that is alone does not wait.
-   */
+  /** As UnderWay has it. */
   readTogether(): Promise<void> | undefined
 }

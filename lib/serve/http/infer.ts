@@ -8,13 +8,13 @@ import { tooLarge } from '../wire/document.js'
 import type { WireTensor } from '../../kserve/tensor.js'
 import { bodyOf, send, sendFault } from './answer.js'
 import { clientLeft, readBody } from './body.js'
-import type { Account } from './budget.js'
+import type { Account } from '../front/budget.js'
 import type { FrontEnd } from './front-end.js'
 import { onceClosed } from './closing.js'
 import { acceptedEncoding, contentEncoding } from './encodings.js'
 import { contentLength, inferenceHeaderLength } from './headers.js'
 import { Intake } from './intake.js'
-import { timeoutOf } from './timeout.js'
+import { runModel } from '../front/run.js'
 
 /** As nginx has it: nobody is there to be answered. */
 const clientClosed = 499
@@ -101,17 +101,8 @@ export class Inference {
   async #infer(servable: Servable, document: InferDocument, inputs: readonly WireTensor[]): Promise<readonly WireTensor[]> {
     await this.#front.readTogether()
     this.#cut.throwIfHappened()
-    const { id, priority, timeoutUs, outputs } = document
-    const limit = timeoutOf(servable.config, priority, timeoutUs)
-    const onTimeout = (): void => this.#cut.happen(new Fault('UNAVAILABLE', 'Request timeout expired'))
-    const timer = limit === undefined ? undefined : setTimeout(onTimeout, limit)
     this.#reachedModel = true
-    try {
-      const names = outputs?.map(({ name }) => name)
-      return await servable.infer({ id: id === '' ? undefined : id, inputs, outputs: names, priority, timeoutUs }, this.#cut)
-    } finally {
-      clearTimeout(timer)
-    }
+    return runModel(servable, document, inputs, this.#cut)
   }
 
   #fail(fault: Fault): void {

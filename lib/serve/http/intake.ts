@@ -8,7 +8,8 @@ import { writeElements } from '../wire/numbers.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
 import type { Sink } from './body.js'
 import { clientLeft } from './body.js'
-import type { Account } from './budget.js'
+import type { Account } from '../front/budget.js'
+import { noSlot, type Place, placesOf } from '../front/places.js'
 import { checkHeadLength } from './headers.js'
 import type { Heads } from './heads.js'
 import type { JsonWorker } from './json-worker.js'
@@ -113,7 +114,7 @@ export class Intake implements Sink {
     if (total === undefined) this.#takeRest(document)
     const { places, bytes } = placesOf(document.inputs)
     account.take(document.inputs.reduce((sum, { isBinary, byteSize }) => (isBinary ? sum : sum + byteSize), 0))
-    this.#slot = bytes === 0 ? nothing : servable.reserve(bytes)
+    this.#slot = bytes === 0 ? noSlot : servable.reserve(bytes)
     for (const { input, start } of places) writeJson(input, this.#slot.bytes.subarray(start, start + input.byteSize))
     this.#places = places
     this.#document = document
@@ -159,30 +160,12 @@ export class Intake implements Sink {
     if (place !== undefined) throw missing(servable, place.input, place.input.byteSize - this.#written)
     for (const { input, start } of this.#places)
       if (input.datatype === 'BYTES' && input.isBinary && this.#document !== undefined)
-        checkTexts(servable, this.#document, input, (this.#slot ?? nothing).bytes.subarray(start, start + input.byteSize))
+        checkTexts(servable, this.#document, input, (this.#slot ?? noSlot).bytes.subarray(start, start + input.byteSize))
     return undefined
   }
 }
 
-interface Place {
-  readonly input: DocumentInput
-  /** In the slot. */
-  readonly start: number
-}
-
-const alignment = 64
 const empty = Buffer.alloc(0)
-const nothing: Slot = { bytes: new Uint8Array(0), release: () => {} }
-
-function placesOf(inputs: readonly DocumentInput[]): { readonly places: readonly Place[]; readonly bytes: number } {
-  let bytes = 0
-  const places = inputs.map((input) => {
-    const start = bytes
-    bytes += Math.ceil(input.byteSize / alignment) * alignment
-    return { input, start }
-  })
-  return { places, bytes }
-}
 
 function writeJson(input: DocumentInput, target: Uint8Array): void {
   if (input.bytes !== undefined) target.set(input.bytes)

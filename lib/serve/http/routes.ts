@@ -1,6 +1,7 @@
 // All endpoints but the inference.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault, faultOf } from '../faults.js'
+import { extensions, metadataOf, notServed, versionsOf } from '../front/describe.js'
 import type { Servable } from '../models/servable.js'
 import { headersOf, statusOf } from './answer.js'
 import { onceClosed } from './closing.js'
@@ -9,17 +10,7 @@ import { Inference } from './infer.js'
 import { index, load, unload } from './repository.js'
 import type { RestrictedCategory } from '../public-types.js'
 
-/** The extensions that are there, by Triton's names: perf_analyzer asks for statistics only where they are. */
-export const extensions = [
-  'classification',
-  'model_repository',
-  'model_repository(unload_dependents)',
-  'schedule_policy',
-  'model_configuration',
-  'binary_tensor_data',
-  'parameters',
-  'statistics',
-] as const
+export { extensions }
 
 interface Params {
   readonly model?: string
@@ -102,7 +93,7 @@ function modelRoutes(front: FrontEnd): readonly Route[] {
       method: 'GET',
       category: 'metadata',
       paths: modelPaths(''),
-      handle: ({ model = '', version }) => metadata(front, find(front, model, version), version),
+      handle: ({ model = '', version }) => metadataOf(models.snapshot, model, version),
     },
     {
       method: 'GET',
@@ -115,31 +106,13 @@ function modelRoutes(front: FrontEnd): readonly Route[] {
       method: 'GET',
       category: 'statistics',
       paths: modelPaths('/stats'),
-      handle: ({ model = '', version }) => statistics(ofModel(front, model, version)),
+      handle: ({ model = '', version }) => statistics(versionsOf(models.snapshot, model, version)),
     },
   ]
 }
 
 function find(front: FrontEnd, name: string, version: string | undefined): Servable {
   return front.options.models.snapshot.find(name, version)
-}
-
-/** All versions that are ready unless one is named. */
-function ofModel(front: FrontEnd, name: string, version: string | undefined): readonly Servable[] {
-  const { snapshot } = front.options.models
-  const versions = snapshot.versions(name)
-  if (versions.length === 0) throw new Fault('INVALID_ARG', `requested model '${name}' is not available`)
-  if (version === undefined) return versions.map((one) => snapshot.find(name, one))
-  if (versions.includes(version)) return [snapshot.find(name, version)]
-  throw new Fault('INVALID_ARG', `requested model version is not available for model '${name}'`)
-}
-
-function metadata(front: FrontEnd, servable: Servable, version: string | undefined): Answer {
-  const { name, platform, inputs, outputs } = servable
-  const versions = version === undefined ? front.options.models.snapshot.versions(name) : [servable.version]
-  const shown = (tensors: Servable['inputs']): Answer =>
-    [...tensors.values()].map(({ name, datatype, shape }) => ({ name, datatype, shape }))
-  return { name, versions, platform, inputs: shown(inputs), outputs: shown(outputs) }
 }
 
 function repositoryRoutes(front: FrontEnd): readonly Route[] {
@@ -169,7 +142,7 @@ function absentRoutes(): readonly Route[] {
     category,
     paths,
     handle: () => {
-      throw new Fault('UNSUPPORTED', `${what} not supported by this server`)
+      throw notServed(what)
     },
   })
   const regions = (kind: string): readonly string[] =>

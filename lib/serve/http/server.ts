@@ -2,7 +2,8 @@ import type { Socket } from 'node:net'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { type FastifyFactory, loadFastify } from '../peers.js'
-import { Budget } from './budget.js'
+import { Budget } from '../front/budget.js'
+import { UnderWay } from '../front/under-way.js'
 import type { FrontEnd } from './front-end.js'
 import { Heads } from './heads.js'
 import { JsonWorker } from './json-worker.js'
@@ -18,11 +19,9 @@ export class HttpFrontEnd implements FrontEnd {
   readonly worker = new JsonWorker()
   readonly heads: Heads
   readonly #app: FastifyInstance
-  #underWay = 0
+  readonly #underWay = new UnderWay()
   #isStopping = false
   #stopped: Promise<void> | undefined
-  #onDrained: (() => void)[] = []
-  #reading: Promise<void> | undefined
 
   /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without fastify ERR_TRT_SERVER */
   static async listen(options: HttpOptions): Promise<HttpFrontEnd> {
@@ -41,7 +40,7 @@ export class HttpFrontEnd implements FrontEnd {
   private constructor(options: HttpOptions, limits: HttpLimits, app: FastifyInstance) {
     this.options = options
     this.limits = limits
-    this.budget = new Budget(limits.maxInFlightBytes)
+    this.budget = options.budget ?? new Budget(limits.maxInFlightBytes)
     this.heads = new Heads(limits)
     this.#app = app
     addRoutes(app, this)
@@ -61,7 +60,7 @@ export class HttpFrontEnd implements FrontEnd {
 
   /** Requests that do something (inferences, loads) and are not answered to the last byte. */
   get inFlight(): number {
-    return this.#underWay
+    return this.#underWay.count
   }
 
   /** Bytes of all that is under way. */
@@ -70,25 +69,16 @@ export class HttpFrontEnd implements FrontEnd {
   }
 
   begin(): () => void {
-    this.#underWay++
+    this.#underWay.begin()
     return () => {
-      this.#underWay--
       // a connection whose answer began before would wait for another request
       if (this.#isStopping) setImmediate(() => this.#app.server.closeIdleConnections())
-      if (this.#underWay > 0) return
-      for (const tell of this.#onDrained.splice(0)) tell()
+      this.#underWay.end()
     }
   }
 
   readTogether(): Promise<void> | undefined {
-    if (this.#underWay < 2) return undefined
-    this.#reading ??= new Promise<void>((resolve) => {
-      setImmediate(() => {
-        this.#reading = undefined
-        resolve()
-      })
-    })
-    return this.#reading
+    return this.#underWay.readTogether()
   }
 
   /** No new connections from now on, not ready, and no new inferences; what is under way goes on. Fulfilled when no connection is left. */
@@ -102,8 +92,7 @@ export class HttpFrontEnd implements FrontEnd {
 
   /** Fulfilled once none of them is under way. */
   drained(): Promise<void> {
-    if (this.#underWay === 0) return Promise.resolve()
-    return new Promise<void>((resolve) => this.#onDrained.push(resolve))
+    return this.#underWay.idle()
   }
 
   /** Ends all connections, whatever is under way. */

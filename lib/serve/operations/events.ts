@@ -1,4 +1,4 @@
-import type { ServeLog } from '../http/log.js'
+import type { ServeLog } from '../front/log.js'
 import type { ModelEvent } from '../models/settings.js'
 
 /** What happened to models, as lines of the log; loads that ended are remembered by their time. */

@@ -1,7 +1,7 @@
 // What the flags of a command line ask for.
-import { restrictedCategories } from '../http/options.js'
+import { restrictedCategories } from '../front/options.js'
 import { checkedFlags, FlagError, type Flags, type GivenFlags, truth } from './flag-values.js'
-import type { LogServeOptions, RestrictedCategory, Restriction, ServeOptions } from '../public-types.js'
+import type { GrpcServeOptions, LogServeOptions, RestrictedCategory, Restriction, ServeOptions } from '../public-types.js'
 
 export interface FlagOptions {
   readonly options: ServeOptions
@@ -19,13 +19,13 @@ export function optionsOfFlags(given: GivenFlags): FlagOptions {
   }
 }
 
-function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'metrics' | 'exitTimeoutSecs' | 'maxInflightBytes'> {
+function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'grpc' | 'metrics' | 'exitTimeoutSecs' | 'maxInflightBytes'> {
   const address = addressOf(flags.text('http-address'))
   const http = {
     port: flags.whole('http-port'),
     address,
     maxInputSize: flags.whole('http-max-input-size'),
-    restricted: flags.texts('http-restricted-api')?.map(restriction),
+    restricted: restrictions(flags, 'http-restricted-api'),
   }
   const metrics = {
     port: flags.whole('metrics-port'),
@@ -33,15 +33,42 @@ function serverOptions(flags: Flags): Pick<ServeOptions, 'id' | 'http' | 'metric
     counterLatencies: counterLatencies(flags.texts('metrics-config') ?? []),
     cpu: flags.isTrue('allow-cpu-metrics'),
   }
-  const isSilent = flags.isTrue('allow-http') === false && flags.isTrue('allow-metrics') === false
-  if (isSilent) throw new FlagError('--allow-http=false and --allow-metrics=false leave nothing to listen on: allow one of them')
+  const isSilent = ['allow-http', 'allow-grpc', 'allow-metrics'].every((name) => flags.isTrue(name) === false)
+  if (isSilent)
+    throw new FlagError('--allow-http=false, --allow-grpc=false and --allow-metrics=false leave nothing to listen on: allow one of them')
   return {
     id: flags.text('id'),
     http: flags.isTrue('allow-http') === false ? false : http,
+    grpc: flags.isTrue('allow-grpc') === false ? false : grpcOptions(flags),
     metrics: flags.isTrue('allow-metrics') === false ? false : metrics,
     exitTimeoutSecs: flags.whole('exit-timeout-secs'),
     maxInflightBytes: flags.whole('max-inflight-bytes'),
   }
+}
+
+function grpcOptions(flags: Flags): GrpcServeOptions {
+  return {
+    port: flags.whole('grpc-port'),
+    address: addressOf(flags.text('grpc-address')),
+    maxInputSize: flags.whole('http-max-input-size'),
+    restricted: restrictions(flags, 'grpc-restricted-protocol'),
+    compressionLevel: flags.text('grpc-infer-response-compression-level')?.toLowerCase() as GrpcServeOptions['compressionLevel'],
+    tls: tlsOptions(flags),
+    keepaliveTimeMs: flags.whole('grpc-keepalive-time'),
+    keepaliveTimeoutMs: flags.whole('grpc-keepalive-timeout'),
+    maxConnectionAgeMs: flags.whole('grpc-max-connection-age'),
+    maxConnectionAgeGraceMs: flags.whole('grpc-max-connection-age-grace'),
+  }
+}
+
+/** As in Triton --grpc-use-ssl-mutual is TLS whatever --grpc-use-ssl says. */
+function tlsOptions(flags: Flags): GrpcServeOptions['tls'] {
+  const mutual = flags.isTrue('grpc-use-ssl-mutual') === true
+  if (!mutual && flags.isTrue('grpc-use-ssl') !== true) return undefined
+  const [cert, key, root] = [flags.text('grpc-server-cert'), flags.text('grpc-server-key'), flags.text('grpc-root-cert')]
+  if (cert === undefined || key === undefined) throw new FlagError('--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key')
+  if (mutual && root === undefined) throw new FlagError('--grpc-use-ssl-mutual needs --grpc-root-cert')
+  return { cert, key, root, mutual }
 }
 
 /** As in a URL, where brackets stand around an address of IPv6: taken, too. */
@@ -49,7 +76,7 @@ function addressOf(text: string | undefined): string | undefined {
   return text?.replace(/^\[(.*:.*)\]$/, '$1')
 }
 
-function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'metrics' | 'log' | 'engine'> {
+function controlOptions(flags: Flags): Omit<ServeOptions, 'id' | 'http' | 'grpc' | 'metrics' | 'log' | 'engine'> {
   const repositories = [...(flags.texts('model-repository') ?? []), ...(flags.texts('model-store') ?? [])]
   if (repositories.length === 0) throw new FlagError('--model-repository is missing: the folder of the models')
   const mode = (flags.text('model-control-mode')?.toLowerCase() ?? 'none') as 'none' | 'poll' | 'explicit'
@@ -128,16 +155,20 @@ function counterLatencies(texts: readonly string[]): boolean | undefined {
   return counters
 }
 
-/** APIS:KEY=VALUE, with commas between APIs. */
-function restriction(text: string): Restriction {
-  const [, apis = '', key = '', value = ''] = /^([^:]+):([^=]+)=(.+)$/.exec(text) ?? []
-  if (apis === '') throw new FlagError(`Expected APIS:KEY=VALUE for --http-restricted-api but received ${JSON.stringify(text)}`)
-  return { apis: apis.split(',').map(restrictedApi), key, value }
+function restrictions(flags: Flags, flag: string): readonly Restriction[] | undefined {
+  return flags.texts(flag)?.map((text) => restriction(text, flag))
 }
 
-function restrictedApi(api: string): RestrictedCategory {
+/** APIS:KEY=VALUE, with commas between APIs. */
+function restriction(text: string, flag: string): Restriction {
+  const [, apis = '', key = '', value = ''] = /^([^:]+):([^=]+)=(.+)$/.exec(text) ?? []
+  if (apis === '') throw new FlagError(`Expected APIS:KEY=VALUE for --${flag} but received ${JSON.stringify(text)}`)
+  return { apis: apis.split(',').map((api) => restrictedApi(api, flag)), key, value }
+}
+
+function restrictedApi(api: string, flag: string): RestrictedCategory {
   const found = restrictedCategories.find((known) => known === api)
   if (found === undefined)
-    throw new FlagError(`Expected one of ${restrictedCategories.join(', ')} for --http-restricted-api but received ${JSON.stringify(api)}`)
+    throw new FlagError(`Expected one of ${restrictedCategories.join(', ')} for --${flag} but received ${JSON.stringify(api)}`)
   return found
 }

@@ -28,19 +28,13 @@ export function unknownFlag(text: string): FlagError {
 
 /** @throws FlagError for a value that a flag does not take, and for a flag that is refused */
 export function checkedFlags(given: GivenFlags): { readonly flags: Flags; readonly ignored: readonly string[] } {
-  for (const name of inOrder(given)) given.get(name)?.forEach((text) => check(ruleOf(name), text, given))
-  const ignored = [...given.keys()].map(ruleOf).filter((rule) => isIdle(rule, given))
+  for (const name of given.keys()) given.get(name)?.forEach((text) => check(ruleOf(name), text))
+  const ignored = [...given.keys()].map(ruleOf).filter(({ use }) => use === 'ignored')
   return { flags: new Flags(given), ignored: ignored.map(noteOf) }
 }
 
-function noteOf({ name, use, about, needs }: FlagRule): string {
-  return `--${name}: ${use === 'refused' ? `it has no effect with --${needs}=false` : about}`
-}
-
-/** Those first that decide about others: who mends what they are told has mended the others, too. */
-function inOrder(given: GivenFlags): readonly string[] {
-  const deciding = [...given.keys()].filter((name) => flagRules.some(({ needs }) => needs === name))
-  return [...deciding, ...given.keys()]
+function noteOf({ name, about }: FlagRule): string {
+  return `--${name}: ${about}`
 }
 
 function ruleOf(name: string): FlagRule {
@@ -49,18 +43,9 @@ function ruleOf(name: string): FlagRule {
   return rule
 }
 
-/** Without effect: by the table, or refused with a value that asks for nothing. */
-function isIdle(rule: FlagRule, given: GivenFlags): boolean {
-  return rule.use === 'ignored' || (rule.use === 'refused' && rule.accepted === undefined && isUnneeded(rule, given))
-}
-
-function isUnneeded({ needs }: FlagRule, given: GivenFlags): boolean {
-  return needs !== undefined && truth(given.get(needs)?.at(-1) ?? '') === false
-}
-
-function check(rule: FlagRule, text: string, given: GivenFlags): void {
+function check(rule: FlagRule, text: string): void {
   checkValue(rule, text)
-  if (rule.use !== 'refused' || isUnneeded(rule, given)) return
+  if (rule.use !== 'refused') return
   const isAccepted = rule.accepted?.some((value) =>
     rule.value === 'boolean' ? truth(text) === truth(value) : text.toLowerCase() === value,
   )

@@ -4,6 +4,7 @@ import { within } from '../../base/cancellation.js'
 import { readOptions } from '../../base/options.js'
 import { checkedBoolean, checkedSignal, checkedText, checkedWhole } from '../../base/checks.js'
 import { expected, TensorRTError } from '../../errors.js'
+import type { GrpcFrontEnd } from '../grpc/server.js'
 import type { HttpFrontEnd } from '../http/server.js'
 import type { ModelControl } from '../models/control.js'
 import type { Servable } from '../models/servable.js'
@@ -25,6 +26,7 @@ import type {
 export interface ServerParts {
   readonly models: ModelControl & { close(): Promise<void> }
   readonly http: HttpFrontEnd | undefined
+  readonly grpc: GrpcFrontEnd | undefined
   readonly metrics: MetricsServer | undefined
   readonly log: OpenLog
   readonly exitTimeoutMs: number
@@ -41,6 +43,7 @@ export class ModelServer implements Server {
     this.#parts = parts
     this.addresses = {
       ...(parts.http && { http: addressOf(parts.http.address) }),
+      ...(parts.grpc && { grpc: addressOf(parts.grpc.address, '', parts.grpc.isSecure ? 'grpcs' : 'grpc') }),
       ...(parts.metrics && { metrics: addressOf(parts.metrics.address, '/metrics') }),
     }
   }
@@ -75,13 +78,15 @@ export class ModelServer implements Server {
   async drain(options: DrainOptions = {}): Promise<DrainResult> {
     const { timeoutMs = this.#parts.exitTimeoutMs, signal } = readOptions(options, ['timeoutMs', 'signal'], 'drain')
     const limits = { timeoutMs: checkedWhole(timeoutMs, 'timeoutMs', 0, 2 ** 31 - 1), signal: checkedSignal(signal) }
-    const { http, log } = this.#parts
-    if (http === undefined) return { left: 0 }
-    void http.stopAccepting()
-    log.info({ underWay: http.inFlight }, 'the server takes no requests any more')
-    if (limits.timeoutMs > 0) await untilDrained(http, limits)
+    const { http, grpc, log } = this.#parts
+    const fronts = [http, grpc].filter((front) => front !== undefined)
+    if (fronts.length === 0) return { left: 0 }
+    const underWay = (): number => fronts.reduce((sum, { inFlight }) => sum + inFlight, 0)
+    for (const front of fronts) void front.stopAccepting()
+    log.info({ underWay: underWay() }, 'the server takes no requests any more')
+    if (limits.timeoutMs > 0) await untilDrained(fronts, limits)
     this.#hasDrained = true
-    return { left: http.inFlight }
+    return { left: underWay() }
   }
 
   close(): Promise<void> {
@@ -89,9 +94,9 @@ export class ModelServer implements Server {
   }
 
   async #close(): Promise<void> {
-    const { http, metrics, models, log } = this.#parts
+    const { http, grpc, metrics, models, log } = this.#parts
     if (!this.#hasDrained) await this.drain()
-    await http?.close()
+    await Promise.all([http?.close(), grpc?.close()])
     await models.close()
     await metrics?.close()
     log.info({}, 'the server is closed')
@@ -104,11 +109,11 @@ export class ModelServer implements Server {
 }
 
 async function untilDrained(
-  http: HttpFrontEnd,
+  fronts: readonly (HttpFrontEnd | GrpcFrontEnd)[],
   limits: { readonly timeoutMs: number; readonly signal: AbortSignal | undefined },
 ): Promise<void> {
   try {
-    await within(limits, () => http.drained())
+    await within(limits, () => Promise.all(fronts.map((front) => front.drained())))
   } catch (error) {
     if (!(error instanceof TensorRTError) || error.code !== 'ERR_TRT_TIMEOUT') throw error
   }
@@ -124,6 +129,6 @@ function checkedFiles(files: unknown): ReadonlyMap<string, Uint8Array> {
 }
 
 /** Such as http://0.0.0.0:8000. */
-function addressOf({ host, port }: { readonly host: string; readonly port: number }, path = ''): ServerAddress {
-  return { host, port, url: `http://${host.includes(':') ? `[${host}]` : host}:${port}${path}` }
+function addressOf({ host, port }: { readonly host: string; readonly port: number }, path = '', protocol = 'http'): ServerAddress {
+  return { host, port, url: `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}${path}` }
 }

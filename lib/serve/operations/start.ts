@@ -1,14 +1,18 @@
 // How a server starts: whatever is wrong with its place is told before a model is loaded.
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { within } from '../../base/cancellation.js'
 import { onFile } from '../../base/files.js'
 import { packageVersion } from '../../base/package.js'
 import { TensorRTError } from '../../errors.js'
 import { configJson } from '../config/json.js'
-import type { Restriction as HeaderRule } from '../http/options.js'
+import { Budget } from '../front/budget.js'
+import type { FrontEndParts, HeaderRule } from '../front/options.js'
+import type { GrpcTls } from '../grpc/options.js'
+import { GrpcFrontEnd } from '../grpc/server.js'
 import { HttpFrontEnd } from '../http/server.js'
 import { Models } from '../models/manager.js'
-import type { ServeSettings } from '../options.js'
+import type { Servable } from '../models/servable.js'
+import type { GrpcSettings, HttpSettings, ServeSettings } from '../options.js'
 import { loadPino, loadPromClient, requirePeers, type ServePeer } from '../peers.js'
 import { ModelEvents } from './events.js'
 import { FrontEndCounts } from './front-end-counts.js'
@@ -29,8 +33,13 @@ export async function start(settings: ServeSettings, notes: readonly string[] = 
   return await listen(settings, log)
 }
 
-function peersFor({ http, metrics, log }: ServeSettings): ServePeer[] {
-  return [...(http ? ['fastify' as const] : []), ...(log ? ['pino' as const] : []), ...(metrics ? ['prom-client' as const] : [])]
+function peersFor({ http, grpc, metrics, log }: ServeSettings): ServePeer[] {
+  return [
+    ...(http ? ['fastify' as const] : []),
+    ...(grpc ? ['@grpc/grpc-js' as const] : []),
+    ...(log ? ['pino' as const] : []),
+    ...(metrics ? ['prom-client' as const] : []),
+  ]
 }
 
 /** @throws TensorRTError ERR_TRT_FILE */
@@ -45,6 +54,7 @@ async function checkRepositories(folders: readonly string[]): Promise<void> {
 /** Listens first: a port that is taken costs no load. Until its models are loaded it says that it is not ready. */
 async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   const counts = new FrontEndCounts()
+  const opened: { http?: HttpFrontEnd; grpc?: GrpcFrontEnd; metrics?: MetricsServer } = {}
   const events = new ModelEvents(log, (model, version) => {
     if (version !== undefined && models.snapshot.versions(model).includes(version)) return // another has its place, and its own counts
     counts.forget(model, version)
@@ -56,21 +66,27 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
     onEvent: (event) => {
       if (event.what === 'loaded' && event.durationMs !== undefined) counts.forget(event.model)
       events.take(event)
+      opened.grpc?.changed()
     },
   })
-  const opened: { http?: HttpFrontEnd; metrics?: MetricsServer } = {}
   const statistics: ServerParts['statistics'] = (servables) => statisticsOf(servables, (servable) => counts.failedNs(servable))
   try {
-    if (settings.http) opened.http = await listenHttp(settings, { models, log, counters: counts, statistics })
+    const budget = new Budget(settings.maxInflightBytes)
+    const parts = { models, log, counters: counts, statistics, budget, name: settings.id, version: packageVersion() }
+    if (settings.http) opened.http = await listenHttp(settings.http, parts)
+    if (settings.grpc) opened.grpc = await listenGrpc(settings.grpc, parts)
     if (settings.metrics) opened.metrics = await listenMetrics(settings.metrics, models, events, counts)
-    const { http, metrics } = opened
-    const server = new ModelServer({ models, http, metrics, log, statistics, exitTimeoutMs: settings.exitTimeoutMs })
-    log.info({ http: server.addresses.http?.url, metrics: server.addresses.metrics?.url }, 'the server listens')
+    const { http, grpc, metrics } = opened
+    const server = new ModelServer({ models, http, grpc, metrics, log, statistics, exitTimeoutMs: settings.exitTimeoutMs })
+    const { addresses } = server
+    log.info({ http: addresses.http?.url, grpc: addresses.grpc?.url, metrics: addresses.metrics?.url }, 'the server listens')
     await within({ signal: settings.signal }, () => models.start())
+    grpc?.changed()
     log.info({ models: models.snapshot.all.length }, 'the server is started')
     return server
   } catch (error) {
     await opened.http?.close()
+    await opened.grpc?.close()
     await opened.metrics?.close()
     await models.close()
     log[Symbol.dispose]()
@@ -78,25 +94,45 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
   }
 }
 
-type HttpParts = Pick<Parameters<typeof HttpFrontEnd.listen>[0], 'models' | 'log' | 'counters' | 'statistics'>
-
-function listenHttp(settings: ServeSettings, parts: HttpParts): Promise<HttpFrontEnd> {
-  const { address, port, maxInputSize, restricted } = settings.http!
+function listenHttp({ address, port, maxInputSize, restricted }: HttpSettings, parts: FrontEndParts): Promise<HttpFrontEnd> {
   const options = {
     ...parts,
     address,
     port,
-    name: settings.id,
-    version: packageVersion(),
-    limits: { maxInputBytes: maxInputSize, maxInFlightBytes: settings.maxInflightBytes },
-    configJson: (servable: { readonly config: Parameters<typeof configJson>[0] }) => configJson(servable.config),
+    limits: { maxInputBytes: maxInputSize },
+    configJson: (servable: Servable) => configJson(servable.config),
     restricted: headerRules(restricted),
   }
   return onPort('HTTP', { address, port }, () => HttpFrontEnd.listen(options))
 }
 
-function headerRules(restrictions: readonly Restriction[]): ReadonlyMap<RestrictedCategory, HeaderRule> {
-  return new Map(restrictions.flatMap(({ apis, key, value }) => apis.map((api) => [api, { header: key.toLowerCase(), value }] as const)))
+async function listenGrpc(settings: GrpcSettings, parts: FrontEndParts): Promise<GrpcFrontEnd> {
+  const { address, port, maxInputSize, restricted, compressionLevel, connections } = settings
+  const options = {
+    ...parts,
+    address,
+    port,
+    maxMessageBytes: maxInputSize,
+    restricted: headerRules(restricted, 'triton-grpc-protocol-'),
+    compression: compressionLevel,
+    connections,
+    tls: await tlsOf(settings),
+  }
+  return await onPort('gRPC', { address, port }, () => GrpcFrontEnd.listen(options))
+}
+
+/** @throws TensorRTError ERR_TRT_FILE */
+async function tlsOf({ tls }: GrpcSettings): Promise<GrpcTls | undefined> {
+  if (tls === undefined) return undefined
+  const read = (path: string): Promise<Buffer> => onFile('read', path, () => readFile(path))
+  const [cert, key, root] = await Promise.all([read(tls.cert), read(tls.key), tls.root === undefined ? undefined : read(tls.root)])
+  return { cert, key, root, mutual: tls.mutual }
+}
+
+function headerRules(restrictions: readonly Restriction[], prefix = ''): ReadonlyMap<RestrictedCategory, HeaderRule> {
+  return new Map(
+    restrictions.flatMap(({ apis, key, value }) => apis.map((api) => [api, { header: `${prefix}${key.toLowerCase()}`, value }] as const)),
+  )
 }
 
 async function listenMetrics(

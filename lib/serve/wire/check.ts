@@ -102,6 +102,11 @@ function checkInput(servable: Servable, document: InferDocument, input: Document
     const given = sizeOf(datatype) === undefined && datatype !== 'BYTES' ? '<invalid>' : datatype
     throw wrong(document, `inference input '${name}' data-type is '${given}', but model '${servable.name}' expects '${tensor.datatype}'`)
   }
+  if (input.shape.some((dim) => dim < 0))
+    throw wrong(
+      document,
+      `All input dimensions should be specified for input '${name}' for model '${servable.name}', got [${input.shape.join(',')}]`,
+    )
   if (!isShapeTensor(servable, name)) checkShape(servable, document, input, tensor)
   checkSize(servable, document, input)
 }

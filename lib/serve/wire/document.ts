@@ -4,6 +4,7 @@ import type { JsonObject } from './json.js'
 import { arrayOf, booleanOf, isObject, parseJson, stringOf, unsignedOf } from './json.js'
 import type { JsonElements } from './numbers.js'
 import { bytesOfElements, checkJsonType, writeElements } from './numbers.js'
+import type { ServableRequest } from '../models/servable.js'
 import type { Datatype } from '../../kserve/tensor.js'
 import { datatypes, elementBytes } from '../../kserve/tensor.js'
 
@@ -37,6 +38,9 @@ export interface DocumentOutput {
   readonly classes: number
 }
 
+/** Parameters of a request for models in JavaScript. */
+export type ModelParameters = NonNullable<ServableRequest['parameters']>
+
 export interface InferDocument {
   /** Empty where there is none. */
   readonly id: string
@@ -45,6 +49,8 @@ export interface InferDocument {
   readonly timeoutUs: number
   /** What outputs are that the request does not name. */
   readonly isBinaryOutput: boolean
+  /** Those that mean nothing to the server. */
+  readonly parameters?: ModelParameters | undefined
   readonly inputs: readonly DocumentInput[]
   /** All of the model's unless given. */
   readonly outputs: readonly DocumentOutput[] | undefined
@@ -70,10 +76,11 @@ export function withBytes(document: InferDocument): InferDocument {
   return { ...document, inputs }
 }
 
-type Parameters = Pick<InferDocument, 'priority' | 'timeoutUs' | 'isBinaryOutput'>
+type Parameters = Pick<InferDocument, 'priority' | 'timeoutUs' | 'isBinaryOutput' | 'parameters'>
 
 function readParameters(plain: unknown, exact: unknown): Parameters {
   const read = { priority: 0, timeoutUs: 0, isBinaryOutput: false }
+  const others = new Map<string, string | number | boolean>()
   const given = isObject(exact) ? exact['parameters'] : undefined
   if (given === undefined) return read
   if (!isObject(given)) throw new Fault('INVALID_ARG', 'failed to get request params.: attempt to get members for non-object')
@@ -83,9 +90,9 @@ function readParameters(plain: unknown, exact: unknown): Parameters {
     else if (name === 'binary_data_output') read.isBinaryOutput = booleanOf(value, name)
     else if (name === 'sequence_start' || name === 'sequence_end') booleanOf(value, name)
     else if (name === 'sequence_id') checkSequence(value)
-    else checkOther(name, (plain as { parameters: JsonObject }).parameters[name])
+    else others.set(name, checkedOther(name, (plain as { parameters: JsonObject }).parameters[name]))
   }
-  return read
+  return others.size === 0 ? read : { ...read, parameters: Object.fromEntries(others) }
 }
 
 /** A number or a text, which models without sequences, that is all here, leave alone. */
@@ -93,10 +100,10 @@ function checkSequence(value: unknown): void {
   if (typeof value !== 'string') unsignedOf(value, 'sequence_id')
 }
 
-function checkOther(name: string, value: unknown): void {
+function checkedOther(name: string, value: unknown): string | number | boolean {
   if (name.startsWith('triton_'))
     throw new Fault('INVALID_ARG', `parameter keys starting with 'triton_' are reserved for Triton usage and should not be specified.`)
-  if (['string', 'number', 'boolean'].includes(typeof value)) return
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
   throw new Fault('INVALID_ARG', `parameter '${name}' has invalid type. It should be either 'int', 'bool', or 'string'.`)
 }
 
@@ -147,7 +154,7 @@ export function sizeOf(datatype: string): number | undefined {
   return isDatatype(datatype) && datatype !== 'BYTES' ? elementBytes[datatype] : undefined
 }
 
-function noSharedMemory(): Fault {
+export function noSharedMemory(): Fault {
   return new Fault('UNSUPPORTED', 'shared memory is not supported: send tensors in the body of the request')
 }
 
@@ -174,7 +181,8 @@ function dimension(value: unknown): number {
   throw new Fault('INVALID_ARG', `Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer`)
 }
 
-function countOf(name: string, shape: readonly number[]): number {
+/** Elements of a shape. @throws Fault INVALID_ARG */
+export function countOf(name: string, shape: readonly number[]): number {
   if (shape.includes(0)) return 0
   const count = shape.reduce((product, dim) => product * dim, 1)
   if (count < 2 ** 53) return count

@@ -1,7 +1,8 @@
 // A front-end over fake models, and a client that sends exactly the bytes that a test has.
 import { connect, type Socket } from 'node:net'
 import { HttpFrontEnd } from '../../../lib/serve/http/server.js'
-import type { HttpOptions, InferRecord } from '../../../lib/serve/http/options.js'
+import type { InferRecord } from '../../../lib/serve/front/options.js'
+import type { HttpOptions } from '../../../lib/serve/http/options.js'
 import { certain } from '../../support/waiting.js'
 import { type FakeControl, fakeModels, type Held } from './fakes.js'
 
@@ -23,7 +24,7 @@ export async function startRig(options: Partial<HttpOptions> = {}): Promise<Rig>
     name: 'node-tensorrt',
     version: '1.2.3',
     configJson: ({ name, config }) => ({ name, max_batch_size: config.maxBatchSize }),
-    statistics: (servables) => ({ model_stats: servables.map(({ name, version }) => ({ name, version })) }),
+    statistics: (servables) => ({ model_stats: servables.map(({ name, version }) => ({ name, version })) }) as never,
     counters: { onInfer: (record) => void records.push(record) },
     ...options,
   })

@@ -202,3 +202,13 @@ t.test('classification', async (t) => {
     t.equal(errorOf(reply), "Unable to set 'classification': attempt to access JSON non-unsigned-integer as unsigned-integer")
   }
 })
+
+t.test('parameters that mean nothing to the server go to the model', async (t) => {
+  await using rig = await startRig()
+  const parameters = { priority: 1, timeout: 0, color: 'red', whole: -5, real: 0.5, truth: false }
+  t.equal((await inferJson(rig.port, 'fp32', { inputs: [input('FP32', [1])], parameters })).status, 200)
+  const got = rig.control.servables.find(({ name }) => name === 'fp32')?.requests.at(-1)
+  t.strictSame({ ...got?.parameters }, { color: 'red', whole: -5, real: 0.5, truth: false })
+  t.equal((await inferJson(rig.port, 'fp32', { inputs: [input('FP32', [1])] })).status, 200)
+  t.equal(rig.control.servables.find(({ name }) => name === 'fp32')?.requests.at(-1)?.parameters, undefined)
+})

@@ -1,6 +1,7 @@
 // A front-end over real models on onnxruntime, made of the same parts as `serve()`, so that a test sees slots, engines and records, too.
 import { configJson } from '../../../../lib/serve/config/json.js'
-import type { HttpOptions, InferRecord } from '../../../../lib/serve/http/options.js'
+import type { InferRecord } from '../../../../lib/serve/front/options.js'
+import type { HttpOptions } from '../../../../lib/serve/http/options.js'
 import { HttpFrontEnd } from '../../../../lib/serve/http/server.js'
 import { EngineModel } from '../../../../lib/serve/models/engine-model.js'
 import { Models } from '../../../../lib/serve/models/manager.js'

@@ -1,5 +1,12 @@
 import { Fault } from '../faults.js'
 
+/** UNAVAILABLE, because others hold too much: a status of its own where the protocol has one. */
+export class OverBudget extends Fault {
+  constructor(most: number) {
+    super('UNAVAILABLE', `More than ${most} bytes of requests and answers are under way: try again later`)
+  }
+}
+
 /** Bytes of requests and answers that a server keeps at once. */
 export class Budget {
   readonly #most: number
@@ -41,14 +48,18 @@ export class Account {
     this.#budget = budget
   }
 
-  /** @throws Fault UNAVAILABLE where others hold too much */
+  /** @throws OverBudget */
   take(bytes: number): void {
-    if (!this.#budget.has(bytes))
-      throw new Fault('UNAVAILABLE', `More than ${this.#budget.most} bytes of requests and answers are under way: try again later`)
+    if (!this.#budget.has(bytes)) throw new OverBudget(this.#budget.most)
     this.charge(bytes)
   }
 
-  /** The same for what is there already and cannot be refused. */
+  /** Takes what of so many bytes it does not hold yet. @throws OverBudget */
+  takeUpTo(bytes: number): void {
+    if (bytes > this.#held) this.take(bytes - this.#held)
+  }
+
+  /** The same as {@link take} for what is there already and cannot be refused. */
   charge(bytes: number): void {
     this.#held += bytes
     this.#budget.add(bytes)

@@ -1,0 +1,154 @@
+// The outputs of an answer, as Tensors and lists.
+import type { TensorRTError } from '../errors.js'
+import { type Datatype, datatypes, dtypeOf, elementBytes } from '../kserve/tensor.js'
+import { arrayOf, type DType, type DTypeArrays, elementCount, Tensor, trustedTensor } from '../tensor.js'
+import { misread, type Subject } from './errors.js'
+import type { Classification, InferAnswer, InferOutput, ParameterValue, Shaped } from './public-types.js'
+import type { AnswerForm } from './request.js'
+import { classificationOf, shaped, textsOfBytes, utf8Of } from './texts.js'
+
+/** An output as it came: its bytes, or its elements as JSON or protobuf has them. */
+export interface RawOutput {
+  readonly name: string
+  readonly datatype: string
+  readonly shape: readonly number[]
+  readonly bytes?: Uint8Array | undefined
+  readonly elements?: readonly unknown[] | undefined
+}
+
+export interface RawAnswer {
+  readonly id: string
+  readonly model: string
+  readonly version: string
+  readonly parameters: Readonly<Record<string, ParameterValue>>
+  readonly outputs: readonly RawOutput[]
+}
+
+/** @throws TensorRTError ERR_TRT_SERVER where something does not fit */
+export function answerOf(raw: RawAnswer, form: AnswerForm, subject: Subject): InferAnswer<Readonly<Record<string, InferOutput>>> {
+  const outputs: Record<string, InferOutput> = {}
+  for (const output of raw.outputs) {
+    // a name may be __proto__
+    if (output.name in outputs) Object.defineProperty(outputs, output.name, { value: outputOf(output, form, subject), enumerable: true })
+    else outputs[output.name] = outputOf(output, form, subject)
+  }
+  const { id, model, version, parameters } = raw
+  return { id, model, version, parameters, outputs }
+}
+
+function outputOf(output: RawOutput, form: AnswerForm, subject: Subject): InferOutput {
+  const { name, datatype, shape } = output
+  if (!isDatatype(datatype)) throw misread(subject, `output '${name}' is of the data type ${datatype}`)
+  if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0))
+    throw misread(subject, `output '${name}' has the shape [${shape.join(', ')}]`)
+  if (datatype === 'BYTES') return listOf(output, form, subject)
+  if (form.isClassified(name)) throw misread(subject, `output '${name}' of ${datatype} was to be classes`)
+  const dtype = dtypeOf[datatype]
+  return output.bytes ? ofBytes(output, output.bytes, dtype, elementBytes[datatype], subject) : ofElements(output, dtype, subject)
+}
+
+function isDatatype(name: string): name is Datatype {
+  return (datatypes as readonly string[]).includes(name)
+}
+
+function sizeFault({ name, datatype, shape }: RawOutput, found: string, subject: Subject): TensorRTError {
+  return misread(subject, `output '${name}' is ${datatype} [${shape.join(', ')}], and has ${found}`)
+}
+
+/** A view of the bytes where its elements may begin there, else of a copy. */
+function ofBytes(output: RawOutput, bytes: Uint8Array, dtype: DType, size: number, subject: Subject): Tensor {
+  if (elementCount(output.shape) * size !== bytes.length) throw sizeFault(output, `${bytes.length} bytes`, subject)
+  const { buffer, byteOffset, length } = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
+  const data = new (arrayOf(dtype))(buffer as ArrayBuffer, byteOffset, length / size)
+  return trustedTensor<DType>(dtype, data, Object.freeze(output.shape))
+}
+
+function ofElements(output: RawOutput, dtype: DType, subject: Subject): Tensor {
+  const { name, elements = [], shape } = output
+  if (elements.length !== elementCount(shape)) throw sizeFault(output, `${elements.length} elements`, subject)
+  const wrong = (element: unknown): TensorRTError => misread(subject, `output '${name}' of ${dtype} has the element ${String(element)}`)
+  if (dtype === 'float16' || dtype === 'bfloat16') return Tensor.fromFloat32(dtype, elements.map(Number), shape)
+  const array = arrayOf(dtype)
+  const isLong = array === BigInt64Array || array === BigUint64Array
+  const isFloat = dtype === 'float32' || dtype === 'float64'
+  const data = new array(elements.length) as { [index: number]: number | bigint }
+  elements.forEach((element, index) => {
+    const value = isLong ? bigintOf(element) : numberOf(element)
+    if (value === undefined) throw wrong(element)
+    data[index] = value
+    if (!isFloat && data[index] !== value) throw wrong(element)
+  })
+  return trustedTensor(dtype, data as DTypeArrays[DType], Object.freeze(shape))
+}
+
+/** Long numbers come as text, which has all of their digits. */
+function bigintOf(element: unknown): bigint | undefined {
+  if (typeof element === 'bigint') return element
+  if (typeof element === 'number') return Number.isSafeInteger(element) ? BigInt(element) : undefined
+  return typeof element === 'string' && /^-?\d+$/.test(element) ? BigInt(element) : undefined
+}
+
+function numberOf(element: unknown): number | undefined {
+  if (typeof element === 'boolean') return Number(element)
+  if (typeof element === 'number') return element
+  return typeof element === 'string' && element !== '' ? Number(element) : undefined
+}
+
+function listOf(output: RawOutput, form: AnswerForm, subject: Subject): InferOutput {
+  const { name, shape, bytes, elements } = output
+  const shapeOf = Object.freeze(shape)
+  const isText = form.isText || form.isClassified(name)
+  if (bytes === undefined) return listOfElements(output, elements ?? [], isText, form, subject)
+  const found = textsOfBytes(bytes, elementCount(shape))
+  if (found === undefined) throw sizeFault(output, `${bytes.length} bytes`, subject)
+  if (!isText) return shaped(found, shapeOf)
+  const texts = found.map((one) => {
+    const text = utf8Of(one)
+    if (text === undefined) throw misread(subject, `output '${name}' has bytes that are no UTF-8: leave the option texts out`)
+    return text
+  })
+  return form.isClassified(name) ? classesOf(output, texts, subject) : shaped(texts, shapeOf)
+}
+
+function listOfElements(
+  output: RawOutput,
+  elements: readonly unknown[],
+  isText: boolean,
+  form: AnswerForm,
+  subject: Subject,
+): Shaped<Uint8Array> | Shaped<string> | Shaped<Classification> {
+  const shape = Object.freeze(output.shape)
+  if (elements.length !== elementCount(shape)) throw sizeFault(output, `${elements.length} elements`, subject)
+  const wrong = (): TensorRTError => misread(subject, `output '${output.name}' of BYTES has an element that is no text`)
+  if (!isText)
+    return shaped(
+      elements.map((element) => bytesOf(element) ?? fail(wrong())),
+      shape,
+    )
+  const texts = elements.map((element) => textOf(element) ?? fail(wrong()))
+  return form.isClassified(output.name) ? classesOf(output, texts, subject) : shaped(texts, shape)
+}
+
+function fail(error: TensorRTError): never {
+  throw error
+}
+
+/** JSON has texts, protobuf bytes. */
+function bytesOf(element: unknown): Uint8Array | undefined {
+  if (element instanceof Uint8Array) return element
+  return typeof element === 'string' ? new TextEncoder().encode(element) : undefined
+}
+
+function textOf(element: unknown): string | undefined {
+  if (element instanceof Uint8Array) return utf8Of(element)
+  return typeof element === 'string' ? element : undefined
+}
+
+function classesOf({ name, shape }: RawOutput, texts: readonly string[], subject: Subject): Shaped<Classification> {
+  const classes = texts.map((text) => {
+    const found = classificationOf(text)
+    if (found === undefined) throw misread(subject, `output '${name}' has the class ${JSON.stringify(text)}`)
+    return found
+  })
+  return shaped(classes, Object.freeze(shape))
+}

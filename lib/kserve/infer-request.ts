@@ -1,0 +1,129 @@
+// ModelInferRequest, decoded and encoded by hand: of a generated codec each tensor would be a copy.
+import type { InferParameters } from './infer-parameters.js'
+import { noParameters, readParameter, writeParameters } from './infer-parameters.js'
+import { readShape, writeShape } from './infer-shape.js'
+import type { TypedContents } from './tensor-contents.js'
+import { TensorContents, writeContents } from './tensor-contents.js'
+import { EncodedMessage } from './wire/encoded.js'
+import { Reader } from './wire/reader.js'
+import { Writer } from './wire/writer.js'
+
+export interface InferInput {
+  readonly name: string
+  /** As the client has it: it need not be one that there is. */
+  readonly datatype: string
+  /** As the client has it: a size may be below 0, or beyond 2^53, where it is the nearest number that there is. */
+  readonly shape: readonly number[]
+  readonly parameters: InferParameters
+  readonly contents?: TensorContents | undefined
+}
+
+export interface InferRequestedOutput {
+  readonly name: string
+  readonly parameters: InferParameters
+}
+
+/** A request as it was received. */
+export interface InferRequest {
+  readonly modelName: string
+  readonly modelVersion: string
+  readonly id: string
+  readonly parameters: InferParameters
+  readonly inputs: readonly InferInput[]
+  readonly outputs: readonly InferRequestedOutput[]
+  /** Views of the message. */
+  readonly rawInputContents: readonly Uint8Array[]
+}
+
+/** A request to be sent; of what is left out there is none. */
+export interface NewInferRequest {
+  readonly modelName: string
+  readonly modelVersion?: string | undefined
+  readonly id?: string | undefined
+  readonly parameters?: InferParameters | undefined
+  readonly inputs: readonly NewInferInput[]
+  readonly outputs?: readonly { readonly name: string; readonly parameters?: InferParameters | undefined }[] | undefined
+  readonly rawInputContents?: readonly Uint8Array[] | undefined
+}
+
+export interface NewInferInput extends Pick<InferInput, 'name' | 'datatype' | 'shape'> {
+  readonly parameters?: InferParameters | undefined
+  readonly contents?: TypedContents | undefined
+}
+
+/** Tensors of what it gives are views of the message. @throws MessageFault */
+export function decodeInferRequest(message: Uint8Array): InferRequest {
+  const reader = new Reader(message)
+  let [modelName, modelVersion, id, parameters] = ['', '', '', noParameters]
+  const [inputs, outputs, rawInputContents] = [[] as InferInput[], [] as InferRequestedOutput[], [] as Uint8Array[]]
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 0x0a) modelName = reader.string()
+    else if (tag === 0x12) modelVersion = reader.string()
+    else if (tag === 0x1a) id = reader.string()
+    else if (tag === 0x22) parameters = readParameter(reader, parameters)
+    else if (tag === 0x2a) inputs.push(readTensor(reader))
+    else if (tag === 0x32) outputs.push(readOutput(reader))
+    else if (tag === 0x3a) rawInputContents.push(reader.view())
+    else reader.skip()
+  }
+  return { modelName, modelVersion, id, parameters, inputs, outputs, rawInputContents }
+}
+
+/** An input or an output: both have the same fields. @throws MessageFault */
+export function readTensor(reader: Reader): InferInput {
+  const outer = reader.enter()
+  let [name, datatype, parameters] = ['', '', noParameters]
+  const shape: number[] = []
+  let contents: Uint8Array[] | undefined
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 0x0a) name = reader.string()
+    else if (tag === 0x12) datatype = reader.string()
+    else if (tag === 0x1a || tag === 0x18) readShape(reader, shape)
+    else if (tag === 0x22) parameters = readParameter(reader, parameters)
+    else if (tag === 0x2a) (contents ??= []).push(reader.view())
+    else reader.skip()
+  }
+  reader.leave(outer)
+  return { name, datatype, shape, parameters, ...(contents !== undefined && { contents: new TensorContents(contents) }) }
+}
+
+function readOutput(reader: Reader): InferRequestedOutput {
+  const outer = reader.enter()
+  let [name, parameters] = ['', noParameters]
+  for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+    if (tag === 0x0a) name = reader.string()
+    else if (tag === 0x12) parameters = readParameter(reader, parameters)
+    else reader.skip()
+  }
+  reader.leave(outer)
+  return { name, parameters }
+}
+
+const writer = new Writer()
+
+/** Its tensors are copied when it is brought into one piece: by `toBytes()`, or by whatever sends it. */
+export function encodeInferRequest(request: NewInferRequest): EncodedMessage {
+  writer.text(1, request.modelName)
+  writer.text(2, request.modelVersion ?? '')
+  writer.text(3, request.id ?? '')
+  writeParameters(writer, 4, request.parameters ?? noParameters)
+  for (const input of request.inputs) writeTensor(writer, 5, input)
+  for (const { name, parameters } of request.outputs ?? []) {
+    const start = writer.open(6)
+    writer.text(1, name)
+    writeParameters(writer, 2, parameters ?? noParameters)
+    writer.close(start)
+  }
+  return new EncodedMessage(writer.take(), 7, request.rawInputContents ?? [])
+}
+
+/** An input or an output. */
+export function writeTensor(writer: Writer, field: number, tensor: NewInferInput): void {
+  const start = writer.open(field)
+  writer.text(1, tensor.name)
+  writer.text(2, tensor.datatype)
+  writeShape(writer, 3, tensor.shape)
+  writeParameters(writer, 4, tensor.parameters ?? noParameters)
+  if (tensor.contents !== undefined) writeContents(writer, 5, tensor.contents)
+  writer.close(start)
+}

@@ -1,0 +1,185 @@
+// InferTensorContents: elements of a tensor as numbers of protobuf. They stay in the message until somebody takes them, so that a message never grows in memory.
+import { Reader, wireTypes } from './wire/reader.js'
+import { MessageFault } from './wire/message-fault.js'
+import type { Writer } from './wire/writer.js'
+
+/** The lists that a message has, in the order of their fields: `int` is int_contents, and so on. */
+export const contentsKinds = ['bool', 'int', 'int64', 'uint', 'uint64', 'fp32', 'fp64', 'bytes'] as const
+
+export type ContentsKind = (typeof contentsKinds)[number]
+
+/** What the elements of each list are in JavaScript. */
+export interface ContentsElements {
+  bool: boolean
+  int: number
+  int64: bigint
+  uint: number
+  uint64: bigint
+  fp32: number
+  fp64: number
+  bytes: Uint8Array
+}
+
+/** Elements to be sent. */
+export type TypedContents = { readonly [K in ContentsKind]?: readonly ContentsElements[K][] }
+
+const typeOf: Readonly<Record<ContentsKind, number>> = {
+  bool: wireTypes.varint,
+  int: wireTypes.varint,
+  int64: wireTypes.varint,
+  uint: wireTypes.varint,
+  uint64: wireTypes.varint,
+  fp32: wireTypes.fixed32,
+  fp64: wireTypes.fixed64,
+  bytes: wireTypes.delimited,
+}
+
+const readers: { readonly [K in ContentsKind]: (reader: Reader) => ContentsElements[K] } = {
+  bool: (reader) => reader.bool(),
+  int: (reader) => reader.int32(),
+  int64: (reader) => reader.int64(),
+  uint: (reader) => reader.uint32(),
+  uint64: (reader) => reader.uint64(),
+  fp32: (reader) => reader.float(),
+  fp64: (reader) => reader.double(),
+  bytes: (reader) => reader.view(),
+}
+
+/** Contents that were received: views of their message. */
+export class TensorContents {
+  readonly #parts: readonly Uint8Array[]
+  readonly #counts = new Map<ContentsKind, number>()
+  #textBytes = 0
+
+  /** @param parts several where a message has the field several times: their lists go on. @throws MessageFault */
+  constructor(parts: readonly Uint8Array[]) {
+    this.#parts = parts
+    for (const kind of this.#fields()) this.#count(kind)
+  }
+
+  /** The lists that have elements. */
+  get kinds(): readonly ContentsKind[] {
+    return contentsKinds.filter((kind) => this.count(kind) > 0)
+  }
+
+  count(kind: ContentsKind): number {
+    return this.#counts.get(kind) ?? 0
+  }
+
+  /** Of all elements of `bytes`. */
+  get textBytes(): number {
+    return this.#textBytes
+  }
+
+  forEach<K extends ContentsKind>(kind: K, take: (element: ContentsElements[K], index: number) => void): void {
+    const read = readers[kind]
+    let index = 0
+    for (const [reader, isPacked] of this.#lists(kind)) {
+      if (!isPacked) take(read(reader), index++)
+      else {
+        const outer = reader.enter()
+        while (!reader.isAtEnd) take(read(reader), index++)
+        reader.leave(outer)
+      }
+    }
+  }
+
+  /** The elements as they are in memory, the lowest byte first, where all of them came in lists; nothing where they did not. */
+  packed(kind: 'fp32' | 'fp64'): readonly Uint8Array[] | undefined {
+    const views: Uint8Array[] = []
+    for (const [reader, isPacked] of this.#lists(kind)) {
+      if (!isPacked) return undefined
+      views.push(reader.view())
+    }
+    return views
+  }
+
+  all<K extends ContentsKind>(kind: K): readonly ContentsElements[K][] {
+    const elements: ContentsElements[K][] = []
+    this.forEach(kind, (element) => elements.push(element))
+    return elements
+  }
+
+  readonly #add = (kind: ContentsKind, count: number): void => {
+    this.#counts.set(kind, this.count(kind) + count)
+  }
+
+  #count({ reader, kind, isPacked }: Field): void {
+    if (!isPacked) {
+      if (kind === 'bytes') this.#textBytes += reader.view().length
+      else reader.skip()
+      this.#add(kind, 1)
+      return
+    }
+    const list = reader.view()
+    const size = kind === 'fp32' ? 4 : kind === 'fp64' ? 8 : undefined
+    this.#add(kind, size === undefined ? varintsIn(list) : wholeNumber(list.length / size))
+  }
+
+  *#lists(wanted: ContentsKind): Generator<readonly [reader: Reader, isPacked: boolean]> {
+    for (const { reader, kind, isPacked } of this.#fields()) {
+      if (kind === wanted) yield [reader, isPacked]
+      else reader.skip()
+    }
+  }
+
+  /** Each list, or element of one; who takes it reads or skips it. */
+  *#fields(): Generator<Field> {
+    for (const part of this.#parts) {
+      const reader = new Reader(part)
+      for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
+        const kind = contentsKinds[reader.field - 1]
+        const isPacked = kind !== 'bytes' && reader.wireType === wireTypes.delimited
+        if (kind !== undefined && (isPacked || reader.wireType === typeOf[kind])) yield { reader, kind, isPacked }
+        else reader.skip()
+      }
+    }
+  }
+}
+
+interface Field {
+  readonly reader: Reader
+  readonly kind: ContentsKind
+  readonly isPacked: boolean
+}
+
+function wholeNumber(count: number): number {
+  if (Number.isInteger(count)) return count
+  throw new MessageFault('The message has a list of numbers that ends in the middle of one')
+}
+
+/** @throws MessageFault where the last one is not whole, or one has more than ten bytes */
+function varintsIn(list: Uint8Array): number {
+  let [count, length] = [0, 0]
+  for (const byte of list) {
+    if (++length > 10) throw new MessageFault('The message has a list with a number of more than ten bytes')
+    if (byte > 0x7f) continue
+    count++
+    length = 0
+  }
+  if (length > 0) throw new MessageFault('The message has a list of numbers that ends in the middle of one')
+  return count
+}
+
+/** Lists of numbers are packed, as all encoders do it. */
+export function writeContents(writer: Writer, field: number, contents: TypedContents): void {
+  const start = writer.open(field)
+  for (const [index, kind] of contentsKinds.entries()) writeList(writer, index + 1, kind, contents)
+  writer.close(start)
+}
+
+function writeList(writer: Writer, field: number, kind: ContentsKind, contents: TypedContents): void {
+  if (contents[kind] === undefined || contents[kind].length === 0) return
+  if (kind === 'bytes') {
+    for (const bytes of contents.bytes ?? []) {
+      writer.tag(field, 2)
+      writer.bytes(bytes)
+    }
+    return
+  }
+  const start = writer.open(field)
+  if (kind === 'fp32') for (const value of contents.fp32 ?? []) writer.float(value)
+  else if (kind === 'fp64') for (const value of contents.fp64 ?? []) writer.double(value)
+  else for (const value of contents[kind] ?? []) writer.integer(typeof value === 'boolean' ? Number(value) : value)
+  writer.close(start)
+}

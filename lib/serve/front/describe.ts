@@ -1,0 +1,53 @@
+// What front-ends tell of a server and of its models.
+import { Fault } from '../faults.js'
+import type { Servable, Snapshot } from '../models/servable.js'
+
+/** The extensions that are there, by Triton's names: perf_analyzer asks for statistics only where they are. */
+export const extensions = [
+  'classification',
+  'model_repository',
+  'model_repository(unload_dependents)',
+  'schedule_policy',
+  'model_configuration',
+  'binary_tensor_data',
+  'parameters',
+  'statistics',
+] as const
+
+export interface TensorMetadata {
+  readonly name: string
+  readonly datatype: string
+  readonly shape: readonly number[]
+}
+
+export interface ModelMetadata {
+  readonly name: string
+  readonly versions: readonly string[]
+  readonly platform: string
+  readonly inputs: readonly TensorMetadata[]
+  readonly outputs: readonly TensorMetadata[]
+}
+
+/** With all versions that are ready unless one is named. @throws Fault as Snapshot.find() */
+export function metadataOf(snapshot: Snapshot, name: string, version: string | undefined): ModelMetadata {
+  const servable = snapshot.find(name, version)
+  const { platform, inputs, outputs } = servable
+  const shown = (tensors: Servable['inputs']): TensorMetadata[] =>
+    [...tensors.values()].map(({ name, datatype, shape }) => ({ name, datatype, shape }))
+  const versions = version === undefined ? snapshot.versions(name) : [servable.version]
+  return { name: servable.name, versions, platform, inputs: shown(inputs), outputs: shown(outputs) }
+}
+
+/** All versions that are ready unless one is named. @throws Fault INVALID_ARG */
+export function versionsOf(snapshot: Snapshot, name: string, version: string | undefined): readonly Servable[] {
+  const versions = snapshot.versions(name)
+  if (versions.length === 0) throw new Fault('INVALID_ARG', `requested model '${name}' is not available`)
+  if (version === undefined) return versions.map((one) => snapshot.find(name, one))
+  if (versions.includes(version)) return [snapshot.find(name, version)]
+  throw new Fault('INVALID_ARG', `requested model version is not available for model '${name}'`)
+}
+
+/** Fault UNSUPPORTED of an extension that Triton has and this server has not. */
+export function notServed(what: string): Fault {
+  return new Fault('UNSUPPORTED', `${what} not supported by this server`)
+}

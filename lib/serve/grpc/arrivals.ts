@@ -1,0 +1,107 @@
+// What @grpc/grpc-js tells nobody: bytes of messages that are not whole yet, and what it takes for faults of its own. A server interceptor sees each call before
+// its first byte; where a version of the library has other methods than those that are looked for here, bytes count once their message is whole.
+import type { Server, ServerInterceptor } from '@grpc/grpc-js'
+import type { Http2Server, ServerHttp2Session } from 'node:http2'
+import type { Account, Budget } from '../front/budget.js'
+import { OverBudget } from '../front/budget.js'
+import { acceptHeader } from './compression.js'
+import { grpcCodes, type GrpcStatus, statusOf } from './status.js'
+
+/** Of the library's BaseServerInterceptingCall. */
+interface InnerCall {
+  cancelled?: boolean
+  handleDataFrame?(data: Buffer): void
+  notifyOnCancel?(): void
+  sendStatus?(status: GrpcStatus): void
+  account?: Account
+  budget?: Budget
+}
+
+/** The account of a call, which has the bytes that have come; a new one where that is not known. */
+export function accountOf(call: object, budget: Budget): Account {
+  return (call as { readonly call?: InnerCall }).call?.account ?? budget.open()
+}
+
+/** Whether a call is over before its handler begins, as one whose second message is refused: nobody would tell it. */
+export function isOver(call: object): boolean {
+  return (call as { readonly call?: InnerCall }).call?.cancelled === true
+}
+
+/** Counts bytes as they come. What it puts into calls are functions that all of them share. */
+export function arrivals(budget: Budget): ServerInterceptor {
+  const intercept = (_method: unknown, call: object): object => {
+    const inner: InnerCall = call
+    if (inner.handleDataFrame === undefined || inner.notifyOnCancel === undefined || inner.sendStatus === undefined) return call
+    inner.budget = budget
+    inner.handleDataFrame = handleDataFrame
+    inner.notifyOnCancel = notifyOnCancel
+    inner.sendStatus = sendStatus
+    return call
+  }
+  return intercept as unknown as ServerInterceptor // its type wants an instance of a class that does nothing but to hand on
+}
+
+function handleDataFrame(this: InnerCall, data: Buffer): void {
+  if (this.cancelled !== true && this.budget !== undefined) {
+    this.account ??= this.budget.open()
+    try {
+      this.account.take(data.length)
+    } catch (error) {
+      if (!(error instanceof OverBudget)) throw error
+      this.sendStatus?.(statusOf(error))
+      return
+    }
+  }
+  original(this).handleDataFrame?.call(this, data)
+}
+
+/** Called at the end of each call, whatever has ended it. */
+function notifyOnCancel(this: InnerCall): void {
+  this.account?.release()
+  original(this).notifyOnCancel?.call(this)
+}
+
+function sendStatus(this: InnerCall, status: GrpcStatus): void {
+  original(this).sendStatus?.call(this, reworded(status))
+}
+
+function original(call: InnerCall): InnerCall {
+  return Object.getPrototypeOf(call) as InnerCall
+}
+
+/** What is wrong with a request is no fault of the server. */
+function reworded(status: GrpcStatus): GrpcStatus {
+  const { code, details } = status
+  if (code === grpcCodes.INTERNAL && /^(Failed to decompress message|Invalid grpc-timeout value)/.test(details))
+    return { ...status, code: grpcCodes.INVALID_ARGUMENT }
+  if (code === grpcCodes.RESOURCE_EXHAUSTED && details.startsWith('Received message'))
+    return { ...status, details: `${details}. Use --http-max-input-size to increase the limit.` }
+  return status
+}
+
+/** Bytes that a client may send before it is told to go on: of a stream, and of a connection. 64 KiB, HTTP/2's own, would halve what large tensors get. */
+const windows = { stream: 2 ** 20, connection: 2 ** 22 }
+
+interface InnerServer {
+  readonly commonServerOptions?: { settings?: object }
+  readonly http2Servers?: ReadonlyMap<Http2Server, unknown>
+}
+
+/** Before the server has any connection: its windows, for which the library has no option. */
+export function widenStreams(server: Server): void {
+  const { commonServerOptions: options } = server as unknown as InnerServer
+  if (options !== undefined) options.settings = { ...options.settings, initialWindowSize: windows.stream }
+}
+
+/** Once it has what takes connections; `keepsEncodings`: handlers see what encodings a client accepts. */
+export function prepareConnections(server: Server, keepsEncodings: boolean): void {
+  const { http2Servers } = server as unknown as InnerServer
+  for (const http2 of http2Servers?.keys() ?? []) {
+    http2.on('session', (session: ServerHttp2Session) => session.setLocalWindowSize(windows.connection))
+    if (keepsEncodings)
+      http2.prependListener('stream', (_stream, headers) => {
+        const accepted = headers['grpc-accept-encoding']
+        if (accepted !== undefined) headers[acceptHeader] = accepted
+      })
+  }
+}

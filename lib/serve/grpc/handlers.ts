@@ -1,0 +1,132 @@
+// All calls of one message, from bytes to bytes.
+import { create, type MessageShape } from '@bufbuild/protobuf'
+import { encodeInferResponse } from '../../kserve/infer-response.js'
+import { decodeMessage, encodeMessage, healthMethods, inferenceMethods as rpcs, pathOf, type PlainMethod } from '../../kserve/methods.js'
+import { faultOf } from '../faults.js'
+import { extensions, metadataOf, notServed, versionsOf } from '../front/describe.js'
+import type { Servable, Snapshot } from '../models/servable.js'
+import type { RestrictedCategory } from '../public-types.js'
+import type { CallContext, GrpcFront, Outgoing } from './call.js'
+import type { Health } from './health.js'
+import { Inference } from './inference.js'
+import { metadataMessage, statisticsMessage } from './messages.js'
+import { index, load, unload } from './repository.js'
+
+export type UnaryHandler = (bytes: Uint8Array, context: CallContext) => Outgoing | Promise<Outgoing>
+
+export interface UnaryMethod {
+  readonly path: string
+  readonly category: RestrictedCategory
+  /** @throws Fault, also as a rejection */
+  readonly handle: UnaryHandler
+}
+
+export function unaryMethods(front: GrpcFront, health: Health): readonly UnaryMethod[] {
+  return [...healthCalls(front, health), ...modelCalls(front), ...repositoryCalls(front), ...absentCalls()]
+}
+
+type Method<M extends PlainMethod> = (message: MessageShape<M['input']>) => MessageShape<M['output']> | Promise<MessageShape<M['output']>>
+
+/** A method whose messages are decoded and encoded whole; its bytes count as in flight until the call is over. */
+function plain<M extends PlainMethod>(category: RestrictedCategory, method: M, body: Method<M>): UnaryMethod {
+  const handle: UnaryHandler = async (bytes, { account }) => {
+    account.takeUpTo(bytes.length)
+    const message = decodeMessage(method.input as M['input'], bytes)
+    return encodeMessage(method.output as M['output'], await body(message))
+  }
+  return { path: pathOf(method), category, handle }
+}
+
+function healthCalls(front: GrpcFront, health: Health): readonly UnaryMethod[] {
+  const { models } = front.parts
+  return [
+    plain('health', rpcs.serverLive, () => create(rpcs.serverLive.output, { live: true })),
+    plain('health', rpcs.serverReady, () => create(rpcs.serverReady.output, { ready: models.isReady() && !front.isStopping })),
+    plain('health', rpcs.modelReady, ({ name, version }) =>
+      create(rpcs.modelReady.output, { ready: isReady(() => models.snapshot.find(name, given(version))) }),
+    ),
+    plain('health', healthMethods.check, (request) => health.check(request)),
+  ]
+}
+
+/** An empty text is none. */
+function given(version: string): string | undefined {
+  return version === '' ? undefined : version
+}
+
+/** A model that nobody knows is not ready; a version that is no number is a fault. */
+function isReady(find: () => unknown): boolean {
+  try {
+    find()
+    return true
+  } catch (error) {
+    if (faultOf(error).kind === 'INVALID_ARG') throw error
+    return false
+  }
+}
+
+function modelCalls(front: GrpcFront): readonly UnaryMethod[] {
+  const { name, version, models, statistics } = front.parts
+  return [
+    { path: pathOf(rpcs.modelInfer), category: 'inference', handle: (bytes, context) => infer(front, bytes, context) },
+    plain('metadata', rpcs.serverMetadata, () => create(rpcs.serverMetadata.output, { name, version, extensions: [...extensions] })),
+    plain('metadata', rpcs.modelMetadata, (request) => metadataMessage(metadataOf(models.snapshot, request.name, given(request.version)))),
+    plain('model-config', rpcs.modelConfig, (request) =>
+      create(rpcs.modelConfig.output, { config: models.snapshot.find(request.name, given(request.version)).config }),
+    ),
+    plain('statistics', rpcs.modelStatistics, (request) => {
+      const { snapshot } = models
+      return statisticsMessage(statistics(request.name === '' ? snapshot.all : found(snapshot, request.name, given(request.version))))
+    }),
+  ]
+}
+
+/** All versions unless one is named. @throws Fault INVALID_ARG */
+function found(snapshot: Snapshot, name: string, version: string | undefined): readonly Servable[] {
+  try {
+    if (version !== undefined) return [snapshot.find(name, version)]
+  } catch (error) {
+    if (faultOf(error).kind === 'INVALID_ARG') throw error
+  }
+  return versionsOf(snapshot, name, version)
+}
+
+async function infer(front: GrpcFront, bytes: Uint8Array, context: CallContext): Promise<Outgoing> {
+  return encodeInferResponse(await new Inference(front, context).run(bytes))
+}
+
+function repositoryCalls(front: GrpcFront): readonly UnaryMethod[] {
+  const { models } = front.parts
+  const category = 'model-repository'
+  return [
+    plain(category, rpcs.repositoryIndex, (request) => index(models, request)),
+    plain(category, rpcs.repositoryModelLoad, async (request) => {
+      await load(models, request)
+      return create(rpcs.repositoryModelLoad.output)
+    }),
+    plain(category, rpcs.repositoryModelUnload, async (request) => {
+      await unload(models, request)
+      return create(rpcs.repositoryModelUnload.output)
+    }),
+  ]
+}
+
+/** What Triton has and this server has not. */
+function absentCalls(): readonly UnaryMethod[] {
+  const absent = (category: RestrictedCategory, what: string, methods: readonly PlainMethod[]): readonly UnaryMethod[] =>
+    methods.map((method) => ({
+      path: pathOf(method),
+      category,
+      handle: (): Outgoing => {
+        throw notServed(what)
+      },
+    }))
+  const system = [rpcs.systemSharedMemoryStatus, rpcs.systemSharedMemoryRegister, rpcs.systemSharedMemoryUnregister]
+  const cuda = [rpcs.cudaSharedMemoryStatus, rpcs.cudaSharedMemoryRegister, rpcs.cudaSharedMemoryUnregister]
+  return [
+    ...absent('shared-memory', 'system shared memory is', system),
+    ...absent('shared-memory', 'CUDA shared memory is', cuda),
+    ...absent('trace', 'trace settings are', [rpcs.traceSetting]),
+    ...absent('logging', 'log settings are', [rpcs.logSettings]),
+  ]
+}

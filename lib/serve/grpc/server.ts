@@ -1,0 +1,178 @@
+// KServe's protocol over gRPC.
+import type { ChannelOptions, ConnectionInjector, Server as GrpcServer, ServerCredentials } from '@grpc/grpc-js'
+import { once } from 'node:events'
+import { createServer, type Server, type Socket } from 'node:net'
+import { within } from '../../base/cancellation.js'
+import { TensorRTError } from '../../errors.js'
+import { Budget } from '../front/budget.js'
+import { UnderWay } from '../front/under-way.js'
+import { JsonWorker } from '../http/json-worker.js'
+import { type GrpcJs, loadGrpc } from '../peers.js'
+import { arrivals, prepareConnections, widenStreams } from './arrivals.js'
+import { Health } from './health.js'
+import type { GrpcOptions, GrpcTls } from './options.js'
+import { grpcCodes } from './status.js'
+import { register, type Transport } from './transport.js'
+
+const defaults = { maxMessageBytes: 64 * 2 ** 20, maxInFlightBytes: 2 ** 30, workerBytes: 512 * 2 ** 10 }
+
+/** For the last bytes of connections that have nothing under way. */
+const goodbyeMs = 1000
+
+export class GrpcFrontEnd implements Transport {
+  readonly parts: GrpcOptions
+  readonly budget: Budget
+  readonly worker = new JsonWorker()
+  readonly workerBytes = defaults.workerBytes
+  readonly health = new Health(this)
+  readonly restricted: Transport['restricted']
+  readonly compression: Transport['compression']
+  readonly streams: Transport['streams'] = new Set()
+  readonly #underWay = new UnderWay()
+  readonly #grpc: GrpcServer
+  readonly #connections: ConnectionInjector
+  readonly #listener: Server
+  readonly #sockets = new Set<Socket>()
+  #isStopping = false
+  #stopped: Promise<void> | undefined
+
+  /** Fulfilled when it accepts connections. @throws (as a rejection) what listen() fails with, such as EADDRINUSE; without @grpc/grpc-js ERR_TRT_SERVER */
+  static async listen(options: GrpcOptions): Promise<GrpcFrontEnd> {
+    const front = opened(options, await loadGrpc())
+    try {
+      front.#listener.listen({ host: options.address, port: options.port })
+      await once(front.#listener, 'listening')
+    } catch (error) {
+      await front.close()
+      throw error
+    }
+    return front
+  }
+
+  /** @throws Error where the certificate or the key is none */
+  constructor(options: GrpcOptions, library: GrpcJs) {
+    this.parts = options
+    this.restricted = options.restricted
+    this.compression = options.compression ?? 'none'
+    this.budget = options.budget ?? new Budget(options.maxInFlightBytes ?? defaults.maxInFlightBytes)
+    this.#grpc = new library.Server({ ...channelOptions(options), interceptors: [arrivals(this.budget)] })
+    widenStreams(this.#grpc)
+    register(this.#grpc, this)
+    this.#connections = this.#grpc.createConnectionInjector(credentialsOf(library, options.tls))
+    prepareConnections(this.#grpc, this.compression !== 'none')
+    // its own listener: the library's has no TCP_NODELAY to be sure of, and forgets the code of what it fails with
+    this.#listener = createServer({ noDelay: true }, (socket) => this.#take(socket))
+  }
+
+  #take(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+    this.#connections.injectConnection(socket)
+  }
+
+  /** Where it listens. */
+  get address(): { readonly host: string; readonly port: number } {
+    const bound = this.#listener.address()
+    return typeof bound === 'object' && bound !== null
+      ? { host: bound.address, port: bound.port }
+      : { host: this.parts.address, port: this.parts.port }
+  }
+
+  get isSecure(): boolean {
+    return this.parts.tls !== undefined
+  }
+
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
+  /** Calls, and requests in streams, that are not answered to the last byte. */
+  get inFlight(): number {
+    return this.#underWay.count
+  }
+
+  /** Bytes of all that is under way. */
+  get bytesInFlight(): number {
+    return this.budget.used
+  }
+
+  begin(): void {
+    this.#underWay.begin()
+  }
+
+  end(): void {
+    this.#underWay.end()
+  }
+
+  readTogether(): Promise<void> | undefined {
+    return this.#underWay.readTogether()
+  }
+
+  /** A model, or the server, may be ready now, or not any more. */
+  changed(): void {
+    this.health.changed()
+  }
+
+  /** Each connection is told to go away, not ready, and no new requests; what is under way goes on. Fulfilled when no connection is left. */
+  stopAccepting(): Promise<void> {
+    this.#isStopping = true
+    this.#stopped ??= new Promise<void>((resolve) => {
+      this.#listener.close()
+      this.health.changed()
+      this.#grpc.tryShutdown(() => resolve())
+    })
+    return this.#stopped
+  }
+
+  /** Fulfilled once none of them is under way. */
+  drained(): Promise<void> {
+    return this.#underWay.idle()
+  }
+
+  /** What was answered last may be on its way still: connections end by themselves, those with streams that wait once these are told. */
+  async #closeIdle(): Promise<void> {
+    const stopped = this.stopAccepting()
+    for (const stream of this.streams) stream.end({ code: grpcCodes.UNAVAILABLE, details: 'the server is shutting down' })
+    await within({ timeoutMs: goodbyeMs }, () => stopped).catch(() => {}) // a client that reads nothing is not waited for
+  }
+
+  /** Ends all connections, whatever is under way. */
+  async close(): Promise<void> {
+    if (this.inFlight === 0) await this.#closeIdle()
+    this.#isStopping = true
+    const closed = this.#listener.listening ? once(this.#listener, 'close') : undefined
+    this.#listener.close()
+    this.#grpc.forceShutdown()
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+    await this.worker.close()
+  }
+}
+
+function opened(options: GrpcOptions, library: GrpcJs): GrpcFrontEnd {
+  try {
+    return new GrpcFrontEnd(options, library)
+  } catch (cause) {
+    if (options.tls === undefined) throw cause
+    throw new TensorRTError('ERR_TRT_SERVER', `Cannot serve gRPC with TLS: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function channelOptions({ maxMessageBytes, connections }: GrpcOptions): ChannelOptions {
+  return {
+    'grpc.max_receive_message_length': maxMessageBytes ?? defaults.maxMessageBytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.enable_channelz': 0,
+    ...(connections && {
+      'grpc.keepalive_time_ms': connections.keepaliveTimeMs,
+      'grpc.keepalive_timeout_ms': connections.keepaliveTimeoutMs,
+      ...(connections.maxAgeMs !== undefined && { 'grpc.max_connection_age_ms': connections.maxAgeMs }),
+      ...(connections.maxAgeGraceMs !== undefined && { 'grpc.max_connection_age_grace_ms': connections.maxAgeGraceMs }),
+    }),
+  }
+}
+
+function credentialsOf({ ServerCredentials }: GrpcJs, tls: GrpcTls | undefined): ServerCredentials {
+  if (tls === undefined) return ServerCredentials.createInsecure()
+  return ServerCredentials.createSsl(tls.root ?? null, [{ private_key: tls.key, cert_chain: tls.cert }], tls.mutual)
+}
