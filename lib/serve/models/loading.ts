@@ -7,6 +7,7 @@ import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
 import { Fault, faultOf } from '../faults.js'
 import { prepareConfig } from '../repository/prepare.js'
+import type { OnOutput } from '../node/settings.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { readModelConfig, withoutPath } from '../repository/scan.js'
 import { chosenVersions } from '../repository/versions.js'
@@ -30,6 +31,8 @@ export interface LoadContext {
   readonly load: LoadVersion
   readonly turns: Turns
   readonly signal: AbortSignal
+  /** A version of a model that was loaded answers no more requests: its `failure` says why. */
+  readonly onBroken: (model: string, version: string, reason: string) => void
 }
 
 /** What the load of an ensemble asks of whoever loads other models. */
@@ -133,8 +136,9 @@ async function configOf({ folder, config }: LoadSource, autoComplete: boolean): 
 async function loadVersion(folder: ModelFolder, version: string, config: ModelConfig, context: LoadContext): Promise<LoadedVersion> {
   const { settings, signal, turns } = context
   const onWarning = (text: string): void => settings.onEvent({ what: 'warning', model: folder.name, version, text })
-  const { autoComplete, engine, slotBytesKept } = settings
-  const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, onWarning } }
+  const { autoComplete, engine, slotBytesKept, exitTimeoutMs } = settings
+  const told = { onWarning, onOutput: outputOf(folder, version, settings), onFailure: onFailureOf(folder, version, context) }
+  const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, exitTimeoutMs, ...told } }
   return turns.take(async () => {
     for (let left = settings.retries; ; left--) {
       signal.throwIfAborted()
@@ -146,6 +150,14 @@ async function loadVersion(folder: ModelFolder, version: string, config: ModelCo
       }
     }
   })
+}
+
+function outputOf({ name: model }: ModelFolder, version: string, { onEvent }: ModelsSettings): OnOutput {
+  return (text, stream, instance) => onEvent({ what: 'output', model, version, text, stream, instance })
+}
+
+function onFailureOf({ name }: ModelFolder, version: string, { onBroken }: LoadContext): (reason: string) => void {
+  return (reason) => onBroken(name, version, reason)
 }
 
 /** Why versions failed, by version. */

@@ -7,6 +7,7 @@ import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js
 import type { ModuleStart } from './module-start.js'
 import { Lines } from './output.js'
 import { packagesFrom } from './resolver.js'
+import type { OnOutput } from './settings.js'
 
 export interface ModuleWorkerOptions {
   /** For texts: `instance 0 of model 'm'`. */
@@ -14,7 +15,7 @@ export interface ModuleWorkerOptions {
   readonly modules: readonly ModuleStart[]
   /** Megabytes of JavaScript's own memory; default: Node's. */
   readonly maxMemoryMb?: number | undefined
-  readonly onOutput: (line: string, stream: 'stdout' | 'stderr') => void
+  readonly onOutput: OnOutput
   /** Once, when the thread has ended by itself. */
   readonly onDeath: (reason: Fault) => void
 }
@@ -73,7 +74,8 @@ export class ModuleWorker {
     const workerData: WorkerStart = { modules: options.modules, port: port2, packagesFrom: packagesFrom() }
     const { maxMemoryMb } = options
     this.#port = port1
-    const linesOf = (stream: 'stdout' | 'stderr'): Lines => new Lines((line) => options.onOutput(line, stream))
+    const linesOf = (stream: 'stdout' | 'stderr'): Lines =>
+      new Lines((line) => options.onOutput(line, stream, options.modules[0]?.instance ?? 0))
     this.#lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') }
     this.#worker = new Worker(entry, {
       name: `node-tensorrt ${options.owner}`,

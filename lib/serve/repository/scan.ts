@@ -181,6 +181,6 @@ function inSeveral(folders: readonly ModelFolder[]): Problem {
 
 function withoutVersions({ name, path }: ModelFolder): Problem {
   const text = (folder: string): string =>
-    `at least one version must be available under the version policy of model '${name}': ${folder} needs a folder such as 1 with model.plan or model.onnx`
+    `at least one version must be available under the version policy of model '${name}': ${folder} needs a folder such as 1 with model.plan, model.onnx or model.js`
   return { text: text(name), withPaths: text(path) }
 }
