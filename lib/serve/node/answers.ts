@@ -1,4 +1,6 @@
 // What a module gives for a request, held against the config.
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { isNativeError } from 'node:util/types'
 import { type DType, isTensorLike, Tensor, type TensorLike } from '../../tensor.js'
 import { dtypeOf } from '../../kserve/tensor.js'
@@ -56,6 +58,12 @@ export function textOf(thrown: unknown): string {
   }
 }
 
+/** A text as clients see it: with the model's name for its folder on this machine. */
+export function withoutPathOf({ name, folder }: Pick<ModuleStart, 'name' | 'folder'>, text: string): string {
+  const path = dirname(folder)
+  return text.replaceAll(pathToFileURL(path).href, name).replaceAll(path, name)
+}
+
 function isError(value: unknown): value is Error {
   return value instanceof Error || isNativeError(value)
 }
@@ -73,14 +81,15 @@ function valuesOf(start: ModuleStart, request: Wanted, answer: unknown): readonl
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer) || isTensorLike(answer))
     throw new Error(`Expected outputs by name, or an Error, from ${executeOf(start)} but received ${describe(answer)}`)
   const given = answer as Readonly<Record<string, unknown>>
-  const names = start.outputs.map(({ name }) => name)
-  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  const names = new Set(start.outputs.map(({ name }) => name))
+  const unknown = Object.keys(given).find((name) => !names.has(name))
   if (unknown !== undefined)
-    throw new Error(`${executeOf(start)} gave the output '${unknown}', which the config has not: it has ${listing(names)}`)
+    throw new Error(`${executeOf(start)} gave the output '${unknown}', which the config has not: it has ${listing([...names])}`)
+  const wanted = new Set(request.wanted)
   return start.outputs
-    .filter(({ name }) => request.wanted.includes(name))
+    .filter(({ name }) => wanted.has(name))
     .map((spec) => {
-      const value = given[spec.name]
+      const value = Object.hasOwn(given, spec.name) ? given[spec.name] : undefined // not what every object has: toString, __proto__
       if (value !== undefined) return valueOf(start, spec, request.rows, value)
       throw new Error(`${executeOf(start)} gave no output '${spec.name}', which the config has: it gave ${listing(Object.keys(given))}`)
     })

@@ -2,7 +2,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { onAbort } from '../../base/cancellation.js'
 import { Fault } from '../faults.js'
-import { textOf } from './answers.js'
+import { textOf, withoutPathOf } from './answers.js'
 import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js'
 import type { ModuleStart } from './module-start.js'
 import { Lines } from './output.js'
@@ -240,7 +240,7 @@ export class ModuleWorker {
   }
 
   #reasonOf(code: number): Fault {
-    const { owner, maxMemoryMb } = this.#options
+    const { owner, maxMemoryMb, modules } = this.#options
     const error = this.#error
     if (this.#isEnding) return new Fault('UNAVAILABLE', `${owner} was ended before it was done`)
     if ((error as { readonly code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY')
@@ -249,7 +249,10 @@ export class ModuleWorker {
         `${owner} has ended: out of memory${maxMemoryMb === undefined ? '' : ` (max_memory_mb is ${maxMemoryMb})`}`,
         error,
       )
-    if (error !== undefined) return new Fault('INTERNAL', `${owner} has ended: uncaught ${textOf(error)}`, error)
+    if (error !== undefined) {
+      const text = modules.reduce((seen, start) => withoutPathOf(start, seen), textOf(error))
+      return new Fault('INTERNAL', `${owner} has ended: uncaught ${text}`, error)
+    }
     return new Fault('INTERNAL', `${owner} has ended: the module called process.exit(${code})`)
   }
 }
