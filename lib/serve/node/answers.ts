@@ -1,10 +1,10 @@
 // What a module gives for a request, held against the config.
 import { dirname } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { isNativeError } from 'node:util/types'
 import { type DType, isTensorLike, Tensor, type TensorLike } from '../../tensor.js'
 import { dtypeOf } from '../../kserve/tensor.js'
 import { describe } from '../../errors.js'
+import { withoutPath } from '../repository/folder.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
 
 /** A checked output: numbers, or texts. */
@@ -59,9 +59,8 @@ export function textOf(thrown: unknown): string {
 }
 
 /** A text as clients see it: with the model's name for its folder on this machine. */
-export function withoutPathOf({ name, folder }: Pick<ModuleStart, 'name' | 'folder'>, text: string): string {
-  const path = dirname(folder)
-  return text.replaceAll(pathToFileURL(path).href, name).replaceAll(path, name)
+export function withoutPathOf({ name, version, folder }: Pick<ModuleStart, 'name' | 'version' | 'folder'>, text: string): string {
+  return withoutPath({ name, path: dirname(folder), versions: [version] }, text)
 }
 
 function isError(value: unknown): value is Error {
@@ -91,7 +90,8 @@ function valuesOf(start: ModuleStart, request: Wanted, answer: unknown): readonl
     .map((spec) => {
       const value = Object.hasOwn(given, spec.name) ? given[spec.name] : undefined // not what every object has: toString, __proto__
       if (value !== undefined) return valueOf(start, spec, request.rows, value)
-      throw new Error(`${executeOf(start)} gave no output '${spec.name}', which the config has: it gave ${listing(Object.keys(given))}`)
+      const others = Object.keys(given).filter((name) => given[name] !== undefined)
+      throw new Error(`${executeOf(start)} gave no output '${spec.name}', which the config has: it gave ${listing(others)}`)
     })
 }
 

@@ -1,5 +1,5 @@
 // A model in JavaScript whose instances die one after the other, behind a server: what it says of it, and how it comes back.
-import { writeFileSync } from 'node:fs'
+import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { serve } from '../../../lib/serve/index.js'
@@ -95,7 +95,6 @@ await t.test('lines of a module are lines of the log, with who wrote them; a thr
     unload: () => new Promise(() => setInterval(() => {}, 1000)),
   }`
   const folder = repository(t, { 'm/config.pbtxt': configOf('instance_group [ { count: 2 kind: KIND_CPU } ]'), 'm/1/model.js': code })
-  writeFileSync(join(folder, 'm/1/other.txt'), '')
   const { server, lines } = await started(folder, { exitTimeoutSecs: 1 })
   t.match(
     lines.filter(({ msg }) => msg === 'loaded'),
@@ -105,6 +104,27 @@ await t.test('lines of a module are lines of the log, with who wrote them; a thr
   const ended = lines.filter(({ msg }) => String(msg).startsWith('unload() of instance'))
   t.equal(ended.length, 2)
   for (const { msg } of ended) t.match(msg, /has not ended within (\d{3}|1000) ms/)
+})
+
+await t.test('paths of this machine are for the log alone, wherever links lead', async (t) => {
+  const outside = repository(t, {
+    'two/model.js': "import './nothing.js'",
+    'm/config.pbtxt': configOf(),
+    'm/1/model.js': "import './none.js'",
+  })
+  const folder = repository(t, { 'n/config.pbtxt': configOf(), 'n/1/model.js': copy('') })
+  symlinkSync(join(outside, 'm'), join(folder, 'm'))
+  symlinkSync(join(outside, 'two'), join(folder, 'n/2'))
+  const { server, lines } = await started(folder, { modelControlMode: 'explicit', loadModel: ['*'], exitOnError: false })
+  t.teardown(() => server.close())
+  t.same(
+    server.index().map(({ reason }) => reason),
+    [
+      "model.js of model 'm' cannot be loaded: Cannot find module 'm/1/none.js' imported from m/1/model.js",
+      "model.js of model 'n' cannot be loaded: Cannot find module 'n/2/nothing.js' imported from n/2/model.js",
+    ],
+  )
+  t.equal(lines.filter(({ error }) => String(error).includes(outside)).length, 2)
 })
 
 await t.test('no thread is left', async (t) => {

@@ -178,6 +178,7 @@ await t.test('an answer that the config forbids fails its request alone, with bo
       good: ({ inputs: { x } }) => ({ y: x }),
       error: () => new Error('no cat in it'),
       missing: () => ({}),
+      undefined: () => ({ y: undefined }),
       unknown: ({ inputs: { x } }) => ({ y: x, z: x }),
       type: () => ({ y: Tensor.zeros('float64', [1, 4]) }),
       rows: () => ({ y: Tensor.zeros('float32', [2, 4]) }),
@@ -194,6 +195,7 @@ await t.test('an answer that the config forbids fails its request alone, with bo
   const told: Record<string, RegExp> = {
     error: /^no cat in it$/,
     missing: /^execute\(\) of model 'm' gave no output 'y', which the config has: it gave none$/,
+    undefined: /^execute\(\) of model 'm' gave no output 'y', which the config has: it gave none$/,
     unknown: /^execute\(\) of model 'm' gave the output 'z', which the config has not: it has 'y'$/,
     type: /^Expected FP32 of shape \[1,4\] for output 'y' of model 'm' but execute\(\) gave FP64 of shape \[1,4\]$/,
     rows: /^Expected FP32 of shape \[1,4\] for output 'y' of model 'm' but execute\(\) gave FP32 of shape \[2,4\]$/,
@@ -208,7 +210,7 @@ await t.test('an answer that the config forbids fails its request alone, with bo
   for (const [i, [what, text]] of Object.entries(told).entries()) t.match(await failing[i], ['INTERNAL', text], what)
   t.same((await good).map(floats), [[1, 2, 3, 4]])
   const { requests, executions, failures } = model.counters()
-  t.same([requests, executions, failures.failed], [1, 1, 10], 'they were one batch')
+  t.same([requests, executions, failures.failed], [1, 1, 11], 'they were one batch')
 })
 
 await t.test('a batch that fails fails with its text, and the next one does not', async (t) => {
