@@ -103,8 +103,8 @@ export const errorCodes = {
    */
   ERR_TRT_NOT_READY: 'the engine has not finished loading',
   /**
-   * A call came after `close()` of an engine, builder, refitter, engine cache or task. Calls that began before it end
-   * normally.
+   * A call came after `close()` of an engine, builder, refitter, engine cache, task, or client of a server. Calls that
+   * began before it end normally.
    *
    * Message: `The engine is closed`
    *
@@ -398,7 +398,8 @@ export const errorCodes = {
   ERR_TRT_DEVICE_LOST: 'the GPU reported an error after which nothing runs on it in this process',
   /**
    * A server of models could not answer a request, load a model or start: what the message says is what its clients are
-   * told, in Triton's words where Triton has any.
+   * told, in Triton's words where Triton has any. A client has the server's text as its message, or why the server could
+   * not be asked.
    *
    * Message: `failed to load all models: load failed for model 'resnet50': Cannot read resnet50/config.pbtxt, line 1:
    * unknown field "max_batch_sise" for message inference.ModelConfig`
@@ -406,7 +407,9 @@ export const errorCodes = {
    * Remedy: The message names the model, the file or the field, and what to do. Everything that is read in a
    * `config.pbtxt` is in docs/serving.md.
    *
-   * Details: `kind`: INVALID_ARG, NOT_FOUND, UNAVAILABLE, UNSUPPORTED, INTERNAL, CANCELLED, TIMEOUT or TOO_LARGE.
+   * Details: of a server `kind`: INVALID_ARG, NOT_FOUND, UNAVAILABLE, UNSUPPORTED, INTERNAL, CANCELLED, TIMEOUT or
+   * TOO_LARGE; of a client `status` (HTTP's number, or the name of gRPC's code), `url`, `model`, and `sent`: whether
+   * anything of the request was sent.
    */
   ERR_TRT_SERVER: 'a server of models could not do what it was asked for',
 

@@ -8,6 +8,7 @@ import { buildAll } from './build.mjs'
 import { ensureCenterFace } from './centerface.mjs'
 import { Failure, main, root, runHere, say } from './support.mjs'
 import { ensureTensorRT } from './tensorrt.mjs'
+import { ensureTritonClient } from './tritonclient.mjs'
 
 const names = readdirSync(join(root, 'examples')).filter((name) => existsSync(join(root, 'examples', name, 'main.ts')))
 
@@ -19,6 +20,7 @@ await main(async () => {
   const env = {}
   if (asked(rest, '--backend', 'tensorrt')) take(env, 'TENSORRT_PATH', await ensureTensorRT())
   if (name === 'detect-faces' && asked(rest, '--family', 'centerface')) take(env, 'NODE_TENSORRT_CENTERFACE', await ensureCenterFace())
+  if (name === 'serve-ensemble') take(env, 'TRT_TEST_TRITONCLIENT', await ensureTritonClient())
   // npm runs this in the package's folder; paths of photographs are meant from where the person stands.
   const cwd = (process.env['npm_lifecycle_event'] === 'example' && process.env['INIT_CWD']) || process.cwd()
   process.exitCode = await runHere(process.execPath, [join(root, 'dist/examples', name, 'main.js'), ...rest], { cwd, env })

@@ -1,5 +1,6 @@
 // @ts-check
-// TRITON=DIR node scripts/record-triton.mjs: asks a real Triton what test/serve/recorded has as requests and as configs, and keeps its answers there.
+// TRITON=DIR node scripts/record-triton.mjs [PART…]: asks a real Triton what test/serve/recorded has as requests (over HTTP and over gRPC), as configs and as
+// ensembles, and keeps its answers there; all parts, or those that are named.
 // DIR has start.sh, and in include/ the headers of triton-inference-server/core; a C++ compiler makes the backend of record-triton.cc.
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
@@ -12,6 +13,7 @@ import { buildLib } from './build.mjs'
 import { Failure, main, root, runQuietly, say } from './support.mjs'
 
 /** @typedef {import('../test/serve/recorded/repository.js').RecordedModel} RecordedModel */
+/** @typedef {{ readonly http: number, readonly grpc: number }} Ports */
 
 /** What the backend poses as, and the file that each has as its model. */
 const backends = { tensorrt: 'model.plan', onnxruntime: 'model.onnx' }
@@ -42,7 +44,7 @@ async function buildBackend(triton, folder) {
  * @param {string} triton
  * @param {string} folder
  * @param {readonly RecordedModel[]} models
- * @param {(port: number, log: string) => Promise<T>} ask
+ * @param {(ports: Ports, log: string) => Promise<T>} ask
  */
 async function withTriton(triton, folder, models, ask) {
   const repository = join(folder, 'repository')
@@ -57,14 +59,16 @@ async function withTriton(triton, folder, models, ask) {
       .replace("--load-model='*'", ''),
     { mode: 0o755 },
   )
-  const port = await freePort()
+  const ports = { http: await freePort(), grpc: await freePort() }
   const loads = models.filter(({ loaded }) => loaded).map(({ name }) => `--load-model=${name}`)
-  const flags = ['--allow-grpc=false', '--allow-metrics=false', '--disable-auto-complete-config', '--exit-on-error=false']
+  const flags = [`--grpc-port=${ports.grpc}`, '--allow-metrics=false', '--disable-auto-complete-config', '--exit-on-error=false']
   const log = openSync(join(folder, 'log'), 'w')
-  const child = spawn(script, [`--http-port=${port}`, ...flags, ...loads], { stdio: ['ignore', log, log] })
+  const child = spawn(script, [`--http-port=${ports.http}`, ...flags, ...loads], { stdio: ['ignore', log, log] })
   try {
-    await untilLive(child, port, join(folder, 'log'))
-    return await ask(port, join(folder, 'log'))
+    await untilLive(child, ports.http, join(folder, 'log'))
+    const answers = await ask(ports, join(folder, 'log'))
+    if (child.exitCode !== null || child.signalCode !== null) throw new Failure('Triton ended amid what it was asked')
+    return answers
   } finally {
     if (child.exitCode === null && child.kill()) await once(child, 'exit')
   }
@@ -120,29 +124,63 @@ function pollFailure(name, log) {
 }
 
 /**
- * All requests, one after the other.
+ * What is asked of a Triton of its own, each part in a file of that name.
  *
  * @param {string} dist
  */
-const recordRequests = (dist) => async (/** @type {number} */ port) => {
-  const { asks } = await import(join(dist, 'requests.js'))
-  const { askAll, recordOf } = await import(join(dist, 'ask.js'))
-  /** @type {unknown[]} */
-  const records = []
-  await askAll(asks, port, (/** @type {unknown} */ ask, /** @type {unknown} */ answers) => void records.push(recordOf(ask, answers)))
-  return records
+const partsIn = (dist) => {
+  const from = (/** @type {string} */ file) => import(join(dist, file))
+  const http = async (/** @type {Ports} */ ports, /** @type {readonly unknown[]} */ asks) => {
+    const { askAll, recordOf } = await from('ask.js')
+    /** @type {unknown[]} */
+    const records = []
+    await askAll(
+      asks,
+      ports.http,
+      (/** @type {unknown} */ ask, /** @type {unknown} */ answers) => void records.push(recordOf(ask, answers)),
+    )
+    return records
+  }
+  const grpc = async (/** @type {Ports} */ ports, /** @type {readonly unknown[]} */ asks) => {
+    const { callAll, recordOfCall } = await from('grpc/ask.js')
+    /** @type {unknown[]} */
+    const records = []
+    await callAll(asks, ports.grpc, (/** @type {unknown} */ ask, /** @type {unknown} */ of) => void records.push(recordOfCall(ask, of)))
+    return records
+  }
+  const models = async () => (await from('repository.js')).models
+  const ensembles = async () => (await from('ensembles/repository.js')).models
+  return {
+    answers: { models, ask: async (/** @type {Ports} */ ports) => http(ports, (await from('requests.js')).asks) },
+    configs: { models: async () => (await from('configs.js')).configs, ask: recordConfigs(dist, 'configs.js') },
+    'ensemble-answers': {
+      models: ensembles,
+      ask: async (/** @type {Ports} */ ports) => http(ports, (await from('ensembles/requests.js')).asks),
+    },
+    'ensemble-calls': {
+      models: ensembles,
+      ask: async (/** @type {Ports} */ ports) => grpc(ports, (await from('ensembles/requests.js')).calls),
+    },
+    'ensemble-configs': {
+      models: async () => (await from('ensembles/configs.js')).models,
+      ask: recordConfigs(dist, 'ensembles/configs.js'),
+    },
+    calls: { models, ask: async (/** @type {Ports} */ ports) => grpc(ports, (await from('grpc/requests.js')).calls) },
+  }
 }
 
 /**
  * For each config: the answer to its load, and `/config` where it loaded.
  *
  * @param {string} dist
+ * @param {string} file
  */
-const recordConfigs = (dist) => async (/** @type {number} */ port, /** @type {string} */ log) => {
-  const { configs, configAnswer } = await import(join(dist, 'configs.js'))
+const recordConfigs = (dist, file) => async (/** @type {Ports} */ ports, /** @type {string} */ log) => {
+  const { configs } = await import(join(dist, file))
+  const { configAnswer } = await import(join(dist, 'configs.js'))
   const records = []
   for (const config of configs) {
-    const answer = await configAnswer(config, port)
+    const answer = await configAnswer(config, ports.http)
     records.push({ name: config.name, text: config.config, ...answer, ...pollFailure(config.name, readFileSync(log, 'utf8')) })
   }
   return records
@@ -152,17 +190,18 @@ await main(async () => {
   const triton = process.env['TRITON']
   if (triton === undefined) throw new Failure('expected TRITON to be a folder with start.sh and include/')
   await buildLib()
+  const parts = partsIn(join(root, 'dist', 'test', 'serve', 'recorded'))
+  const unknown = process.argv.slice(2).find((name) => !Object.keys(parts).includes(name))
+  if (unknown) throw new Failure(`there is no part ${unknown}; there are ${Object.keys(parts).join(', ')}`)
   const folder = mkdtempSync(join(tmpdir(), 'record-triton-'))
   try {
-    const dist = join(root, 'dist', 'test', 'serve', 'recorded')
-    const { models } = await import(join(dist, 'repository.js'))
-    const { configs } = await import(join(dist, 'configs.js'))
     await buildBackend(triton, folder)
-    const requests = await withTriton(triton, folder, models, recordRequests(dist))
-    writeFileSync(join(kept, 'answers.jsonl'), linesOf(requests))
-    const answers = await withTriton(triton, folder, configs, recordConfigs(dist))
-    writeFileSync(join(kept, 'configs.jsonl'), linesOf(answers))
-    say(`${requests.length} requests, ${answers.length} configs`)
+    for (const [name, { models, ask }] of Object.entries(parts)) {
+      if (process.argv.length > 2 && !process.argv.includes(name)) continue
+      const records = await withTriton(triton, folder, await models(), ask)
+      writeFileSync(join(kept, `${name}.jsonl`), linesOf(records))
+      say(`${name}: ${records.length}`)
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -65,8 +65,8 @@ const metrics = async () => {
 /** The reasons, each with what it is about: the names of the first requests or configs that differ for it. */
 const differences = async () => {
   const file = join(root, 'test', 'serve', 'recorded', 'differences.json')
-  /** @type {Record<'requests' | 'configs', { reason: string, ours: Record<string, unknown> }[]> & { types: { reason: string, theirs: string, ours: string }[], logged?: string }} */
-  const { types, logged, requests, configs } = JSON.parse(readFileSync(file, 'utf8'))
+  /** @type {Record<'requests' | 'configs' | 'calls' | 'ensembleRequests' | 'ensembleCalls' | 'ensembleConfigs', { reason: string, ours: Record<string, unknown> }[]> & { types: { reason: string, theirs: string, ours: string }[], logged?: string }} */
+  const { types, logged, requests, ...others } = JSON.parse(readFileSync(file, 'utf8'))
   const rowsOf = (/** @type {typeof requests} */ list) =>
     list.map(({ reason, ours }) => {
       const names = Object.keys(ours)
@@ -79,9 +79,20 @@ const differences = async () => {
   return [
     ...table(['difference, and its reason', 'requests of the record'], [...general, ...rowsOf(requests)]),
     '',
-    ...table(['difference, and its reason', 'configs of the record'], rowsOf(configs)),
-    '',
+    ...Object.entries(recorded).flatMap(([list, what]) => [
+      ...table(['difference, and its reason', `${what} of the record`], rowsOf(others[/** @type {keyof typeof others} */ (list)])),
+      '',
+    ]),
   ]
+}
+
+/** The other lists of differences, by what they are of. */
+const recorded = {
+  configs: 'configs',
+  calls: 'calls over gRPC',
+  ensembleRequests: 'requests of ensembles',
+  ensembleCalls: 'calls of ensembles over gRPC',
+  ensembleConfigs: 'configs of ensembles',
 }
 
 const parts = { flags, fields, metrics, differences }

@@ -1,7 +1,7 @@
 // @ts-check
 // NVIDIA's Python client of Triton, which tests ask our server with: fetched once by pip, which checks the hashes of tritonclient-requirements.txt, into the
 // user's cache, where all checkouts find it. TRT_TEST_TRITONCLIENT names a folder that has it already.
-// To make that file anew: `uv lock` of a project that depends on tritonclient[http], and of its wheels those for Linux and the versions of Python below.
+// To make that file anew: `uv lock` of a project that depends on tritonclient[http,grpc], and of its wheels those for Linux and the versions of Python below.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

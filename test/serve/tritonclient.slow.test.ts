@@ -1,54 +1,13 @@
 // NVIDIA's own client, unchanged, against our server: every method over HTTP, sync and asyncio.
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { serve } from '../../lib/serve/index.js'
 import { extensions } from '../../lib/serve/http/routes.js'
-import { datatypes } from '../../lib/kserve/tensor.js'
-import { putIdentity } from './repositories.js'
-
-const client = process.env['TRT_TEST_TRITONCLIENT']
-const program = fileURLToPath(new URL('../../../test/serve/ask_with_tritonclient.py', import.meta.url))
-
-interface Refusal {
-  readonly status?: string
-  readonly message?: string
-}
-
-/** As the program tells it: names of what was done, with what came. */
-interface Asked {
-  readonly facts: Readonly<Record<string, unknown>>
-  readonly control: Readonly<Record<string, unknown>>
-  readonly inference: Readonly<Record<string, boolean>>
-  readonly with_plugin: Readonly<Record<string, unknown>>
-  readonly absent: Readonly<Record<string, Refusal>>
-  readonly errors: Readonly<Record<string, Refusal>>
-  readonly methods: readonly string[]
-  readonly called: readonly string[]
-}
-
-interface Answers {
-  readonly version: string
-  readonly sync: Asked
-  readonly aio: Asked
-}
+import { absence, type Answers, type Asked, controlled, names, putModels, tellingOf } from './tritonclient.js'
 
 const words = { key: 'authorization', value: 'Basic dXNlcjp3b3Jk' }
-const others = ['cls', 'held', 'ranked']
-const identities = datatypes.filter((datatype) => datatype !== 'BYTES')
-const names = [...others, ...identities.map((datatype) => `ident_${datatype.toLowerCase()}`)].sort()
 
-function putModels(repository: string): void {
-  for (const datatype of identities) putIdentity(repository, `ident_${datatype.toLowerCase()}`, { datatype, config: 'dynamic_batching {}' })
-  putIdentity(repository, 'cls', { dims: [4], maxBatchSize: 4, labels: ['apple', 'pickle', 'banana', 'cherry'] })
-  putIdentity(repository, 'ranked', { config: 'dynamic_batching { priority_levels: 3 default_priority_level: 2 }' })
-  // a batch of two rows waits for a minute here, unless its request gives up
-  putIdentity(repository, 'held', { config: 'dynamic_batching { preferred_batch_size: [ 8 ] max_queue_delay_microseconds: 60000000 }' })
-}
-
-async function ask(client: string, repository: string): Promise<Answers> {
+async function ask(repository: string): Promise<Answers<Asked>> {
   await using server = await serve({
     modelRepository: repository,
     modelControlMode: 'explicit',
@@ -56,15 +15,14 @@ async function ask(client: string, repository: string): Promise<Answers> {
     allowFileOverride: true,
     http: { port: 0, address: '127.0.0.1', restricted: [{ apis: ['logging'], ...words }] },
   })
-  const args = [program, `127.0.0.1:${server.addresses.http?.port}`, join(repository, 'ident_fp32', '1', 'model.onnx')]
-  const { stdout } = await promisify(execFile)('python3', args, { env: { ...process.env, PYTHONPATH: client }, maxBuffer: 2 ** 24 })
-  return JSON.parse(stdout) as Answers
+  const at = `127.0.0.1:${server.addresses.http?.port}`
+  return await tellingOf('ask_with_tritonclient.py', at, join(repository, 'ident_fp32', '1', 'model.onnx'))
 }
 
-t.test('every method', { skip: client === undefined && "NVIDIA's tritonclient is not here" }, async (t) => {
+t.test('every method', { skip: absence }, async (t) => {
   const repository = t.testdir({})
   putModels(repository)
-  const { version, ...answers } = await ask(client!, repository)
+  const { version, ...answers } = await ask(repository)
   t.equal(version, '2.73.0')
   for (const [way, asked] of Object.entries(answers)) {
     t.strictSame(asked.called, asked.methods, `${way}: none of its methods was left out`)
@@ -93,18 +51,7 @@ t.test('every method', { skip: client === undefined && "NVIDIA's tritonclient is
     )
     const index = asked.facts['get_model_repository_index'] as { readonly name: string; readonly state: string }[]
     t.strictSame(index.filter(({ state }) => state === 'READY').map(({ name }) => name).sort(), names) // prettier-ignore
-    t.strictSame(
-      asked.control,
-      {
-        unload_model: false,
-        load_model: true,
-        'load_model, config': 4,
-        "load_model, the repository's again": 8,
-        'load_model, files': true,
-        'unload_model, unload_dependents': false,
-      },
-      way,
-    )
+    t.strictSame(asked.control, controlled, way)
     for (const [what, came] of Object.entries(asked.inference)) t.equal(came, true, `${way}, ${what}: what was sent came back`)
     t.ok(Object.keys(asked.inference).length >= 45)
     t.match(

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { serve } from '../../../lib/serve/index.js'
-import { answering } from './child.js'
+import { answering, type Answers } from './child.js'
 import { shares } from './profile.js'
 
 const { values, positionals } = parseArgs({ options: { unwatched: { type: 'boolean', default: false } }, allowPositionals: true })
@@ -16,12 +16,12 @@ if (values.unwatched) Cut.prototype.onCut = () => {}
 
 // as `trt serve` has it; serve() itself leaves V8 as it is
 setFlagsFromString('--no-incremental-marking')
-const server = await serve({ modelRepository, http: { port: 0, address: '127.0.0.1' } })
+const server = await serve({ modelRepository, http: { port: 0, address: '127.0.0.1' }, grpc: { port: 0, address: '127.0.0.1' } })
 const delay = monitorEventLoopDelay({ resolution: 1 })
 const profiler = new Session()
 profiler.connect()
 
-answering(server.addresses.http?.port, {
+const answers: Answers = {
   'begin to watch the event loop': () => {
     delay.reset()
     delay.enable()
@@ -40,4 +40,5 @@ answering(server.addresses.http?.port, {
     const { profile } = await profiler.post('Profiler.stop')
     return shares(profile)
   },
-})
+}
+answering(server.addresses.http?.port, answers, server.addresses.grpc?.port)

@@ -22,6 +22,11 @@ export function accountOf(call: object, budget: Budget): Account {
   return (call as { readonly call?: InnerCall }).call?.account ?? budget.open()
 }
 
+/** Whether a call is over before its handler begins, as one whose second message is refused: nobody would tell it. */
+export function isOver(call: object): boolean {
+  return (call as { readonly call?: InnerCall }).call?.cancelled === true
+}
+
 /** Counts bytes as they come. What it puts into calls are functions that all of them share. */
 export function arrivals(budget: Budget): ServerInterceptor {
   const intercept = (_method: unknown, call: object): object => {

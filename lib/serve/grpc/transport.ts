@@ -6,7 +6,7 @@ import { Fault, faultOf } from '../faults.js'
 import type { Account } from '../front/budget.js'
 import type { HeaderRule } from '../front/options.js'
 import type { RestrictedCategory } from '../public-types.js'
-import { accountOf } from './arrivals.js'
+import { accountOf, isOver } from './arrivals.js'
 import type { CallContext, GrpcFront, InStream, Outgoing, OutStream } from './call.js'
 import { acceptHeader, compressed, type CompressedMessage, encodingFor, type GrpcEncoding } from './compression.js'
 import { unaryMethods, type UnaryMethod } from './handlers.js'
@@ -101,6 +101,7 @@ function registerUnary(server: Server, transport: Transport, method: UnaryMethod
     }
   }
   const handler = (call: ServerUnaryCall<Buffer, Sent>, respond: sendUnaryData<Sent>): void => {
+    if (isOver(call)) return
     const context = new UnaryContext(call, accountOf(call, transport.budget))
     transport.begin()
     // whatever has ended the call: its last byte, its deadline, or its client
@@ -210,6 +211,7 @@ function registerStream(server: Server, transport: Transport): void {
 function registerWatch(server: Server, transport: Transport): void {
   const { watch } = healthMethods
   const handler = (call: ServerWritableStream<Buffer, Sent>): void => {
+    if (isOver(call)) return
     const out = new Out(call)
     try {
       checkRestriction(transport, 'health', call)

@@ -13,6 +13,8 @@ interface Context {
 type Next = (specifier: string, context?: Context) => Promise<unknown>
 
 export async function resolve(specifier: string, context: Context, next: Next): Promise<unknown> {
+  // the server's own: of another copy its classes would be strangers to this one's
+  if (isOwn(specifier)) return await next(specifier, { ...context, parentURL: places[0] })
   try {
     return await next(specifier, context)
   } catch (error) {
@@ -33,4 +35,9 @@ export function isBare(specifier: string): boolean {
 export function isNotFound(error: unknown): boolean {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code
   return code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED'
+}
+
+/** This package, or a part of it. */
+export function isOwn(specifier: string): boolean {
+  return /^node-tensorrt(\/|$)/.test(specifier)
 }

@@ -4,7 +4,7 @@ import { Module, register } from 'node:module'
 import * as nodeModule from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isBare, isNotFound } from './resolver-hooks.js'
+import { isBare, isNotFound, isOwn } from './resolver-hooks.js'
 
 /** What @types/node of the oldest Node lacks. */
 interface Hooks {
@@ -31,6 +31,7 @@ export function installResolver(from: readonly string[]): void {
 
 function resolvedFrom(from: readonly string[]): Resolve {
   return (specifier, context, next) => {
+    if (isOwn(specifier)) return next(specifier, { ...context, parentURL: from[0] })
     try {
       return next(specifier, context)
     } catch (error) {
@@ -57,6 +58,7 @@ function installForRequire(from: readonly string[]): void {
   const resolve = loader._resolveFilename
   const places = from.map((url) => nodeModule.createRequire(url))
   loader._resolveFilename = function (request, ...rest) {
+    if (isOwn(request) && !looking) return foundFrom(places.slice(0, 1), request) ?? resolve.call(this, request, ...rest)
     try {
       return resolve.call(this, request, ...rest)
     } catch (error) {

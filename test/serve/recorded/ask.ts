@@ -105,7 +105,7 @@ function isExact(value: unknown): boolean {
 }
 
 /** Values that are of the moment: durations and times. */
-function masked(value: unknown): unknown {
+export function masked(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll(madeFolder, 'FOLDER').replace(placeOfNewer, '')
   if (Array.isArray(value)) return value.map(masked)
   if (typeof value !== 'object' || value === null) return value

@@ -15,6 +15,12 @@ export interface MeantDifferences {
   readonly logged?: string
   readonly requests: readonly Meant[]
   readonly configs: readonly Meant[]
+  /** Over gRPC. */
+  readonly calls: readonly Meant[]
+  /** Of ensembles, over HTTP and over gRPC. */
+  readonly ensembleRequests: readonly Meant[]
+  readonly ensembleCalls: readonly Meant[]
+  readonly ensembleConfigs: readonly Meant[]
 }
 
 export interface Meant {
@@ -50,7 +56,7 @@ export function tellsLogged({ name, load, reason }: RecordedConfig, ours: Answer
 export const meantTypes = ({ types }: MeantDifferences): ReadonlySet<string> =>
   new Set(types.map(({ theirs, ours }) => `${theirs} ${ours}`))
 
-async function lines<T>(file: string): Promise<readonly T[]> {
+export async function lines<T>(file: string): Promise<readonly T[]> {
   const text = await readFile(join(sourceFolder, file), 'utf8')
   return text
     .trimEnd()
@@ -81,7 +87,7 @@ function withError({ json, ...others }: Omit<Answer, 'type'>): Difference {
 }
 
 /** The places at which two values differ; of objects the order of their members does not count. */
-function differenceOf(theirs: unknown, ours: unknown, place = ''): Difference {
+export function differenceOf(theirs: unknown, ours: unknown, place = ''): Difference {
   if (Object.is(theirs, ours)) return {}
   const [left, right] = [membersOf(theirs), membersOf(ours)]
   if (left === undefined || right === undefined || Array.isArray(theirs) !== Array.isArray(ours))

@@ -35,7 +35,7 @@ const tensor = (name: string, { datatype, dims, reshape }: Port, more = '') =>
   `{ name: "${name}" data_type: ${protoType(datatype)} dims: [ ${dims.join(', ')} ]` +
   `${reshape === undefined ? '' : ` reshape { shape: [ ${reshape.join(', ')} ] }`} ${more}}`
 
-function model(name: string, ports: readonly Port[], extras: Extras = {}): RecordedModel {
+export function model(name: string, ports: readonly Port[], extras: Extras = {}): RecordedModel {
   const { more = '', output, versions = ['1'], files = {}, loaded = true, maxBatchSize = 0 } = extras
   const config = [
     `backend: "onnxruntime"`,

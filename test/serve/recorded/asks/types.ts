@@ -5,7 +5,7 @@ import { typed } from '../repository.js'
 import { binary, infer, input, inputOf, type Json } from './make.js'
 
 /** Three values as JSON, and the bytes of three. */
-const samples: Readonly<Record<Datatype, { readonly json: readonly unknown[]; readonly bytes: Buffer }>> = {
+export const samples: Readonly<Record<Datatype, { readonly json: readonly unknown[]; readonly bytes: Buffer }>> = {
   BOOL: { json: [true, false, true], bytes: Buffer.of(1, 0, 1) },
   UINT8: { json: [0, 7, 255], bytes: Buffer.of(0, 7, 255) },
   UINT16: { json: [0, 7, 65535], bytes: bytesOf(Uint16Array.of(0, 7, 65535)) },
@@ -25,12 +25,12 @@ const samples: Readonly<Record<Datatype, { readonly json: readonly unknown[]; re
   BYTES: { json: ['a', '', 'grün'], bytes: textBytes('a', '', 'grün') },
 }
 
-function bytesOf(values: ArrayBufferView): Buffer {
+export function bytesOf(values: ArrayBufferView): Buffer {
   return Buffer.from(values.buffer, values.byteOffset, values.byteLength)
 }
 
 /** Each text with its length before it. */
-export function textBytes(...texts: readonly string[]): Buffer {
+export function textBytes(...texts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(
     texts.flatMap((text) => {
       const bytes = Buffer.from(text)

@@ -1,0 +1,129 @@
+// The guide of ensembles: its fences are the files of the example, its commands get a label, and mistakes say what it says.
+import { execFile } from 'node:child_process'
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { Seeded } from '../../examples/models/seeded.js'
+import { Tensor } from '../../lib/index.js'
+import { HttpClient } from '../../lib/client/index.js'
+import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
+import { serve, type Server } from '../../lib/serve/index.js'
+import { photographs } from '../demo/variants.js'
+import { readPage } from '../docs/pages.js'
+import { root } from '../package/support.js'
+
+const guide = 'docs/guides/serving-ensembles.md'
+const page = readPage(guide)
+const models = join(root, 'examples/serve-ensemble/models')
+const files = ['preprocess/config.pbtxt', 'preprocess/1/model.js', 'resnet50/config.pbtxt', 'postprocess/config.pbtxt', 'postprocess/1/model.js', 'classify/config.pbtxt'] // prettier-ignore
+
+/** The fence below the line that is a file's name. */
+function fenceOf(file: string): string {
+  const after = page.text.split(`\n\`models/${file}\`:\n`)[1]
+  return /^\s*```\w+\n([^]*?)^```$/m.exec(after ?? '')?.[1] ?? ''
+}
+
+/** A classifier of the mean colour of 224 x 224 pixels, with the names of the ResNet-50: its answers are a thousand scores, too. */
+function classifier(): Uint8Array {
+  const graph = new GraphBuilder({ name: 'classifier' })
+  const mean = graph.node('Flatten', [graph.node('GlobalAveragePool', [graph.input('images', 'float32', ['N', 3, 224, 224])])])
+  const weights = graph.constant('weights', new Tensor('float32', new Seeded(3).values(3000, 4), [3, 1000]))
+  graph.output(graph.node('MatMul', [mean, weights], {}, { output: 'logits' }), 'float32', ['N', 1000])
+  return writeModel(graph.toModel())
+}
+
+/** The repository of the page. */
+function putRepository(folder: string): void {
+  cpSync(models, folder, { recursive: true })
+  mkdirSync(join(folder, 'classify/1'))
+  mkdirSync(join(folder, 'resnet50/1'))
+  writeFileSync(join(folder, 'resnet50/1/model.onnx'), classifier())
+  // one thread is enough here
+  const config = join(folder, 'preprocess/config.pbtxt')
+  writeFileSync(config, readFileSync(config, 'utf8').replace('count: 2', 'count: 1'))
+  writeFileSync(join(folder, 'resnet50/labels.txt'), Array.from({ length: 1000 }, (_, i) => `thing ${i}\n`).join(''))
+}
+
+t.test('its fences are the files of the example', async (t) => {
+  for (const file of files) t.equal(fenceOf(file), readFileSync(join(models, file), 'utf8'), file)
+})
+
+t.test('its commands of curl get a label', async (t) => {
+  const folder = t.testdir()
+  putRepository(join(folder, 'models'))
+  copyFileSync(photographs[0]!, join(folder, 'photo.jpg'))
+  await using server = await serve({ modelRepository: join(folder, 'models'), http: { port: 0, address: '127.0.0.1' } })
+  const commands = page.fences.filter(({ language, text }) => language === 'sh' && text.includes('curl '))
+  t.equal(commands.length, 2)
+  for (const { text } of commands) {
+    const script = text.replaceAll('localhost:8000', server.addresses.http?.url ?? '')
+    const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: folder })
+    t.match(stdout, /"name":"label".*thing \d+/s)
+  }
+})
+
+/** By the words of the page: a change of a file that is wrong, and of the model that is loaded again; or a request that is. */
+const inFiles: Readonly<Record<string, readonly [model: string, file: string, from: string, to: string]>> = {
+  'a step names a model that is not there': ['classify', 'config.pbtxt', '"resnet50"', '"resnet5"'],
+  'a `value` that no step gives': ['classify', 'config.pbtxt', 'key: "images" value: "pixels"', 'key: "images" value: "pixel"'],
+  'a `key` that the step does not have': ['classify', 'config.pbtxt', 'key: "images"', 'key: "image"'],
+  'an output of the ensemble that no step gives': ['classify', 'config.pbtxt', 'key: "score" value: "score"', 'key: "score" value: "sum"'],
+  'shapes of two steps that cannot meet': ['postprocess', 'config.pbtxt', 'dims: [ 1000 ]', 'dims: [ 10 ]'],
+  'the module exports nothing by default': ['postprocess', '1/model.js', 'export default', 'export const model ='],
+  '`load()` throws': ['postprocess', 'config.pbtxt', 'labels.txt', 'names.txt'],
+  'an output with another name': ['postprocess', '1/model.js', ', score: Tensor', ', scores: Tensor'],
+  "an output without the batch's rows": ['postprocess', '1/model.js', '[best.length, 1]', '[1]'],
+  'fewer answers than requests': ['postprocess', '1/model.js', 'requests.map(', 'requests.slice(1).map('],
+}
+const inRequests: Readonly<Record<string, Readonly<Record<string, Tensor>>>> = {
+  'a client leaves the rows out: [length]': { jpeg: Tensor.from(new Uint8Array(9)) },
+  'a client names another input': { image: Tensor.from(new Uint8Array(9), [1, 9]) },
+  'a client sends what is no picture': { jpeg: Tensor.from(new Uint8Array(9), [1, 9]) },
+}
+
+/** The rows of its last table: a mistake, and what is said. */
+function mistakes(): Readonly<Record<string, string>> {
+  const rows = page.text.split('\n## Mistakes')[1]?.matchAll(/^\| (.+) \| `(.+)` \|$/gm) ?? []
+  return Object.fromEntries(Array.from(rows, ([, mistake = '', text = '']) => [mistake, text]))
+}
+
+t.test('mistakes say what it says', async (t) => {
+  const folder = t.testdir()
+  putRepository(folder)
+  const place = { port: 0, address: '127.0.0.1' }
+  await using server = await serve({ modelRepository: folder, http: place, modelControlMode: 'explicit', loadModel: ['classify'] })
+  await using client = new HttpClient(server.addresses.http?.url ?? '')
+  const photo = readFileSync(photographs[0]!)
+  const classify = (): Promise<unknown> => client.infer('classify', { jpeg: Tensor.from(photo, [1, photo.length]) })
+  t.same(Object.keys(mistakes()), [...Object.keys(inFiles), ...Object.keys(inRequests)])
+  for (const [mistake, text] of Object.entries(mistakes())) {
+    const change = inFiles[mistake]
+    const said = change === undefined ? client.infer('classify', inRequests[mistake] ?? {}) : askWith(server, folder, change, classify)
+    const message = await said.then(
+      () => 'nothing',
+      (error: unknown) => (error as Error).message,
+    )
+    t.match(message, text, mistake)
+  }
+  t.ok(await classify(), 'what was at work goes on')
+})
+
+/** Loads a model with a fault in a file of it, and asks where that is taken; then all is as it was. */
+async function askWith(
+  server: Server,
+  folder: string,
+  [model, name, from, to]: readonly [string, string, string, string],
+  ask: () => Promise<unknown>,
+): Promise<unknown> {
+  const file = join(folder, model, name)
+  const right = readFileSync(file, 'utf8')
+  writeFileSync(file, right.replace(from, to))
+  const loaded = server.load(model).finally(() => writeFileSync(file, right))
+  await loaded // what was at work goes on where it fails
+  try {
+    return await ask()
+  } finally {
+    await server.load(model)
+  }
+}
