@@ -102,7 +102,7 @@ function refusedBackend({ name, platform }: ModelConfig, backend: string): Fault
   if (backend === '' && platform === '')
     return new Fault(
       'INVALID_ARG',
-      `Could not determine backend for model '${name}' with no backend in model configuration: give a model.plan or a model.onnx, or backend and default_model_filename`,
+      `Could not determine backend for model '${name}' with no backend in model configuration: give a model.plan, a model.onnx or a model.js, or backend and default_model_filename`,
     )
   const known = Object.keys(remedies).find(
     (key) => backend === key || platform.startsWith(key) || (key === 'pytorch' && /torch/.test(platform)),

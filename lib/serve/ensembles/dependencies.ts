@@ -22,12 +22,12 @@ export class Dependencies implements StepSource {
   }
 
   ready(model: string): readonly LoadedVersion[] {
-    return this.#entries.get(model)?.serving?.versions ?? []
+    return this.#entries.get(model)?.answering ?? []
   }
 
   failure(model: string): string {
     const entry = this.#entries.get(model)
-    return entry?.failure || (entry?.waits ?? '')
+    return entry === undefined ? '' : entry.failure || entry.waits || entry.breakage
   }
 
   /** With the steps that are in service at this moment. @throws Fault INVALID_ARG where they do not fit */
@@ -46,7 +46,7 @@ export class Dependencies implements StepSource {
     const after = new Map([[model, versions]])
     const source: StepSource = {
       ready: (name) => after.get(name) ?? this.ready(name),
-      failure: (name) => (after.has(name) ? '' : this.failure(name)),
+      failure: (name) => (after.has(name) ? (this.#entries.get(name)?.breakage ?? '') : this.failure(name)),
     }
     const rebound = new Map<ModelEntry, Generation>()
     const suspended = new Map<ModelEntry, string>()

@@ -62,6 +62,22 @@ export class ModelEntry {
     return this.#serving !== undefined
   }
 
+  /** Versions that answer requests, the lowest first. */
+  get answering(): readonly LoadedVersion[] {
+    return this.#serving?.versions.filter(({ failure }) => failure === undefined) ?? []
+  }
+
+  /** Why versions in service answer no more requests, by version. */
+  get broken(): ReadonlyMap<string, string> {
+    const versions = this.#serving?.versions ?? []
+    return new Map(versions.flatMap(({ version, failure }) => (failure === undefined ? [] : [[version, failure] as const])))
+  }
+
+  /** Why the last of them does not; empty where all do. */
+  get breakage(): string {
+    return [...this.broken.values()].at(-1) ?? ''
+  }
+
   /** Does it when all that was asked for before is done. */
   inOrder<T>(work: () => Promise<T>): Promise<T> {
     this.#pending++
@@ -137,19 +153,19 @@ export class ModelEntry {
   }
 
   known(): KnownModel {
-    return { ready: this.#serving?.versions ?? [], versions: new Set(this.#records.keys()) }
+    return { ready: this.answering, failures: this.broken, versions: new Set(this.#records.keys()) }
   }
 
   index(): readonly IndexEntry[] {
     if (this.#records.size === 0) {
       return [{ name: this.name, ...(this.failure !== '' && { state: 'UNAVAILABLE' as const, reason: this.failure }) }]
     }
+    const { name, failure, broken } = this
     const versions = [...this.#records].sort(([a], [b]) => (BigInt(a) < BigInt(b) ? -1 : 1))
-    return versions.map(([version, { state, reason }]) => ({
-      name: this.name,
-      version,
-      state,
-      reason: state === 'READY' ? this.failure : reason,
-    }))
+    return versions.map(([version, { state, reason }]) => {
+      const why = broken.get(version)
+      if (why !== undefined) return { name, version, state: 'UNAVAILABLE', reason: why }
+      return { name, version, state, reason: state === 'READY' ? failure : reason }
+    })
   }
 }

@@ -1,10 +1,10 @@
 // What a version of a model is opened with, whatever runs it.
 import type { VersionFiles } from './engines.js'
 import type { LoadedVersion } from './servable.js'
-import type { ModelSettings } from './settings.js'
+import type { NodeModelSettings } from '../node/settings.js'
 
 export interface LoadOptions extends VersionFiles {
-  readonly settings: ModelSettings
+  readonly settings: NodeModelSettings
   readonly signal: AbortSignal
 }
 

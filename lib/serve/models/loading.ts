@@ -7,8 +7,9 @@ import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
 import { Fault, faultOf } from '../faults.js'
 import { prepareConfig } from '../repository/prepare.js'
-import type { ModelFolder } from '../repository/folder.js'
-import { readModelConfig, withoutPath } from '../repository/scan.js'
+import type { OnOutput } from '../node/settings.js'
+import { type ModelFolder, withoutPath } from '../repository/folder.js'
+import { readModelConfig } from '../repository/scan.js'
 import { chosenVersions } from '../repository/versions.js'
 import type { Generation, ModelEntry } from './entry.js'
 import type { LoadVersion } from './load-options.js'
@@ -30,6 +31,8 @@ export interface LoadContext {
   readonly load: LoadVersion
   readonly turns: Turns
   readonly signal: AbortSignal
+  /** A version of a model that was loaded answers no more requests: its `failure` says why. */
+  readonly onBroken: (model: string, version: string, reason: string) => void
 }
 
 /** What the load of an ensemble asks of whoever loads other models. */
@@ -115,15 +118,16 @@ async function loadEnsemble(
   folder: ModelFolder,
   versions: readonly string[],
   config: ModelConfig,
-  { settings: { onEvent, slotBytesKept, exitTimeoutMs } }: LoadContext,
+  context: LoadContext,
   steps: Steps,
 ): Promise<readonly LoadedVersion[]> {
   const graph = ensembleGraph(config)
   entry.needs = modelsOf(graph)
   await steps.ensure(entry, graph)
+  const { slotBytesKept, exitTimeoutMs } = context.settings
   const load = (version: string): Promise<EnsembleModel> => {
-    const onWarning = (text: string): void => onEvent({ what: 'warning', model: folder.name, version, text })
-    return EnsembleModel.load({ folder, version, config, graph, settings: { slotBytesKept, exitTimeoutMs, onWarning } }, steps.source)
+    const settings = { slotBytesKept, exitTimeoutMs, ...tellingOf(folder, version, context) }
+    return EnsembleModel.load({ folder, version, config, graph, settings }, steps.source)
   }
   return Promise.all(versions.map(load))
 }
@@ -137,9 +141,9 @@ async function configOf({ folder, config }: LoadSource, autoComplete: boolean): 
 /** Tries it as often as the settings say. */
 async function loadVersion(folder: ModelFolder, version: string, config: ModelConfig, context: LoadContext): Promise<LoadedVersion> {
   const { settings, signal, turns } = context
-  const onWarning = (text: string): void => settings.onEvent({ what: 'warning', model: folder.name, version, text })
   const { autoComplete, engine, slotBytesKept, exitTimeoutMs } = settings
-  const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, exitTimeoutMs, onWarning } }
+  const telling = tellingOf(folder, version, context)
+  const options = { folder, version, config, signal, settings: { autoComplete, engine, slotBytesKept, exitTimeoutMs, ...telling } }
   return turns.take(async () => {
     for (let left = settings.retries; ; left--) {
       signal.throwIfAborted()
@@ -147,10 +151,25 @@ async function loadVersion(folder: ModelFolder, version: string, config: ModelCo
         return await context.load(options)
       } catch (error) {
         if (left <= 0 || signal.aborted) throw error
-        onWarning(`failed to load, tried again: ${faultOf(error).message}`)
+        telling.onWarning(`failed to load, tried again: ${faultOf(error).message}`)
       }
     }
   })
+}
+
+interface Telling {
+  readonly onWarning: (text: string) => void
+  readonly onOutput: OnOutput
+  /** The version answers no more requests. */
+  readonly onFailure: (reason: string) => void
+}
+
+function tellingOf({ name: model }: ModelFolder, version: string, { settings: { onEvent }, onBroken }: LoadContext): Telling {
+  return {
+    onWarning: (text) => onEvent({ what: 'warning', model, version, text }),
+    onOutput: (text, stream, instance) => onEvent({ what: 'output', model, version, text, stream, instance }),
+    onFailure: (reason) => onBroken(model, version, reason),
+  }
 }
 
 /** Why versions failed, by version. */

@@ -35,7 +35,21 @@ export class Models implements ModelControl, AsyncDisposable {
   constructor(settings: ModelsSettings, load: LoadVersion = loadVersion) {
     this.#settings = settings
     this.#service = new Service(settings.onEvent)
-    this.#context = { settings, load, turns: new Turns(Math.max(1, settings.loadThreads)), signal: this.#stopping.signal }
+    this.#context = {
+      settings,
+      load,
+      turns: new Turns(Math.max(1, settings.loadThreads)),
+      signal: this.#stopping.signal,
+      onBroken: (model, version, text) => this.#onBroken(model, version, text),
+    }
+  }
+
+  /** Of a version that is not in service, not yet or no more, nobody needs to know. */
+  #onBroken(model: string, version: string, text: string): void {
+    const entry = this.#service.find(model)
+    if (entry?.broken.has(version) !== true) return
+    this.#service.broken(entry)
+    this.#settings.onEvent({ what: 'broken', model, version, text })
   }
 
   get mode(): ModelsSettings['mode'] {
@@ -116,7 +130,10 @@ export class Models implements ModelControl, AsyncDisposable {
 
   isReady(): boolean {
     if (!this.#started || this.#closing !== undefined) return false
-    return !this.#settings.strictReadiness || this.#service.entries.every(({ wanted, isReady }) => !wanted || isReady)
+    return (
+      !this.#settings.strictReadiness ||
+      this.#service.entries.every(({ wanted, isReady, broken }) => !wanted || (isReady && broken.size === 0))
+    )
   }
 
   index(onlyReady: boolean): readonly IndexEntry[] {
@@ -256,6 +273,7 @@ export class Models implements ModelControl, AsyncDisposable {
         this.#service.take(entry, generation, task.tried, this.#stopping.signal),
       )
       task.loaded.push(entry.name)
+      for (const [version, reason] of entry.broken) this.#onBroken(entry.name, version, reason) // before it was in service
       return true
     } finally {
       entry.wanted = true
@@ -388,8 +406,8 @@ class LoadTask {
   }
 }
 
-function isServed({ failure, serving }: ModelEntry, folder: ModelFolder | undefined): boolean {
-  return failure === '' && serving !== undefined && serving.fingerprint === folder?.fingerprint
+function isServed({ failure, serving, broken }: ModelEntry, folder: ModelFolder | undefined): boolean {
+  return failure === '' && broken.size === 0 && serving !== undefined && serving.fingerprint === folder?.fingerprint
 }
 
 function shuttingDown(): Fault {

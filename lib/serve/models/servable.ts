@@ -70,6 +70,8 @@ export interface Servable {
 export interface LoadedVersion extends Servable {
   /** Requests that have it. */
   readonly inFlight: number
+  /** Why it answers no more requests though it is loaded; nothing while it does. */
+  readonly failure?: string | undefined
   /** Of an ensemble: what it is made of. */
   readonly ensemble?: EnsembleLinks | undefined
 }

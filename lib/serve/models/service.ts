@@ -107,6 +107,13 @@ export class Service {
     this.#leaving.retire(entry, before)
   }
 
+  /** A version in service answers no more requests: it is found no more, and ensembles of it go out of service until another takes its place. */
+  broken(entry: ModelEntry): void {
+    if (!entry.isReady) return
+    const others = new Set(this.entries.map(({ name }) => name)) // none of them hinders what has happened
+    this.#carryOut(this.dependencies.consequences(entry.name, entry.answering, others))
+  }
+
   #carryOut({ rebound, suspended }: Consequences): void {
     const gone = [...suspended].map(([entry, reason]) => [entry, entry.suspend(reason), reason] as const)
     const replaced = [...rebound].map(([entry, generation]) => [entry, entry.take(generation)] as const)

@@ -30,13 +30,16 @@ export interface ModelSettings {
 
 /** What happened to a model: a line of the log each. */
 export interface ModelEvent {
-  readonly what: 'loading' | 'loaded' | 'failed' | 'unloading' | 'unloaded' | 'warning'
+  readonly what: 'loading' | 'loaded' | 'failed' | 'broken' | 'unloading' | 'unloaded' | 'warning' | 'output'
   /** Its name; empty where it is about the repositories. */
   readonly model: string
   /** All versions unless given. */
   readonly version?: string | undefined
-  /** Why it failed; what the warning is. */
+  /** Why it failed, or answers no more requests; what the warning is; the line that a module has written. */
   readonly text?: string | undefined
+  /** Of `output`: which instance has written it, and where. */
+  readonly instance?: number | undefined
+  readonly stream?: 'stdout' | 'stderr' | undefined
   /** Of `loaded` and `failed`: how long it took, in milliseconds. */
   readonly durationMs?: number | undefined
 }

@@ -6,6 +6,8 @@ import type { Servable, Snapshot } from './servable.js'
 export interface KnownModel {
   /** The lowest version first. */
   readonly ready: readonly Servable[]
+  /** Why versions answer no more requests though they are loaded. */
+  readonly failures: ReadonlyMap<string, string>
   /** Versions that were loaded at any time. */
   readonly versions: ReadonlySet<string>
 }
@@ -23,7 +25,7 @@ export class ModelSnapshot implements Snapshot {
     const wanted = version === '' ? undefined : checkedVersion(version)
     const model = this.#models.get(name)
     if (model === undefined) throw unknown(`'${name}' is not found`)
-    if (wanted === undefined) return model.ready.at(-1) ?? refuse(unknown(`'${name}' has no available versions`))
+    if (wanted === undefined) return model.ready.at(-1) ?? refuse(noneReady(name, model))
     return model.ready.find((servable) => servable.version === wanted) ?? refuse(notReady(name, wanted, model))
   }
 
@@ -40,9 +42,16 @@ function unknown(text: string): Fault {
   return new Fault('NOT_FOUND', `Request for unknown model: ${text}`)
 }
 
-function notReady(name: string, version: string, { versions }: KnownModel): Fault {
+function noneReady(name: string, model: KnownModel): Fault {
+  const [failed] = [...model.failures.keys()].slice(-1)
+  return failed === undefined ? unknown(`'${name}' has no available versions`) : notReady(name, failed, model)
+}
+
+function notReady(name: string, version: string, { versions, failures }: KnownModel): Fault {
   if (!versions.has(version)) return unknown(`'${name}' version ${version} is not found`)
-  return new Fault('UNAVAILABLE', `Request for unknown model: '${name}' version ${version} is not at ready state`)
+  const failure = failures.get(version)
+  const text = `Request for unknown model: '${name}' version ${version} is not at ready state`
+  return new Fault('UNAVAILABLE', failure === undefined ? text : `${text}: ${failure}`)
 }
 
 /** Without leading zeros. */

@@ -1,8 +1,10 @@
 // What a module gives for a request, held against the config.
+import { dirname } from 'node:path'
 import { isNativeError } from 'node:util/types'
 import { type DType, isTensorLike, Tensor, type TensorLike } from '../../tensor.js'
 import { dtypeOf } from '../../kserve/tensor.js'
 import { describe } from '../../errors.js'
+import { withoutPath } from '../repository/folder.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
 
 /** A checked output: numbers, or texts. */
@@ -56,6 +58,11 @@ export function textOf(thrown: unknown): string {
   }
 }
 
+/** A text as clients see it: with the model's name for its folder on this machine. */
+export function withoutPathOf({ name, version, folder }: Pick<ModuleStart, 'name' | 'version' | 'folder'>, text: string): string {
+  return withoutPath({ name, path: dirname(folder), versions: [version] }, text)
+}
+
 function isError(value: unknown): value is Error {
   return value instanceof Error || isNativeError(value)
 }
@@ -73,16 +80,18 @@ function valuesOf(start: ModuleStart, request: Wanted, answer: unknown): readonl
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer) || isTensorLike(answer))
     throw new Error(`Expected outputs by name, or an Error, from ${executeOf(start)} but received ${describe(answer)}`)
   const given = answer as Readonly<Record<string, unknown>>
-  const names = start.outputs.map(({ name }) => name)
-  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  const names = new Set(start.outputs.map(({ name }) => name))
+  const unknown = Object.keys(given).find((name) => !names.has(name))
   if (unknown !== undefined)
-    throw new Error(`${executeOf(start)} gave the output '${unknown}', which the config has not: it has ${listing(names)}`)
+    throw new Error(`${executeOf(start)} gave the output '${unknown}', which the config has not: it has ${listing([...names])}`)
+  const wanted = new Set(request.wanted)
   return start.outputs
-    .filter(({ name }) => request.wanted.includes(name))
+    .filter(({ name }) => wanted.has(name))
     .map((spec) => {
-      const value = given[spec.name]
+      const value = Object.hasOwn(given, spec.name) ? given[spec.name] : undefined // not what every object has: toString, __proto__
       if (value !== undefined) return valueOf(start, spec, request.rows, value)
-      throw new Error(`${executeOf(start)} gave no output '${spec.name}', which the config has: it gave ${listing(Object.keys(given))}`)
+      const others = Object.keys(given).filter((name) => given[name] !== undefined)
+      throw new Error(`${executeOf(start)} gave no output '${spec.name}', which the config has: it gave ${listing(others)}`)
     })
 }
 

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { describe, expected, TensorRTError } from '../../errors.js'
 import { dtypeOf } from '../../kserve/tensor.js'
 import { Tensor } from '../../tensor.js'
-import { executeOf, failures, type ModuleResult, resultsOf, textOf, type Wanted } from './answers.js'
+import { executeOf, failures, type ModuleResult, resultsOf, textOf, type Wanted, withoutPathOf } from './answers.js'
 import type { Endings } from './endings.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
 import type { ExecuteOptions, JavaScriptModel, ModelContext, ModelRequest } from './types.js'
@@ -54,10 +54,14 @@ export class ModuleRunner {
     try {
       const asked = requests.map((request, i) => new Asked(start, request, endings, i))
       const answers: unknown = await this.#model.execute(asked, new Options(endings))
-      return resultsOf(start, requests, answers)
+      return resultsOf(start, requests, answers).map((result) => this.#withoutPath(result))
     } catch (error) {
-      return failures(requests, `${executeOf(start)} failed: ${textOf(error)}`)
+      return failures(requests, withoutPathOf(start, `${executeOf(start)} failed: ${textOf(error)}`))
     }
+  }
+
+  #withoutPath(result: ModuleResult): ModuleResult {
+    return 'failure' in result ? { failure: withoutPathOf(this.start, result.failure) } : result
   }
 
   /** @throws Error (as a rejection) with what unload() threw */

@@ -2,11 +2,12 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { onAbort } from '../../base/cancellation.js'
 import { Fault } from '../faults.js'
-import { textOf } from './answers.js'
+import { textOf, withoutPathOf } from './answers.js'
 import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js'
 import type { ModuleStart } from './module-start.js'
 import { Lines } from './output.js'
 import { packagesFrom } from './resolver.js'
+import type { OnOutput } from './settings.js'
 
 export interface ModuleWorkerOptions {
   /** The file that the thread runs; default: that of modules alone. */
@@ -18,7 +19,7 @@ export interface ModuleWorkerOptions {
   readonly modules: readonly ModuleStart[]
   /** Megabytes of JavaScript's own memory; default: Node's. */
   readonly maxMemoryMb?: number | undefined
-  readonly onOutput: (line: string, stream: 'stdout' | 'stderr') => void
+  readonly onOutput: OnOutput
   /** Once, when the thread has ended by itself. */
   readonly onDeath: (reason: Fault) => void
 }
@@ -84,7 +85,8 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
     const workerData: WorkerStart = { ...options.data, modules: options.modules, port: port2, packagesFrom: packagesFrom() }
     const { maxMemoryMb } = options
     this.#port = port1
-    const linesOf = (stream: 'stdout' | 'stderr'): Lines => new Lines((line) => options.onOutput(line, stream))
+    const linesOf = (stream: 'stdout' | 'stderr'): Lines =>
+      new Lines((line) => options.onOutput(line, stream, options.modules[0]?.instance ?? 0))
     this.#lines = { stdout: linesOf('stdout'), stderr: linesOf('stderr') }
     this.#worker = new Worker(options.entry ?? entry, {
       name: `node-tensorrt ${options.owner}`,
@@ -246,7 +248,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
   }
 
   #reasonOf(code: number): Fault {
-    const { owner, maxMemoryMb } = this.#options
+    const { owner, maxMemoryMb, modules } = this.#options
     const error = this.#error
     if (this.#isEnding) return new Fault('UNAVAILABLE', `${owner} was ended before it was done`)
     if ((error as { readonly code?: unknown } | undefined)?.code === 'ERR_WORKER_OUT_OF_MEMORY')
@@ -255,7 +257,10 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
         `${owner} has ended: out of memory${maxMemoryMb === undefined ? '' : ` (max_memory_mb is ${maxMemoryMb})`}`,
         error,
       )
-    if (error !== undefined) return new Fault('INTERNAL', `${owner} has ended: uncaught ${textOf(error)}`, error)
+    if (error !== undefined) {
+      const text = modules.reduce((seen, start) => withoutPathOf(start, seen), textOf(error))
+      return new Fault('INTERNAL', `${owner} has ended: uncaught ${text}`, error)
+    }
     return new Fault('INTERNAL', `${owner} has ended: the module called process.exit(${code})`)
   }
 }

@@ -62,6 +62,7 @@ export class NodeModel implements LoadedVersion {
       await model.#start(prepared, signal)
       await model.#warmUp(folder.path)
       signal.throwIfAborted()
+      model.#refuseFailed()
       return model
     } catch (error) {
       await model.#instances?.end(0)

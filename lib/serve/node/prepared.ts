@@ -1,6 +1,6 @@
 // What is to be known of a model in JavaScript before a thread of it begins: its file, its limits, and what its modules are started with.
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isThere } from '../../base/files.js'
 import { modelFileOf } from '../config/backends.js'
 import { batchingOf } from '../config/batching.js'
 import { completeNodeConfig } from '../config/complete-node.js'
@@ -27,8 +27,11 @@ export async function prepareModule({ folder, version, config: given, settings }
   const config = completeNodeConfig(given, folder.name, settings.autoComplete)
   const { file } = modelFileOf(config)
   const versionFolder = join(folder.path, version)
-  if (!(await isThere(join(versionFolder, file))))
-    throw new Fault('INVALID_ARG', `Expected the file ${file} in version ${version} of model '${folder.name}', but it is not there`)
+  const found = await stat(join(versionFolder, file)).catch(() => undefined)
+  if (found?.isFile() !== true) {
+    const why = found === undefined ? 'it is not there' : 'it is no file'
+    throw new Fault('INVALID_ARG', `Expected the file ${file} in version ${version} of model '${folder.name}', but ${why}`)
+  }
   const start = {
     name: folder.name,
     version,

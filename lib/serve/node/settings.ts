@@ -4,11 +4,13 @@ import type { ModelSettings } from '../models/settings.js'
 export interface NodeSettings {
   /** Milliseconds that requests, and then unload(), have when a version is closed; default 30,000. */
   readonly exitTimeoutMs?: number | undefined
-  /** A line that a module has written; unless given, {@link ModelSettings.onWarning} is told. */
-  readonly onOutput?: ((line: string, stream: 'stdout' | 'stderr') => void) | undefined
+  /** A line that the module of an instance has written; unless given, {@link ModelSettings.onWarning} is told. */
+  readonly onOutput?: OnOutput | undefined
   /** The version answers no more requests, and why. */
   readonly onFailure?: ((reason: string) => void) | undefined
 }
+
+export type OnOutput = (line: string, stream: 'stdout' | 'stderr', instance: number) => void
 
 export type NodeModelSettings = ModelSettings & NodeSettings
 

@@ -31,9 +31,11 @@ export class ModelEvents {
     this.#onGone(model, version)
   }
 
-  #tell({ what, model, version, text, durationMs }: ModelEvent): void {
+  #tell({ what, model, version, text, durationMs, instance, stream }: ModelEvent): void {
     const fields = { model, version, ms: durationMs === undefined ? undefined : Math.round(durationMs) }
     if (what === 'failed') this.#log.error({ ...fields, error: text }, 'a model cannot be loaded')
+    else if (what === 'broken') this.#log.error({ ...fields, error: text }, 'a model answers no more requests')
+    else if (what === 'output') this.#log.info({ ...fields, instance, stream }, text ?? '')
     else if (what === 'warning') this.#log.warn(fields, text ?? '')
     else if (what === 'loaded') this.#log.info(fields, 'a model is loaded')
     else if (what === 'unloaded') this.#log.info(fields, 'a model is unloaded')

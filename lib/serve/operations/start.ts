@@ -63,10 +63,11 @@ async function listen(settings: ServeSettings, log: OpenLog): Promise<Server> {
     ...settings.control,
     repositories: settings.repositories,
     engine: settings.engine,
+    exitTimeoutMs: settings.exitTimeoutMs,
     onEvent: (event) => {
       if (event.what === 'loaded' && event.durationMs !== undefined) counts.forget(event.model)
       events.take(event)
-      opened.grpc?.changed()
+      if (event.what !== 'output') opened.grpc?.changed()
     },
   })
   const statistics: ServerParts['statistics'] = (servables) => statisticsOf(servables, (servable) => counts.failedNs(servable))

@@ -1,3 +1,7 @@
+import { realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
 /** The folder of a model. */
 export interface ModelFolder {
   readonly name: string
@@ -7,4 +11,22 @@ export interface ModelFolder {
   readonly versions: readonly string[]
   /** Of the names, sizes and times of all files: it differs once anything has changed. */
   readonly fingerprint: string
+}
+
+/** What is told of a model's folder, as clients see it: by its name, not by its path on this machine, wherever links in it lead. */
+export function withoutPath({ name, path, versions }: Pick<ModelFolder, 'name' | 'path' | 'versions'>, text: string): string {
+  const places = [
+    ...versions.map((version) => [realPath(join(path, version)), `${name}/${version}`] as const),
+    [realPath(path), name] as const,
+    [path, name] as const,
+  ]
+  return places.reduce((seen, [place, shown]) => seen.replaceAll(pathToFileURL(place).href, shown).replaceAll(place, shown), text)
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
 }

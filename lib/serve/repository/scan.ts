@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { ModelFolder } from './folder.js'
+import { type ModelFolder, withoutPath } from './folder.js'
 import { prepareConfig } from './prepare.js'
 import { readConfigText } from '../config/read.js'
 import { type ModelConfig, ModelConfigSchema } from '../../kserve/messages/model_config_pb.js'
@@ -53,11 +53,6 @@ export function withModel(scan: Scan, name: string, { models, problems }: Scan):
     return new Map(found === undefined ? others : [...others, [name, found]])
   }
   return { models: replaced(scan.models, models.get(name)), problems: replaced(scan.problems, problems.get(name)) }
-}
-
-/** What is told of a model's folder, as clients see it: by its name, not by its path on this machine. */
-export function withoutPath({ name, path }: Pick<ModelFolder, 'name' | 'path'>, text: string): string {
-  return text.replaceAll(path, name)
 }
 
 function different(folders: readonly string[]): readonly string[] {
@@ -130,7 +125,7 @@ async function modelFolder(path: string, name: string): Promise<SeenFolder> {
     return { name, path, versions: await versionsIn(path), fingerprint: hash.digest('hex') }
   } catch (error) {
     const withPaths = `Cannot read ${path}: ${error instanceof Error ? error.message : String(error)}`
-    const unreadable = { text: withoutPath({ name, path }, withPaths), withPaths }
+    const unreadable = { text: withoutPath({ name, path, versions: [] }, withPaths), withPaths }
     return { name, path, versions: [], fingerprint: '', unreadable }
   }
 }
@@ -181,6 +176,6 @@ function inSeveral(folders: readonly ModelFolder[]): Problem {
 
 function withoutVersions({ name, path }: ModelFolder): Problem {
   const text = (folder: string): string =>
-    `at least one version must be available under the version policy of model '${name}': ${folder} needs a folder such as 1 with model.plan or model.onnx`
+    `at least one version must be available under the version policy of model '${name}': ${folder} needs a folder such as 1 with model.plan, model.onnx or model.js`
   return { text: text(name), withPaths: text(path) }
 }

@@ -55,7 +55,7 @@ await t.test('what cannot be loaded at the start is in the index with its reason
   await models.start()
   const [{ name, state, reason } = {}] = models.index(false)
   t.same([name, state], ['empty', 'UNAVAILABLE'])
-  t.match(reason, /^at least one version must be available .* empty needs a folder such as 1 with model.plan or model.onnx$/)
+  t.match(reason, /^at least one version must be available .* empty needs a folder such as 1 with model.plan, model.onnx or model.js$/)
   await models.close()
 })
 

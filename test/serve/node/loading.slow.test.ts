@@ -17,6 +17,7 @@ const refused: Readonly<Record<string, readonly [written: Written, text: RegExp]
   'a module that exits': [{ code: 'process.exit(4)' }, /^instance 0 of model 'm' has ended: the module called process\.exit\(4\)$/],
   'a package that is not there': [{ code: "import 'no-such-package'" }, /^model\.js of model 'm' cannot be loaded: .*Cannot find package 'no-such-package' imported from .*model\.js$/],
   'a file that is not there': [{ code: good, config: 'default_model_filename: "main.mjs"' }, /^Expected the file main\.mjs in version 1 of model 'm', but it is not there$/],
+  'a folder': [{ code: good, config: 'default_model_filename: "lib"', more: { 'm/1/lib/model.js': good } }, /^Expected the file lib in version 1 of model 'm', but it is no file$/],
   'no inputs': [{ code: good, config: 'output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] } ] #input [' }, /^Expected input in the config of model 'm' with name, data_type and dims/],
   'no type': [{ code: good, config: 'input [ { name: "x" dims: [ 4 ] } ] output [ { name: "y" data_type: TYPE_FP32 dims: [ 4 ] } ]' }, /^model input 'x' must specify 'data_type' for m$/],
   'no dims': [{ code: good, config: 'input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ] output [ { name: "y" data_type: TYPE_FP32 } ]' }, /^model output 'y' must specify 'dims' for m$/],

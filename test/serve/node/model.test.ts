@@ -133,6 +133,44 @@ await t.test('slots go to the module and come back, and what it gives of its own
   t.same([model.slots.inUse, model.slots.kept], [0, 0], 'an input that is the output goes with the answer')
 })
 
+await t.test('names of outputs that every object has', async (t) => {
+  const names = ['__proto__', 'toString']
+  const config = `input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]
+    output [ ${names.map((name) => `{ name: "${name}" data_type: TYPE_FP32 dims: [ 4 ] }`).join(', ')} ]`
+  const code = `export default { execute: ([{ inputs: { x }, outputs, parameters }]) =>
+    [Object.fromEntries(parameters.none ? [] : outputs.map((name) => [name, x]))] }`
+  const { model } = await load(t, { code, config })
+  t.same(
+    (await ask(model, [1, 2, 3, 4])).map((tensor) => [tensor.name, floats(tensor)]),
+    names.map((name) => [name, [1, 2, 3, 4]]),
+  )
+  for (const name of names)
+    t.same(await faultOf(ask(model, [1, 2, 3, 4], { outputs: [name], parameters: { none: true } })), [
+      'INTERNAL',
+      `execute() of model 'm' gave no output '${name}', which the config has: it gave none`,
+    ])
+})
+
+await t.test('clients do not see where the model is on this machine', async (t) => {
+  const code = `
+    import { readFileSync } from 'node:fs'
+    import { join } from 'node:path'
+    let context
+    export default {
+      load: (given) => { context = given },
+      execute: ([{ parameters: { what } }]) => {
+        if (what === 'throw') readFileSync(join(context.folder, 'labels.txt'))
+        if (what === 'die') { setImmediate(() => { throw new Error('no ' + context.folder) }); return new Promise(() => {}) }
+        return [new Error('see ' + import.meta.url)]
+      },
+    }`
+  const { model } = await load(t, { code })
+  const told = async (what: string): Promise<unknown> => (await faultOf(ask(model, [1, 2, 3, 4], { parameters: { what } })))[1]
+  t.equal(await told('throw'), "execute() of model 'm' failed: ENOENT: no such file or directory, open 'm/1/labels.txt'")
+  t.equal(await told('error'), 'see m/1/model.js')
+  t.equal(await told('die'), "instance 0 of model 'm' has ended: uncaught no m/1")
+})
+
 await t.test('an answer that the config forbids fails its request alone, with both sides', async (t) => {
   const code = `
     import { Tensor } from 'node-tensorrt'
@@ -140,6 +178,7 @@ await t.test('an answer that the config forbids fails its request alone, with bo
       good: ({ inputs: { x } }) => ({ y: x }),
       error: () => new Error('no cat in it'),
       missing: () => ({}),
+      undefined: () => ({ y: undefined }),
       unknown: ({ inputs: { x } }) => ({ y: x, z: x }),
       type: () => ({ y: Tensor.zeros('float64', [1, 4]) }),
       rows: () => ({ y: Tensor.zeros('float32', [2, 4]) }),
@@ -156,6 +195,7 @@ await t.test('an answer that the config forbids fails its request alone, with bo
   const told: Record<string, RegExp> = {
     error: /^no cat in it$/,
     missing: /^execute\(\) of model 'm' gave no output 'y', which the config has: it gave none$/,
+    undefined: /^execute\(\) of model 'm' gave no output 'y', which the config has: it gave none$/,
     unknown: /^execute\(\) of model 'm' gave the output 'z', which the config has not: it has 'y'$/,
     type: /^Expected FP32 of shape \[1,4\] for output 'y' of model 'm' but execute\(\) gave FP64 of shape \[1,4\]$/,
     rows: /^Expected FP32 of shape \[1,4\] for output 'y' of model 'm' but execute\(\) gave FP32 of shape \[2,4\]$/,
@@ -170,7 +210,7 @@ await t.test('an answer that the config forbids fails its request alone, with bo
   for (const [i, [what, text]] of Object.entries(told).entries()) t.match(await failing[i], ['INTERNAL', text], what)
   t.same((await good).map(floats), [[1, 2, 3, 4]])
   const { requests, executions, failures } = model.counters()
-  t.same([requests, executions, failures.failed], [1, 1, 10], 'they were one batch')
+  t.same([requests, executions, failures.failed], [1, 1, 11], 'they were one batch')
 })
 
 await t.test('a batch that fails fails with its text, and the next one does not', async (t) => {

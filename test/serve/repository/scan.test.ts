@@ -52,7 +52,7 @@ t.test('a folder without versions is a problem that says what it needs', async (
   const { models, problems } = await scanRepositories([folder])
   t.equal(models.size, 0)
   const text = (path: string): string =>
-    `at least one version must be available under the version policy of model 'm': ${path} needs a folder such as 1 with model.plan or model.onnx`
+    `at least one version must be available under the version policy of model 'm': ${path} needs a folder such as 1 with model.plan, model.onnx or model.js`
   t.strictSame(problems.get('m'), { text: text('m'), withPaths: text(join(folder, 'm')) }, 'clients see no paths')
 })
 

@@ -28,7 +28,7 @@ const index = async (server: Serving): Promise<string[]> =>
 await t.test('test_model_control, test_model_repository_index', async (t) => {
   await using server = await serving(t, { engine })
   server.write({ 'a/1/model.onnx': plus(1), 'b/1/model.onnx': 'no model', 'c/config.pbtxt': '' })
-  t.same(await index(server), ['a', 'b', 'c UNAVAILABLE at least one version must be available under the version policy of model \'c\': c needs a folder such as 1 with model.plan or model.onnx']) // prettier-ignore
+  t.same(await index(server), ['a', 'b', 'c UNAVAILABLE at least one version must be available under the version policy of model \'c\': c needs a folder such as 1 with model.plan, model.onnx or model.js']) // prettier-ignore
   t.same([await status(server, '/v2/models/a/ready'), await added(server, 'a')], [400, '404'])
   t.equal((await post(server, `${path}/a/load`)).status, 200)
   t.same([await status(server, '/v2/models/a/ready'), await added(server, 'a'), await added(server, 'a', '1')], [200, '+1', '+1'])
