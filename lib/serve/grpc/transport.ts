@@ -6,7 +6,7 @@ import { Fault, faultOf } from '../faults.js'
 import type { Account } from '../front/budget.js'
 import type { HeaderRule } from '../front/options.js'
 import type { RestrictedCategory } from '../public-types.js'
-import { accountOf } from './arrivals.js'
+import { accountOf, isOver } from './arrivals.js'
 import type { CallContext, GrpcFront, InStream, Outgoing, OutStream } from './call.js'
 import { acceptHeader, compressed, type CompressedMessage, encodingFor, type GrpcEncoding } from './compression.js'
 import { unaryMethods, type UnaryMethod } from './handlers.js'
@@ -101,6 +101,7 @@ function registerUnary(server: Server, transport: Transport, method: UnaryMethod
     }
   }
   const handler = (call: ServerUnaryCall<Buffer, Sent>, respond: sendUnaryData<Sent>): void => {
+    if (isOver(call)) return
     const context = new UnaryContext(call, accountOf(call, transport.budget))
     transport.begin()
     // whatever has ended the call: its last byte, its deadline, or its client
@@ -153,7 +154,10 @@ class Out implements OutStream {
   send(message: Outgoing, sent: () => void): void {
     this.#waiting.add(sent)
     if (this.#encoding === undefined) return this.#write(message, sent)
-    void compressed(message, this.#encoding).then((shorter) => this.#write(shorter, sent))
+    void compressed(message, this.#encoding).then(
+      (shorter) => this.#write(shorter, sent),
+      () => this.#write(message, sent), // it may be longer than zlib takes
+    )
   }
 
   #write(message: Sent, sent: () => void): void {
@@ -163,6 +167,12 @@ class Out implements OutStream {
 
   #settle(sent: () => void): void {
     if (this.#waiting.delete(sent)) sent()
+  }
+
+  holdMessages(isHeld: boolean): void {
+    if (!('read' in this.#call)) return
+    if (isHeld) this.#call.pause()
+    else this.#call.resume()
   }
 
   end(status?: GrpcStatus): void {
@@ -179,6 +189,9 @@ class Out implements OutStream {
   }
 }
 
+/** Bytes before each message. */
+const frameHead = 5
+
 function registerStream(server: Server, transport: Transport): void {
   const handler = (call: ServerDuplexStream<Buffer, Sent>): void => {
     const arrived = accountOf(call, transport.budget)
@@ -193,7 +206,7 @@ function registerStream(server: Server, transport: Transport): void {
     transport.streams.add(out)
     const stream: InStream = new InferStream(transport, out)
     call.on('data', (bytes: Buffer) => {
-      arrived.release() // from here on the bytes are of the request
+      arrived.give(bytes.length + frameHead) // from here on the bytes are of the request
       stream.message(bytes)
     })
     call.once('end', () => stream.halfClosed())
@@ -210,6 +223,7 @@ function registerStream(server: Server, transport: Transport): void {
 function registerWatch(server: Server, transport: Transport): void {
   const { watch } = healthMethods
   const handler = (call: ServerWritableStream<Buffer, Sent>): void => {
+    if (isOver(call)) return
     const out = new Out(call)
     try {
       checkRestriction(transport, 'health', call)
