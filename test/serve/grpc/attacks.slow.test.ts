@@ -20,41 +20,6 @@ async function statusOf(call: ReturnType<ClientHttp2Session['request']>): Promis
   })
 }
 
-t.test('a client that ends its request once the call is over', async (t) => {
-  await using rig = await startRig()
-  const session = await rawSession(rig.port)
-  t.teardown(() => session.destroy())
-  for (const path of [inferPath, pathOf(inferenceMethods.serverLive), pathOf(healthMethods.watch)]) {
-    const late = session.request(rawHeaders(path, { 'grpc-timeout': '50m' })).on('error', () => {})
-    late.write(frame(path === inferPath ? bytes : Buffer.alloc(0)))
-    t.strictSame(await statusOf(late), ['4', 'Deadline exceeded'])
-    const closed = new Promise((resolve) => late.once('close', resolve))
-    late.end()
-    await closed
-  }
-  await rig.client.infer(oneInput('fp32', [1, 2]))
-  t.ok(await nothingLeft(rig))
-  t.equal(rig.records.length, 1, 'none of them was begun')
-  t.equal(rig.front.health.watching, 0)
-})
-
-t.test('deadlines of more milliseconds than 31 bits have are in the future', async (t) => {
-  await using rig = await startRig()
-  const session = await rawSession(rig.port)
-  t.teardown(() => session.destroy())
-  const held = encodeInferRequest(oneInput('held', [1])).toBytes()
-  const timeouts = ['2592000S', '99999999S', '99999999M', '99999999H', '3000H']
-  const statuses = timeouts.map(async (timeout) => {
-    const call = session.request(rawHeaders(inferPath, { 'grpc-timeout': timeout }))
-    call.end(frame(held))
-    return statusOf(call)
-  })
-  await certain(() => rig.held.waiting.length === timeouts.length)
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  rig.held.goOn()
-  for (const [i, status] of (await Promise.all(statuses)).entries()) t.strictSame(status, ['0', 'OK'], timeouts[i] ?? '')
-})
-
 t.test('bytes that become many more once they are decompressed', async (t) => {
   const budget = new Budget(2 ** 20)
   await using rig = await startRig({ budget, maxMessageBytes: 2 ** 26 })
