@@ -48,7 +48,7 @@ export function parametersJson(parameters: Parameters): string {
 
 /** Whole numbers of so many digits may be beyond 2^53; NaN and Infinity are what some servers write. */
 const longNumber = /[[,:\s]-?\d{16,}[\],}\s]/
-const tokens = /"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:NaN|Infinity)|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
 /** As JSON.parse, but that whole numbers of 16 and more digits, NaN and Infinity are texts. @throws SyntaxError */
 export function parseExactly(text: string): unknown {

@@ -29,7 +29,13 @@ export function answerOf(raw: RawAnswer, form: AnswerForm, subject: Subject): In
   const outputs: Record<string, InferOutput> = {}
   for (const output of raw.outputs) {
     // a name may be __proto__
-    if (output.name in outputs) Object.defineProperty(outputs, output.name, { value: outputOf(output, form, subject), enumerable: true })
+    if (output.name in outputs)
+      Object.defineProperty(outputs, output.name, {
+        value: outputOf(output, form, subject),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      })
     else outputs[output.name] = outputOf(output, form, subject)
   }
   const { id, model, version, parameters } = raw
@@ -66,8 +72,11 @@ function ofBytes(output: RawOutput, bytes: Uint8Array, dtype: DType, size: numbe
 function ofElements(output: RawOutput, dtype: DType, subject: Subject): Tensor {
   const { name, elements = [], shape } = output
   if (elements.length !== elementCount(shape)) throw sizeFault(output, `${elements.length} elements`, subject)
-  const wrong = (element: unknown): TensorRTError => misread(subject, `output '${name}' of ${dtype} has the element ${String(element)}`)
-  if (dtype === 'float16' || dtype === 'bfloat16') return Tensor.fromFloat32(dtype, elements.map(Number), shape)
+  const wrong = (element: unknown): TensorRTError => misread(subject, `output '${name}' of ${dtype} has the element ${shown(element)}`)
+  if (dtype === 'float16' || dtype === 'bfloat16') {
+    const numbers = elements.map((element) => numberOf(element) ?? fail(wrong(element)))
+    return Tensor.fromFloat32(dtype, numbers, shape)
+  }
   const array = arrayOf(dtype)
   const isLong = array === BigInt64Array || array === BigUint64Array
   const isFloat = dtype === 'float32' || dtype === 'float64'
@@ -81,6 +90,11 @@ function ofElements(output: RawOutput, dtype: DType, subject: Subject): Tensor {
   return trustedTensor(dtype, data as DTypeArrays[DType], Object.freeze(shape))
 }
 
+function shown(element: unknown): string {
+  if (Array.isArray(element)) return 'that is a list'
+  return typeof element === 'object' && element !== null ? 'that is an object' : String(element)
+}
+
 /** Long numbers come as text, which has all of their digits. */
 function bigintOf(element: unknown): bigint | undefined {
   if (typeof element === 'bigint') return element
@@ -91,7 +105,8 @@ function bigintOf(element: unknown): bigint | undefined {
 function numberOf(element: unknown): number | undefined {
   if (typeof element === 'boolean') return Number(element)
   if (typeof element === 'number') return element
-  return typeof element === 'string' && element !== '' ? Number(element) : undefined
+  const number = typeof element === 'string' && element !== '' ? Number(element) : NaN
+  return Number.isNaN(number) && element !== 'NaN' ? undefined : number
 }
 
 function listOf(output: RawOutput, form: AnswerForm, subject: Subject): InferOutput {

@@ -18,6 +18,7 @@ const nothing: InferParameter = { kind: undefined, value: undefined }
 
 /** Reads one entry of the map; `into` is what there is already. */
 export function readParameter(reader: Reader, into: InferParameters): InferParameters {
+  reader.entry()
   const outer = reader.enter()
   let [key, value] = ['', nothing]
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {

@@ -63,14 +63,21 @@ export function decodeInferRequest(message: Uint8Array): InferRequest {
     else if (tag === 0x22) parameters = readParameter(reader, parameters)
     else if (tag === 0x2a) inputs.push(readTensor(reader))
     else if (tag === 0x32) outputs.push(readOutput(reader))
-    else if (tag === 0x3a) rawInputContents.push(reader.view())
+    else if (tag === 0x3a) rawInputContents.push(readRaw(reader))
     else reader.skip()
   }
   return { modelName, modelVersion, id, parameters, inputs, outputs, rawInputContents }
 }
 
+/** The bytes of a tensor. @throws MessageFault */
+export function readRaw(reader: Reader): Uint8Array {
+  reader.entry()
+  return reader.view()
+}
+
 /** An input or an output: both have the same fields. @throws MessageFault */
 export function readTensor(reader: Reader): InferInput {
+  reader.entry()
   const outer = reader.enter()
   let [name, datatype, parameters] = ['', '', noParameters]
   const shape: number[] = []
@@ -80,7 +87,7 @@ export function readTensor(reader: Reader): InferInput {
     else if (tag === 0x12) datatype = reader.string()
     else if (tag === 0x1a || tag === 0x18) readShape(reader, shape)
     else if (tag === 0x22) parameters = readParameter(reader, parameters)
-    else if (tag === 0x2a) (contents ??= []).push(reader.view())
+    else if (tag === 0x2a) (contents ??= []).push(readRaw(reader))
     else reader.skip()
   }
   reader.leave(outer)
@@ -88,6 +95,7 @@ export function readTensor(reader: Reader): InferInput {
 }
 
 function readOutput(reader: Reader): InferRequestedOutput {
+  reader.entry()
   const outer = reader.enter()
   let [name, parameters] = ['', noParameters]
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {

@@ -2,7 +2,7 @@
 import type { InferParameters } from './infer-parameters.js'
 import { noParameters, readParameter, writeParameters } from './infer-parameters.js'
 import type { InferInput, NewInferInput } from './infer-request.js'
-import { readTensor, writeTensor } from './infer-request.js'
+import { readRaw, readTensor, writeTensor } from './infer-request.js'
 import { EncodedMessage } from './wire/encoded.js'
 import { Reader } from './wire/reader.js'
 import { Writer } from './wire/writer.js'
@@ -51,7 +51,7 @@ function readResponse(reader: Reader, before?: InferResponse): InferResponse {
     else if (tag === 0x1a) id = reader.string()
     else if (tag === 0x22) parameters = readParameter(reader, parameters)
     else if (tag === 0x2a) outputs.push(readTensor(reader))
-    else if (tag === 0x32) rawOutputContents.push(reader.view())
+    else if (tag === 0x32) rawOutputContents.push(readRaw(reader))
     else reader.skip()
   }
   return { modelName, modelVersion, id, parameters, outputs, rawOutputContents }

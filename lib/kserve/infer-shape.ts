@@ -4,11 +4,15 @@ import type { Writer } from './wire/writer.js'
 /** Sizes of a shape, packed or each for itself. */
 export function readShape(reader: Reader, into: number[]): void {
   if (reader.wireType !== wireTypes.delimited) {
+    reader.entry()
     into.push(reader.int64AsNumber())
     return
   }
   const outer = reader.enter()
-  while (!reader.isAtEnd) into.push(reader.int64AsNumber())
+  while (!reader.isAtEnd) {
+    reader.entry()
+    into.push(reader.int64AsNumber())
+  }
   reader.leave(outer)
 }
 

@@ -4,6 +4,7 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf'
 import { GRPCInferenceService } from './messages/grpc_service_pb.js'
 import { Health } from './messages/health_pb.js'
 import { MessageFault } from './wire/message-fault.js'
+import { Reader } from './wire/reader.js'
 
 /** By name, such as `modelReady`: `input` and `output` are the schemas of its messages, `methodKind` says what of it is a stream. */
 export const inferenceMethods = GRPCInferenceService.method
@@ -21,12 +22,22 @@ export function pathOf({ parent, name }: Pick<DescMethod, 'name' | 'parent'>): s
 /** A method whose messages are small: the codec of @bufbuild/protobuf is used for them. */
 export type PlainMethod = DescMethodUnary | DescMethodServerStreaming
 
-/** @throws MessageFault */
+/** Nothing is kept of fields that nobody knows. @throws MessageFault */
 export function decodeMessage<S extends PlainMethod['input']>(schema: S, bytes: Uint8Array): MessageShape<S> {
+  checkEntries(bytes)
   try {
-    return fromBinary(schema, bytes)
+    return fromBinary(schema, bytes, { readUnknownFields: false })
   } catch (error) {
     throw new MessageFault(`The message is no ${schema.typeName}: ${(error as Error).message}`)
+  }
+}
+
+/** Lists of such messages have entries of two bytes and more, which take far more in memory. */
+function checkEntries(bytes: Uint8Array): void {
+  const reader = new Reader(bytes)
+  while (reader.tag() !== 0) {
+    reader.entry()
+    reader.skip()
   }
 }
 

@@ -56,6 +56,16 @@ t.test('what is sent', async (t) => {
   t.match(server.requests[1]?.outputs[0]?.parameters['classification']?.parameterChoice, { case: 'int64Param', value: 3n })
 })
 
+t.test('headers that HTTP has and gRPC has not', async (t) => {
+  const { address } = await standIn()
+  for (const headers of [{ 'x!': 'a' }, { 'x-bin': 'a' }, { 'x-mine': 'ä' }]) {
+    await using client = new GrpcClient(address, { headers })
+    await t.rejects(client.isLive(), { code: 'ERR_TRT_INVALID_ARGUMENT', message: /Expected names of a-z/ })
+    await using other = new GrpcClient(address)
+    await t.rejects(other.isLive({ headers }), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+  }
+})
+
 t.test('elements that are no raw bytes', async (t) => {
   const { server, address } = await standIn()
   await using client = new GrpcClient(address)

@@ -1,7 +1,11 @@
 // The client over HTTP: its connections, what it sends, and what it makes of answers that are none.
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
+import { Cut } from '../../lib/base/cancellation.js'
+import { Connections } from '../../lib/client/http/connections.js'
+import { exchange } from '../../lib/client/http/exchange.js'
+import { httpPlace } from '../../lib/client/url.js'
 import { HttpClient, type Shaped, type Classification } from '../../lib/client/index.js'
 import { Tensor, type TensorRTError } from '../../lib/index.js'
 import { certain } from '../support/waiting.js'
@@ -122,15 +126,28 @@ t.test('numbers of JSON: all digits, or a refusal', async (t) => {
     ['INT32', '"x"'],
     ['UINT8', '0.5'],
     ['FP32', '{}'],
+    ['FP32', '{"toString":1}'],
+    ['FP32', '"abc"'],
+    ['FP16', 'null'],
+    ['BF16', '"x"'],
+    ['FP32', `${'['.repeat(20_000)}1${']'.repeat(20_000)}`],
     ['BYTES', '1'],
   ] as const) {
     server.behaviour = saying(200, `{"outputs":[{"name":"y","datatype":"${datatype}","shape":[1],"data":[${data}]}]}`)
     await t.rejects(
       client.infer('m', inputs, { encoding: 'json' }),
       { code: 'ERR_TRT_SERVER', message: /is not one of the protocol/ },
-      `${datatype} ${data}`,
+      `${datatype} ${data.slice(0, 20)}`,
     )
   }
+  server.behaviour = saying(
+    200,
+    `{"id":"${'a'.repeat(1e7)}","outputs":[{"name":"y","datatype":"INT64","shape":[1],"data":[9007199254740993]}]}`,
+  )
+  t.strictSame((await client.infer('m', inputs))['y']?.data, new BigInt64Array([9007199254740993n]), 'beside a long text')
+  const twice = '{"name":"__proto__","datatype":"FP32","shape":[1],"data":[3]}'
+  server.behaviour = saying(200, `{"outputs":[${twice},${twice}]}`)
+  t.strictSame(Object.keys(await client.infer('m', inputs)), ['__proto__'])
 })
 
 t.test('answers that are none', async (t) => {
@@ -173,6 +190,48 @@ t.test('answers that are none', async (t) => {
     response.end('"shape":[1],"data":[5]}]}')
   }
   t.strictSame((await client.infer('m', inputs))['y']?.data, new Float32Array([5]), 'in chunks, without a length')
+})
+
+t.test('a server that speaks when nobody has asked, or changes the protocol', async (t) => {
+  const answer = (value: number): string => {
+    const body = `{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[${value}]}]}`
+    return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  }
+  let [asked, connections, isUpgrade] = [0, 0, false]
+  const server = createServer((socket) => {
+    connections++
+    socket.on('error', () => {})
+    socket.on('data', () => {
+      if (isUpgrade) return void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n')
+      const value = ++asked
+      socket.write(answer(value))
+      if (value === 1) setImmediate(() => socket.write(answer(99)))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  await using client = new HttpClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { retries: 0 })
+  t.same((await client.infer('m', inputs))['y']?.data, [1])
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  t.same((await client.infer('m', inputs))['y']?.data, [2])
+  t.equal(connections, 2, 'what was said between has ended the connection')
+  isUpgrade = true
+  await t.rejects(client.infer('m', inputs), { code: 'ERR_TRT_SERVER', message: /it changes the protocol/ })
+})
+
+t.test('who is not interested any more ends no connection that has another request', async (t) => {
+  const server = await standIn(saying(200, {}))
+  const place = httpPlace(server.url)
+  const connections = new Connections(place, { rejectUnauthorized: true }, { most: 1, keepAliveMs: 4000 })
+  const cut = new Cut()
+  const call = { url: server.url, headers: [], cut, deadline: undefined, timeoutMs: undefined }
+  const question = { method: 'GET', path: '/v2', headers: ['Host', place.host], body: [] } as const
+  await exchange(connections, question, call)
+  const connection = await connections.take(undefined)
+  cut.happen(new Error('late'))
+  t.equal(connection.isUsable, true)
+  await connections.close()
 })
 
 t.test('failures have the status and the text of the server', async (t) => {

@@ -4,7 +4,7 @@ import { closed, refused, timedOut, unreachable } from '../errors.js'
 import type { Headers, Tls } from '../settings.js'
 import type { Call } from '../transport.js'
 import type { Place } from '../url.js'
-import type { TensorRTError } from '../../errors.js'
+import { expected, type TensorRTError } from '../../errors.js'
 import { type Grpc, loadGrpc } from './peer.js'
 
 /** What grpc-js sends: it asks for the length, and copies. */
@@ -113,7 +113,12 @@ function secure({ credentials }: Grpc, { ca, cert, key, rejectUnauthorized }: Tl
 
 function metadataOf({ Metadata }: Grpc, headers: Headers): Metadata {
   const metadata = new Metadata()
-  for (const [name, value] of headers) metadata.set(name, value)
+  for (const [name, value] of headers)
+    try {
+      metadata.set(name, value)
+    } catch {
+      throw expected('names of a-z, 0-9, -, _ and . that do not end with -bin, and values in ASCII,', 'headers', name)
+    }
   return metadata
 }
 

@@ -27,8 +27,9 @@ class OneSocket extends Agent {
 export class Connection {
   readonly socket: Socket
   readonly agent: Agent
-  /** When its last request ended. */
+  /** When its last request ended, and how many bytes had come until then. */
   idleSince = 0
+  #bytesRead = 0
   isIdle = false
   /** How long it is kept without one. */
   keepAliveMs: number
@@ -45,6 +46,19 @@ export class Connection {
   /** Whether a request may be written to it, as far as this thread knows. */
   get isUsable(): boolean {
     return !this.socket.destroyed && this.socket.writable && !this.socket.readableEnded
+  }
+
+  /** Bytes that come now are of no request. */
+  rest(): void {
+    this.idleSince = performance.now()
+    this.#bytesRead = this.socket.bytesRead
+    this.isIdle = true
+    this.socket.unref()
+  }
+
+  /** Whether the server has sent something since {@link rest}: it would be taken for the next answer, or part of it. */
+  get hasSpoken(): boolean {
+    return this.socket.bytesRead !== this.#bytesRead
   }
 
   /** The server's word; a second less, since its clock began earlier. */
@@ -87,7 +101,7 @@ export class Connections {
       }
       connection.isIdle = false
       if (idleMs > unheardMs) await aTurn()
-      if (connection.isUsable) {
+      if (connection.isUsable && !connection.hasSpoken) {
         connection.socket.ref()
         return connection
       }
@@ -104,9 +118,7 @@ export class Connections {
       this.#waiters.delete(waiter)
       return waiter.take(connection)
     }
-    connection.idleSince = performance.now()
-    connection.isIdle = true
-    connection.socket.unref()
+    connection.rest()
     this.#idle.push(connection)
   }
 

@@ -53,16 +53,18 @@ function asked(connection: Connection, { method, path, headers, body }: Question
     }
     call.cut?.onCut(() => socket.destroy())
     const request = httpRequest({ method, path, headers: headers as string[], agent, setHost: false })
+    const refuse = (error: TensorRTError): void => {
+      socket.destroy()
+      reject(error)
+    }
     request.once('error', fail)
+    request.once('upgrade', () => refuse(misread(call, 'it changes the protocol, which nobody asked for')))
     request.once('response', (response) => {
       response.once('error', fail)
-      const refuse = (error: TensorRTError): void => {
-        socket.destroy()
-        reject(error)
-      }
       readReply(response, connection, call, refuse, (reply) => {
         // the server has its answer already, and the rest of the request would be taken for the next one
         if (!request.writableFinished) socket.destroy()
+        call.cut?.onCut(() => {}) // the connection may have another's request now
         resolve(reply)
       })
     })

@@ -75,6 +75,11 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
+/** Elements may be in lists as the shape has them, and in one; what is deeper is no element. */
+function flat(data: unknown[], rank: number): unknown[] {
+  return data.flat(Math.min(rank, 64))
+}
+
 /** `size`: bytes after the head; undefined where the elements are JSON. The shape is one of its own. */
 function outputOf(output: JsonObject, subject: Subject): { readonly raw: RawOutput; readonly size: number | undefined } {
   const { name, datatype, shape, data, parameters } = output
@@ -84,5 +89,5 @@ function outputOf(output: JsonObject, subject: Subject): { readonly raw: RawOutp
   const size = isObject(parameters) ? parameters['binary_data_size'] : undefined
   if (Number.isSafeInteger(size) && (size as number) >= 0) return { raw, size: size as number }
   if (!Array.isArray(data)) throw misread(subject, `output '${name}' has neither data nor binary_data_size`)
-  return { raw: { ...raw, elements: (data as unknown[]).flat(Infinity) }, size: undefined }
+  return { raw: { ...raw, elements: flat(data as unknown[], shape.length) }, size: undefined }
 }

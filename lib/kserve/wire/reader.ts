@@ -7,6 +7,9 @@ export const wireTypes = { varint: 0, fixed64: 1, delimited: 2, startGroup: 3, e
 /** Groups within each other in a field that nobody knows. */
 const deepest = 100
 
+/** Entries of all lists of a message: each may take two bytes there, and a hundred times as many in memory. */
+const mostEntries = 2 ** 17
+
 /** A place in a message. Of each tag the caller reads or skips what follows before it asks for the next. */
 export class Reader {
   readonly bytes: Buffer
@@ -16,6 +19,7 @@ export class Reader {
   #high = 0
   #wireType = 0
   #field = 0
+  #entries = 0
 
   constructor(bytes: Uint8Array) {
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -62,6 +66,11 @@ export class Reader {
   leave(outer: number): void {
     this.#at = this.#end
     this.#end = outer
+  }
+
+  /** Another entry of a list follows, of which something is kept. @throws MessageFault for too many of a message */
+  entry(): void {
+    if (++this.#entries > mostEntries) throw new MessageFault(`The message has more than ${mostEntries} tensors, sizes and parameters`)
   }
 
   /** A view of the bytes that begin here with their length. */

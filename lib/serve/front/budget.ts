@@ -65,6 +65,13 @@ export class Account {
     this.#budget.add(bytes)
   }
 
+  /** So many of them are held no longer, or by somebody else. */
+  give(bytes: number): void {
+    const given = Math.min(bytes, this.#held)
+    this.#held -= given
+    this.#budget.add(-given)
+  }
+
   /** Twice without harm. */
   release(): void {
     if (this.#held === 0) return

@@ -1,18 +1,21 @@
 // What @grpc/grpc-js tells nobody: bytes of messages that are not whole yet, and what it takes for faults of its own. A server interceptor sees each call before
 // its first byte; where a version of the library has other methods than those that are looked for here, bytes count once their message is whole.
 import type { Server, ServerInterceptor } from '@grpc/grpc-js'
-import type { Http2Server, ServerHttp2Session } from 'node:http2'
+import type { Http2Server, IncomingHttpHeaders, ServerHttp2Session } from 'node:http2'
 import type { Account, Budget } from '../front/budget.js'
 import { OverBudget } from '../front/budget.js'
 import { acceptHeader } from './compression.js'
+import { Decompression, isDecompressed } from './decompression.js'
 import { grpcCodes, type GrpcStatus, statusOf } from './status.js'
 
 /** Of the library's BaseServerInterceptingCall. */
 interface InnerCall {
   cancelled?: boolean
+  maxReceiveMessageSize?: number
   handleDataFrame?(data: Buffer): void
   notifyOnCancel?(): void
   sendStatus?(status: GrpcStatus): void
+  decompressMessage?(message: Buffer, encoding: string): Buffer | Promise<Buffer>
   account?: Account
   budget?: Budget
 }
@@ -22,7 +25,7 @@ export function accountOf(call: object, budget: Budget): Account {
   return (call as { readonly call?: InnerCall }).call?.account ?? budget.open()
 }
 
-/** Whether a call is over before its handler begins, as one whose second message is refused: nobody would tell it. */
+/** Whether it has ended before its handler was called, which then hears nothing of that: a deadline may be over before a client has sent all. */
 export function isOver(call: object): boolean {
   return (call as { readonly call?: InnerCall }).call?.cancelled === true
 }
@@ -36,6 +39,7 @@ export function arrivals(budget: Budget): ServerInterceptor {
     inner.handleDataFrame = handleDataFrame
     inner.notifyOnCancel = notifyOnCancel
     inner.sendStatus = sendStatus
+    if (inner.decompressMessage !== undefined) inner.decompressMessage = decompressMessage
     return call
   }
   return intercept as unknown as ServerInterceptor // its type wants an instance of a class that does nothing but to hand on
@@ -53,6 +57,17 @@ function handleDataFrame(this: InnerCall, data: Buffer): void {
     }
   }
   original(this).handleDataFrame?.call(this, data)
+}
+
+/** With a message of five bytes and what was compressed: the library would count nothing of what it becomes until it is whole. */
+function decompressMessage(this: InnerCall, message: Buffer, encoding: string): Buffer | Promise<Buffer> {
+  if (!isDecompressed(encoding) || this.budget === undefined) return original(this).decompressMessage!.call(this, message, encoding)
+  const account = (this.account ??= this.budget.open())
+  return new Decompression(message.subarray(5), encoding, {
+    account,
+    isOver: () => this.cancelled === true,
+    most: this.maxReceiveMessageSize ?? -1,
+  }).done.finally(() => account.give(message.length))
 }
 
 /** Called at the end of each call, whatever has ended it. */
@@ -98,10 +113,21 @@ export function prepareConnections(server: Server, keepsEncodings: boolean): voi
   const { http2Servers } = server as unknown as InnerServer
   for (const http2 of http2Servers?.keys() ?? []) {
     http2.on('session', (session: ServerHttp2Session) => session.setLocalWindowSize(windows.connection))
-    if (keepsEncodings)
-      http2.prependListener('stream', (_stream, headers) => {
-        const accepted = headers['grpc-accept-encoding']
-        if (accepted !== undefined) headers[acceptHeader] = accepted
-      })
+    http2.prependListener('stream', (_stream, headers) => {
+      limitDeadline(headers)
+      const accepted = headers['grpc-accept-encoding']
+      if (keepsEncodings && accepted !== undefined) headers[acceptHeader] = accepted
+    })
   }
+}
+
+/** Milliseconds of the units that are longer than one. */
+const units: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 }
+
+/** What the library counts in 32 bits, and is over at once where that is not enough: nobody waits for 24 days. */
+function limitDeadline(headers: IncomingHttpHeaders): void {
+  const timeout = headers['grpc-timeout']
+  if (typeof timeout !== 'string') return
+  const milliseconds = Number.parseInt(timeout, 10) * (units[timeout.at(-1) ?? ''] ?? 1)
+  if (milliseconds > 2 ** 31 - 1) headers['grpc-timeout'] = '2147483S'
 }

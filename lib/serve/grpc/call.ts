@@ -23,6 +23,8 @@ export interface CallContext {
 export interface OutStream extends Pick<CallContext, 'header'> {
   /** `sent` is called when the message is gone, or will never be. */
   send(message: Outgoing, sent: () => void): void
+  /** The client's messages stay where they are, and soon it is not allowed to send more, until they are held no longer. */
+  holdMessages(isHeld: boolean): void
   /** With a status that is OK unless another one is given. */
   end(status?: GrpcStatus): void
 }

@@ -67,6 +67,7 @@ export class GrpcFrontEnd implements Transport {
   #take(socket: Socket): void {
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
+    socket.on('error', () => {}) // also once the library has left it
     this.#connections.injectConnection(socket)
   }
 

@@ -11,6 +11,9 @@ import { statusOf } from './status.js'
 /** As Triton's: models have one answer for each request. */
 const isFinal: InferParameters = new Map([['triton_final_response', { kind: 'bool', value: true }]])
 
+/** Of a stream: a client that reads no answers cannot make the server remember any number of them. */
+const mostUnanswered = 1024
+
 interface Request {
   readonly cut: Cut
   readonly account: Account
@@ -35,6 +38,7 @@ export class InferStream implements InStream {
     if (this.#isOver) return
     const request = { cut: new Cut(), account: this.#front.budget.open() }
     this.#underWay.add(request)
+    if (this.#underWay.size === mostUnanswered) this.#out.holdMessages(true)
     this.#front.begin()
     void this.#answer(request, bytes)
   }
@@ -50,6 +54,7 @@ export class InferStream implements InStream {
       const fault = error as Fault
       if (this.#endsWithFailure) this.#fail(fault)
       message = encodeStreamInferError(fault.message === '' ? 'unknown error' : fault.message, ofFailure(inference))
+      request.account.charge(message.byteLength)
     }
     if (this.#isOver) return this.#done(request)
     this.#out.send(message, () => this.#done(request))
@@ -65,6 +70,7 @@ export class InferStream implements InStream {
     if (!this.#underWay.delete(request)) return
     request.account.release()
     this.#front.end()
+    if (this.#underWay.size === mostUnanswered - 1) this.#out.holdMessages(false)
     this.#endIfDone()
   }
 

@@ -154,7 +154,10 @@ class Out implements OutStream {
   send(message: Outgoing, sent: () => void): void {
     this.#waiting.add(sent)
     if (this.#encoding === undefined) return this.#write(message, sent)
-    void compressed(message, this.#encoding).then((shorter) => this.#write(shorter, sent))
+    void compressed(message, this.#encoding).then(
+      (shorter) => this.#write(shorter, sent),
+      () => this.#write(message, sent), // it may be longer than zlib takes
+    )
   }
 
   #write(message: Sent, sent: () => void): void {
@@ -164,6 +167,12 @@ class Out implements OutStream {
 
   #settle(sent: () => void): void {
     if (this.#waiting.delete(sent)) sent()
+  }
+
+  holdMessages(isHeld: boolean): void {
+    if (!('read' in this.#call)) return
+    if (isHeld) this.#call.pause()
+    else this.#call.resume()
   }
 
   end(status?: GrpcStatus): void {
@@ -180,6 +189,9 @@ class Out implements OutStream {
   }
 }
 
+/** Bytes before each message. */
+const frameHead = 5
+
 function registerStream(server: Server, transport: Transport): void {
   const handler = (call: ServerDuplexStream<Buffer, Sent>): void => {
     const arrived = accountOf(call, transport.budget)
@@ -194,7 +206,7 @@ function registerStream(server: Server, transport: Transport): void {
     transport.streams.add(out)
     const stream: InStream = new InferStream(transport, out)
     call.on('data', (bytes: Buffer) => {
-      arrived.release() // from here on the bytes are of the request
+      arrived.give(bytes.length + frameHead) // from here on the bytes are of the request
       stream.message(bytes)
     })
     call.once('end', () => stream.halfClosed())

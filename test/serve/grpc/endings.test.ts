@@ -2,6 +2,8 @@
 import t from 'tap'
 import { compressionAlgorithms, Server as GrpcServer } from '@grpc/grpc-js'
 import type { Fault } from '../../../lib/serve/faults.js'
+import type { ClientHttp2Session } from 'node:http2'
+import { healthMethods, inferenceMethods, pathOf } from '../../../lib/kserve/methods.js'
 import { encodeInferRequest } from '../../../lib/kserve/infer-request.js'
 import { Budget } from '../../../lib/serve/front/budget.js'
 import { certain } from '../../support/waiting.js'
@@ -26,6 +28,16 @@ async function cutOf({ control }: Rig): Promise<string> {
   const held = control.servables.find(({ name }) => name === 'held')!
   await certain(() => held.cuts.at(-1)?.happened === true)
   return (held.cuts.at(-1)?.reason as Fault).kind
+}
+
+/** The status of a call, and its text. */
+async function statusOf(call: ReturnType<ClientHttp2Session['request']>): Promise<readonly [code: string, text: string]> {
+  return new Promise((resolve) => {
+    const read = (headers: Readonly<Record<string, unknown>>): void => {
+      if (headers['grpc-status'] !== undefined) resolve([headers['grpc-status'] as string, decodeURI(headers['grpc-message'] as string)])
+    }
+    call.on('response', read).on('trailers', read).resume()
+  })
 }
 
 const asked = oneInput('held', [1, 2])
@@ -63,6 +75,41 @@ t.test('a deadline, a cancel, a stream that is reset and a connection that goes'
   session.destroy()
   t.equal(await cutOf(rig), 'CANCELLED')
   t.ok(await nothingLeft(rig))
+})
+
+t.test('a client that ends its request once the call is over', async (t) => {
+  await using rig = await startRig()
+  const session = await rawSession(rig.port)
+  t.teardown(() => session.destroy())
+  for (const path of [inferPath, pathOf(inferenceMethods.serverLive), pathOf(healthMethods.watch)]) {
+    const late = session.request(rawHeaders(path, { 'grpc-timeout': '50m' })).on('error', () => {})
+    late.write(frame(path === inferPath ? bytes : Buffer.alloc(0)))
+    t.strictSame(await statusOf(late), ['4', 'Deadline exceeded'])
+    const closed = new Promise((resolve) => late.once('close', resolve))
+    late.end()
+    await closed
+  }
+  await rig.client.infer(oneInput('fp32', [1, 2]))
+  t.ok(await nothingLeft(rig))
+  t.equal(rig.records.length, 1, 'none of them was begun')
+  t.equal(rig.front.health.watching, 0)
+})
+
+t.test('deadlines of more milliseconds than 31 bits have are in the future', async (t) => {
+  await using rig = await startRig()
+  const session = await rawSession(rig.port)
+  t.teardown(() => session.destroy())
+  const held = encodeInferRequest(oneInput('held', [1])).toBytes()
+  const timeouts = ['2592000S', '99999999S', '99999999M', '99999999H', '3000H']
+  const statuses = timeouts.map(async (timeout) => {
+    const call = session.request(rawHeaders(inferPath, { 'grpc-timeout': timeout }))
+    call.end(frame(held))
+    return statusOf(call)
+  })
+  await certain(() => rig.held.waiting.length === timeouts.length)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  rig.held.goOn()
+  for (const [i, status] of (await Promise.all(statuses)).entries()) t.strictSame(status, ['0', 'OK'], timeouts[i] ?? '')
 })
 
 t.test('half a message, and bytes that are too many for one call', async (t) => {
