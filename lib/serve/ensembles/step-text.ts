@@ -1,6 +1,4 @@
-import type { GraphStep } from './graph.js'
-
 /** A step as messages have it. */
-export function stepText({ index, model }: Pick<GraphStep, 'index' | 'model'>): string {
+export function stepText({ index, model }: { readonly index: number; readonly model: string }): string {
   return `step ${index} (model '${model}')`
 }

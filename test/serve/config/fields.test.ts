@@ -117,7 +117,7 @@ t.test('a backend comes with the server, whatever its library is called', (t) =>
 t.test('an empty configuration names what it needs', (t) => {
   t.throws(
     () => checkFields(create(ModelConfigSchema, { name: 'm' })),
-    failure('ERR_TRT_SERVER', /Could not determine backend for model 'm'.* model\.plan or a model\.onnx/),
+    failure('ERR_TRT_SERVER', /Could not determine backend for model 'm'.* model\.plan, a model\.onnx or a model\.js/),
   )
   t.end()
 })
