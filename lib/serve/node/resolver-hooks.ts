@@ -1,4 +1,6 @@
 // How imports are resolved where Node has hooks in a thread of their own alone (20, and 22 before 22.15). Nothing but Node's own modules is imported here.
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 
 let places: readonly string[] = []
 
@@ -12,11 +14,17 @@ interface Context {
 
 type Next = (specifier: string, context?: Context) => Promise<unknown>
 
+/** What a specifier stands for. */
+export interface Resolved {
+  readonly url?: string
+  readonly format?: string | null
+}
+
 export async function resolve(specifier: string, context: Context, next: Next): Promise<unknown> {
   // the server's own: of another copy its classes would be strangers to this one's
   if (isOwn(specifier)) return await next(specifier, { ...context, parentURL: places[0] })
   try {
-    return await next(specifier, context)
+    return withFormat((await next(specifier, context)) as Resolved)
   } catch (error) {
     if (!isBare(specifier) || !isNotFound(error)) throw error
     for (const parentURL of places) {
@@ -25,6 +33,21 @@ export async function resolve(specifier: string, context: Context, next: Next): 
     }
     throw error
   }
+}
+
+/**
+ * A model.js that is written as an ES module is one, though a package.json above the repository says "type": "commonjs", as `npm init` writes it: a repository is
+ * no part of that package. Packages in node_modules are as they say.
+ */
+export function withFormat<R extends Resolved>(found: R): R {
+  const { url = '', format } = found
+  if (format !== 'commonjs' || !/^file:.*\.js$/.test(url) || url.includes('/node_modules/')) return found
+  return isModuleText(readFileSync(fileURLToPath(url), 'utf8')) ? { ...found, format: 'module' } : found
+}
+
+/** A statement that only ES modules have begins one of its lines. */
+function isModuleText(text: string): boolean {
+  return /^[ \t]*(import[ \t]*([\w$*{]|['"])|export[ \t]*(default\b|const\b|let\b|var\b|function\b|async\b|class\b|[{*]))/m.test(text)
 }
 
 /** The name of a package, perhaps with a path within it: no path, and no URL. */

@@ -4,7 +4,7 @@ import { Module, register } from 'node:module'
 import * as nodeModule from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isBare, isNotFound, isOwn } from './resolver-hooks.js'
+import { isBare, isNotFound, isOwn, type Resolved, withFormat } from './resolver-hooks.js'
 
 /** What @types/node of the oldest Node lacks. */
 interface Hooks {
@@ -33,7 +33,7 @@ function resolvedFrom(from: readonly string[]): Resolve {
   return (specifier, context, next) => {
     if (isOwn(specifier)) return next(specifier, { ...context, parentURL: from[0] })
     try {
-      return next(specifier, context)
+      return withFormat(next(specifier, context) as Resolved)
     } catch (error) {
       if (!isBare(specifier) || !isNotFound(error)) throw error
       for (const parentURL of from) {
