@@ -8,7 +8,7 @@ import { action, newCommand, usageError } from '../parsing.js'
 import type { Session } from '../session.js'
 import type { ServeOptions, Server } from '../../serve/public-types.js'
 
-const example = '--model-repository models\n--model-repository models --http-port=8080 --allow-grpc=false --model-control-mode=poll'
+const example = '--model-repository models\n--model-repository models --http-port=8080 --model-control-mode=poll'
 
 /** `trt serve`: a server that takes Triton's flags, until it is told to end. */
 export function command(session: Session): Command {
@@ -16,6 +16,7 @@ export function command(session: Session): Command {
   const serve = newCommand(session, 'serve', example)
   for (const rule of flagRules) serve.addOption(optionOf(rule, given))
   serve
+    .configureHelp({ minWidthToWrap: 24 }) // beside Triton's longest flag
     .allowUnknownOption()
     .allowExcessArguments()
     .addHelpText(
