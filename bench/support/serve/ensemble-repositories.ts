@@ -86,7 +86,7 @@ function put(folder: string, models: Readonly<Record<string, Model>>): string {
 /** The instances of each step but the model, on both sides. */
 const instances = 'instance_group [ { kind: KIND_CPU count: 2 } ]'
 
-function ensemble(model: string, [input, output]: readonly [string, string]): Model {
+function ensemble(model: string, [input, output]: readonly [string, string], rows: number): Model {
   const step = (name: string, inputs: readonly [string, string], outputs: readonly [string, string]): string =>
     `{ model_name: "${name}" model_version: -1 input_map { key: "${inputs[0]}" value: "${inputs[1]}" } output_map { key: "${outputs[0]}" value: "${outputs[1]}" } }`
   const steps = [
@@ -95,7 +95,7 @@ function ensemble(model: string, [input, output]: readonly [string, string]): Mo
     step('postprocess', ['scores', 'values'], ['label', 'label']),
   ]
   return {
-    config: `platform: "ensemble" max_batch_size: 0 input ${tensor('jpeg', 'UINT8', -1)} output ${tensor('label', 'STRING', 1)}
+    config: `platform: "ensemble" max_batch_size: ${rows} input ${tensor('jpeg', 'UINT8', -1)} output ${tensor('label', 'STRING', 1)}
 ensemble_scheduling { step [ ${steps.join(', ')} ] }`,
   }
 }
@@ -104,10 +104,11 @@ ensemble_scheduling { step [ ${steps.join(', ')} ] }`,
 export function ensembleRepository(): string {
   const shape = [3, side, side]
   const profile = { min: [1, ...shape], opt: [8, ...shape], max: [8, ...shape] }
-  const steps = (input: string, output: string): string => `backend: "node" max_batch_size: 0 input ${input} output ${output} ${instances}`
+  // what waits comes together: a module that awaits decodes several pictures at once
+  const steps = (input: string, output: string): string => `backend: "node" max_batch_size: 8 input ${input} output ${output} ${instances}`
   return put(join(temporaryFolder(), 'ensemble'), {
     preprocess: {
-      config: steps(tensor('jpeg', 'UINT8', -1), tensor('tensor', 'FP32', 1, ...shape)),
+      config: steps(tensor('jpeg', 'UINT8', -1), tensor('tensor', 'FP32', ...shape)),
       file: 'model.mjs',
       content: preprocess,
     },
@@ -118,11 +119,11 @@ instance_group [ { count: 1 kind: KIND_GPU } ]`,
       content: identityPlan([-1, ...shape], { profiles: [{ dims: { x: profile } }] }),
     },
     postprocess: {
-      config: steps(tensor('scores', 'FP32', 1, ...shape), tensor('label', 'STRING', 1)),
+      config: steps(tensor('scores', 'FP32', ...shape), tensor('label', 'STRING', 1)),
       file: 'model.mjs',
       content: postprocess,
     },
-    classify: ensemble('network', ['x', 'y']),
+    classify: ensemble('network', ['x', 'y'], 8),
   })
 }
 
@@ -141,6 +142,6 @@ export function tritonEnsembleRepository(): string {
       file: 'model.py',
       content: pythonPostprocess,
     },
-    classify: ensemble('identity', ['INPUT0', 'OUTPUT0']),
+    classify: ensemble('identity', ['INPUT0', 'OUTPUT0'], 0),
   })
 }

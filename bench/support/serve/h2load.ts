@@ -50,7 +50,7 @@ export function callRate(url: string, call: Call, streams: number, seconds: numb
   return async () => {
     const { stdout } = await promisify(execFile)('h2load', [...args, `${url}${call.path}`])
     const [, succeeded, failed] = /(\d+) succeeded, (\d+) failed/.exec(stdout) ?? []
-    if (!(Number(succeeded) > 0) || Number(failed) > 0) throw new Error(`h2load: ${stdout}`)
+    if (!(Number(succeeded) > 0) || Number(failed) > 0) throw new Error(`h2load had no answer of ${url}: ${stdout}`)
     return Number(succeeded) / seconds
   }
 }
