@@ -4,7 +4,7 @@ import { quoted } from '../base/checks.js'
 import { expected, TensorRTError } from '../errors.js'
 import { datatypeOf, datatypes, type WireTensor } from '../kserve/tensor.js'
 import { checkedShape, elementCount, expectedTensor, isTypedArray, Tensor } from '../tensor.js'
-import { bytesOfTexts } from './texts.js'
+import { bytesOfTexts } from '../kserve/texts.js'
 
 const inputForms = 'a Tensor, or for BYTES an array of strings and Uint8Arrays,'
 

@@ -7,24 +7,6 @@ export function shaped<T>(elements: T[], shape: readonly number[]): Shaped<T> {
   return Object.defineProperty(elements, 'shape', { value: shape }) as unknown as Shaped<T>
 }
 
-export function bytesOfTexts(texts: readonly (string | Uint8Array)[]): Buffer {
-  let length = 0
-  for (const text of texts) length += 4 + (typeof text === 'string' ? Buffer.byteLength(text) : text.length)
-  const bytes = Buffer.allocUnsafe(length)
-  let at = 0
-  for (const text of texts) {
-    const written = typeof text === 'string' ? bytes.write(text, at + 4) : place(text, bytes, at + 4)
-    bytes.writeUInt32LE(written, at)
-    at += 4 + written
-  }
-  return bytes
-}
-
-function place(from: Uint8Array, into: Buffer, at: number): number {
-  into.set(from, at)
-  return from.length
-}
-
 /** Views of the bytes; undefined where the lengths do not fit. */
 export function textsOfBytes(bytes: Uint8Array, count: number): Uint8Array[] | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,5 +1,6 @@
 // Tensors as requests and answers carry them, and as modules see them.
 import { dtypeOf, elementBytes, type WireTensor } from '../../kserve/tensor.js'
+import { bytesOfTexts } from '../../kserve/texts.js'
 import { Tensor } from '../../tensor.js'
 import type { ModuleValue } from './answers.js'
 
@@ -20,19 +21,6 @@ export function textsIn(bytes: Uint8Array): Uint8Array[] {
     if (at <= bytes.length) texts.push(bytes.subarray(begin, at))
   }
   return texts
-}
-
-/** Texts with their lengths before them, in memory of their own. */
-export function bytesOfTexts(texts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const all = new Uint8Array(texts.reduce((sum, { length }) => sum + 4 + length, 0))
-  const view = new DataView(all.buffer)
-  let at = 0
-  for (const text of texts) {
-    view.setUint32(at, text.length, true)
-    all.set(text, at + 4)
-    at += 4 + text.length
-  }
-  return all
 }
 
 /**

@@ -1,6 +1,7 @@
 // The classification extension: the best classes of an output in place of its numbers.
 import { Fault } from '../faults.js'
 import type { Datatype, WireTensor } from '../../kserve/tensor.js'
+import { bytesOfTexts } from '../../kserve/texts.js'
 
 /** How an output is classified. */
 export interface Classes {
@@ -29,7 +30,7 @@ export function classified({ name, datatype, shape, bytes }: WireTensor, { most,
     for (const index of greatest(inRow, Math.min(most, elements))) texts.push(textOf(inRow[index]!, index, datatype, labels))
   }
   const found = Math.min(most, elements)
-  return { name, datatype: 'BYTES', shape: batched && shape.length > 0 ? [rows, found] : [found], bytes: bytesOf(texts) }
+  return { name, datatype: 'BYTES', shape: batched && shape.length > 0 ? [rows, found] : [found], bytes: bytesOfTexts(texts) }
 }
 
 function textOf(value: number | bigint, index: number, datatype: Datatype, labels: readonly string[] | undefined): string {
@@ -89,17 +90,6 @@ function sink(heap: number[], values: Values, index: number): void {
     ;[heap[worst], heap[at]] = [heap[at]!, heap[worst]!]
     at = worst
   }
-}
-
-function bytesOf(texts: readonly string[]): Uint8Array {
-  const bytes = Buffer.allocUnsafe(texts.reduce((sum, text) => sum + 4 + Buffer.byteLength(text), 0))
-  let at = 0
-  for (const text of texts) {
-    const length = bytes.write(text, at + 4)
-    bytes.writeUInt32LE(length, at)
-    at += 4 + length
-  }
-  return bytes
 }
 
 type ArrayOf = new (buffer: ArrayBufferLike, offset: number, length: number) => Values

@@ -3,7 +3,7 @@ import { dtypeOf } from '../../../kserve/tensor.js'
 import type { Slot } from '../../models/servable.js'
 import type { SlotPool } from '../../models/slots.js'
 import type { ModuleValue, TensorSpec } from '../../node/module-runner.js'
-import { bytesOfTexts } from '../../node/wire.js'
+import { bytesOfTexts } from '../../../kserve/texts.js'
 import { byteSize, Tensor } from '../../../tensor.js'
 import type { Outbox } from './outbox.js'
 
