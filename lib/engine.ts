@@ -1,5 +1,5 @@
 import type { Backend, EngineCounters, EngineMemory, EngineStats, Results, UnsupportedTensor } from './backend/backend.js'
-import { type Cut, within } from './base/cancellation.js'
+import { Cut, within } from './base/cancellation.js'
 import { checkedWhole } from './base/checks.js'
 import { fitsDims, shapeText } from './base/dims.js'
 import { isIterable } from './base/iterables.js'
@@ -40,7 +40,7 @@ import { isMeasurable, runBenchmark } from './engine/benchmark.js'
 import { checkedBenchmarkOptions } from './engine/benchmark-options.js'
 import { takenSince } from './engine/choice.js'
 import { type AnyTensorRecord, Forms } from './engine/forms.js'
-import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, runOptions } from './engine/infer-options.js'
+import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, readWarmUpOptions, runOptions } from './engine/infer-options.js'
 import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
 import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
@@ -80,6 +80,9 @@ export let runWithCut: (
   options: CutOptions | undefined,
   cut: Cut,
 ) => Promise<AnyTensor | AnyTensorRecord>
+
+/** The same for a run that warms up: it is nobody's request, so that neither `maxQueue` nor `queueTimeoutMs` of a level ends it. */
+export let warmUpWithCut: typeof runWithCut
 
 /**
  * A token as of {@link Engine.share} for the queue of this engine, where `share` gives that of whoever was shared first on the same weights: with
@@ -407,15 +410,19 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
   }
 
   static {
-    runWithCut = (engine, inputs, options, cut) => {
-      try {
-        cut.throwIfHappened()
-        engine.#refuseIfOver()
-        return engine.#run(engine.#known(), readInput(inputs), readInferOptions(options, 'infer'), cut)
-      } catch (error) {
-        return rejected(anew(error))
+    const runner =
+      (readOptions: (options: unknown) => GivenOptions | undefined): typeof runWithCut =>
+      (engine, inputs, options, cut) => {
+        try {
+          cut.throwIfHappened()
+          engine.#refuseIfOver()
+          return engine.#run(engine.#known(), readInput(inputs), readOptions(options), cut)
+        } catch (error) {
+          return rejected(anew(error))
+        }
       }
-    }
+    runWithCut = runner((options) => readInferOptions(options, 'infer'))
+    warmUpWithCut = runner(readWarmUpOptions)
   }
 
   async #runWhenReady(input: GivenInput, options: GivenOptions | undefined, cut: Cut | undefined): Promise<AnyTensor | AnyTensorRecord> {
@@ -546,7 +553,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const times = checkedWhole(iterations, 'iterations', 1, 10_000)
     await awaited(within({ signal }, () => this.ready))
     const { backend } = this.#known()
-    await warmUp(backend, times, (inputs) => this.infer(inputs as InputRecord<I>, { signal }))
+    await warmUp(backend, times, (inputs) => within({ signal }, (cut) => warmUpWithCut(this as unknown as Engine, inputs, undefined, cut ?? new Cut())))
   }
 
   /**

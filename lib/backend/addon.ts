@@ -148,11 +148,11 @@ export class AddonBackend implements Backend {
     // most models have one input: a call without a spread costs half
     if (inputs.length === 1 && only !== undefined) {
       const data = dataOf(only)
-      writeCall(inputs, options?.priority, options?.queueTimeoutMs)
+      writeCall(inputs, options)
       this.#engine.submit(request, outputs, destinations, data)
     } else {
       const data = inputs.map(dataOf)
-      writeCall(inputs, options?.priority, options?.queueTimeoutMs)
+      writeCall(inputs, options)
       this.#engine.submit(request, outputs, destinations, ...data)
     }
   }

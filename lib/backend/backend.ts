@@ -65,6 +65,8 @@ export interface RunOptions {
   readonly priority?: number
   /** How long it may wait for a lane; the level's unless given. */
   readonly queueTimeoutMs?: number
+  /** It waits for as long as it takes, whatever its level allows: a run that warms up, which is nobody's request. */
+  readonly unlimited?: boolean
   /** Which outputs are wanted, by position; all unless given. */
   readonly outputs?: readonly boolean[]
   /** Tensors that outputs go to, by position. */

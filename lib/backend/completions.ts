@@ -2,7 +2,7 @@ import { channel } from 'node:diagnostics_channel'
 import { failing } from '../base/stacks.js'
 import { type AnyTensor, deviceTensor } from '../device-tensor.js'
 import { arrayOf, type DType, type DTypeArrays, dtypes, trustedTensor } from '../tensor.js'
-import type { Results, ModelTensor } from './backend.js'
+import type { ModelTensor, Results, RunOptions } from './backend.js'
 import { AddonMemory } from './device-memory.js'
 import { fromNative, loadAddon } from './native.js'
 import type { NativeTensor } from './native-types.js'
@@ -71,10 +71,10 @@ export function connect(): void {
   connected = true
 }
 
-/** Writes what a call is, and the shapes of its inputs, to where native code reads them. 0: the queue's own. */
-export function writeCall(inputs: readonly AnyTensor[], priority = 0, queueTimeoutMs = 0): void {
-  dims[0] = priority
-  dims[1] = queueTimeoutMs
+/** Writes what a call is, and the shapes of its inputs, to where native code reads them. 0: the queue's own; -1: the limits of its level do not hold. */
+export function writeCall(inputs: readonly AnyTensor[], options?: RunOptions): void {
+  dims[0] = options?.priority ?? 0
+  dims[1] = options?.unlimited === true ? -1 : (options?.queueTimeoutMs ?? 0)
   let at = 2
   for (const { shape } of inputs) {
     dims[at++] = shape.length

@@ -66,6 +66,8 @@ export interface GivenOptions {
   readonly outputs: readonly string[] | undefined
   readonly into: ReadonlyMap<string, AnyTensor> | undefined
   readonly location: GivenLocation | undefined
+  /** Of a run that warms up: no option of callers. */
+  readonly unlimited?: true
 }
 
 /** Where all outputs are to be, or each that has a name there. */
@@ -88,6 +90,11 @@ export function readInferOptions(options: unknown, method: 'infer' | 'inferSync'
     into: checkedTargets(given.into),
     location: checkedLocation(given.location),
   }
+}
+
+/** The same for a run that warms up. */
+export function readWarmUpOptions(options: unknown): GivenOptions {
+  return { ...(readInferOptions(options ?? {}, 'infer') as GivenOptions), unlimited: true }
 }
 
 function checkedNames(outputs: unknown): readonly string[] | undefined {
@@ -136,7 +143,7 @@ interface RunnableModel {
  * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DTYPE, ERR_TRT_SHAPE, ERR_TRT_DETACHED
  */
 export function runOptions(
-  { outputs, into, location, priority, queueTimeoutMs }: Partial<GivenOptions> = {},
+  { outputs, into, location, priority, queueTimeoutMs, unlimited }: Partial<GivenOptions> = {},
   { outputs: infos, outputNames: names, unsupported, forms, backend: { levels = 1 } }: RunnableModel,
   inputs: readonly AnyTensor[],
 ): RunOptions {
@@ -160,6 +167,7 @@ export function runOptions(
     ...(location !== undefined && { keep: names.map((name) => placeOf(location, name) === 'device') }),
     ...(priority !== undefined && { priority }),
     ...(queueTimeoutMs !== undefined && { queueTimeoutMs }),
+    ...(unlimited !== undefined && { unlimited }),
   }
 }
 

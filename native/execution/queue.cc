@@ -34,6 +34,7 @@ uint32_t Queue::levelOf(const Part& part) const {
 // A request may wait less long than its level allows, never longer.
 Clock::duration Queue::timeoutOf(const Part& part) const {
   const Clock::duration none{0};
+  if (part.unlimited) return none;
   const Clock::duration most = batching_.levels[levelOf(part) - 1].timeout;
   if (most == none || part.queueTimeout == none) return std::max(most, part.queueTimeout);
   return std::min(most, part.queueTimeout);
@@ -45,7 +46,7 @@ bool Queue::isTimed(const Part& part) const { return timeoutOf(part) > Clock::du
 void Queue::checkRoom(const Part& part, uint32_t level) const {
   if (closed_ || (part.front != nullptr && part.front->closed)) throw Error("ERR_TRT_CLOSED", "The engine is closed");
   const std::size_t most = batching_.levels[level - 1].maxQueue;
-  if (most > 0 && waitingOf_[level] >= most) {
+  if (most > 0 && waitingOf_[level] >= most && !part.unlimited) {
     throw Error("ERR_TRT_QUEUE_FULL", "The engine's queue is full: " + std::to_string(waitingOf_[level]) +
                                           " requests of priority " + std::to_string(level) +
                                           " wait, maxQueue of that level is " + std::to_string(most));

@@ -45,6 +45,7 @@ struct Part {
   Front* front = nullptr;           // stays until the completion was told
   uint32_t level = 0;               // of priority: 1 is served first; 0: the default one
   Clock::duration queueTimeout{0};  // how long it may wait for a lane; 0: as its level says
+  bool unlimited = false;           // what its level allows in the queue, and for how long, does not hold for it
   int64_t row = 0;                  // in its batch
   int64_t rows = 1;
   const Rows* memory = nullptr;  // where its data lies, but for what it leases

@@ -257,15 +257,18 @@ execution::Part partOf(const Arguments& arguments, std::size_t index) {
 }
 
 // What the shared array has before the shapes: the priority, 0 for the default one, and the queue timeout in
-// milliseconds, 0 for none. After submit() the first is the request's ticket.
+// milliseconds, 0 for none, -1 for a request that its level's limits do not hold for. After submit() the first is the
+// request's ticket.
 constexpr std::ptrdiff_t kPolicyNumbers = 2;
 void readPolicy(const double* numbers, execution::Part& part) {
   constexpr double kMostLevel = 1 << 20;
   const double level = numbers[0], milliseconds = numbers[1];
   if (!(level >= 0 && level <= kMostLevel)) throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected a priority");
+  part.level = static_cast<uint32_t>(level);
+  part.unlimited = milliseconds == -1;
+  if (part.unlimited) return;
   if (!(milliseconds >= 0 && milliseconds <= kMostMilliseconds))
     throw Error("ERR_TRT_INVALID_ARGUMENT", "Expected milliseconds of a queue timeout");
-  part.level = static_cast<uint32_t>(level);
   part.queueTimeout =
       std::chrono::duration_cast<execution::Clock::duration>(std::chrono::duration<double, std::milli>(milliseconds));
 }

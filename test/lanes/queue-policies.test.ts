@@ -1,8 +1,8 @@
 // Priorities, queue policies, preferred sizes, and counters. `holdUntil` decides what waits together: no test is about a duration.
 import t from 'tap'
 import { Cut } from '../../lib/base/cancellation.js'
-import { runWithCut } from '../../lib/engine.js'
-import { type BatchingOptions, Engine, type EngineCounters, type EngineOptions } from '../../lib/index.js'
+import { runWithCut, warmUpWithCut } from '../../lib/engine.js'
+import { type BatchingOptions, Engine, type EngineCounters, type EngineOptions, type Tensor } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
 import { until } from '../support/waiting.js'
 import { driver, leftovers, load, rows, rowsPlan, rtx, runtimes, wanted } from './rig.js'
@@ -61,6 +61,15 @@ for (const runtime of [...runtimes, rtx]) {
       const closing = engine.close()
       t.same((await waiting).data, wanted(rows(3).data))
       await closing
+    })
+
+    await t.test('what warms up is held to no policy', async (t) => {
+      const queue = { maxQueue: 1, queueTimeoutMs: 0.001 }
+      await using engine = await load(runtime, rowsPlan(), batching({ queue, holdUntil: 3 }))
+      const runs = [0, 1, 2].map((i) => warmUpWithCut(engine as unknown as Engine, rows(i), undefined, new Cut()))
+      for (const [i, y] of (await Promise.all(runs)).entries()) t.same((y as Tensor).data, wanted(rows(i).data))
+      await engine.warmup()
+      t.match(engine.counters().failures, { queueTimeout: 0, rejected: 0 })
     })
 
     await t.test('a queue timeout delays', async (t) => {

@@ -21,7 +21,7 @@ import { Visits } from './visits.js'
 import { warmUp } from './warmup.js'
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { runWithCut, shareQueue } from '../../engine.js'
+import { runWithCut, shareQueue, warmUpWithCut } from '../../engine.js'
 import type { Tensor } from '../../tensor.js'
 
 /** An engine, its lanes, and the rows that it has not answered yet. */
@@ -169,12 +169,18 @@ export class EngineModel implements LoadedVersion, EngineStep {
     }
   }
 
-  async #run(busy: BusyEngine, checked: CheckedRequest, options: RunOptions | undefined, cut: Cut): Promise<readonly WireTensor[]> {
+  async #run(
+    busy: BusyEngine,
+    checked: CheckedRequest,
+    options: RunOptions | undefined,
+    cut: Cut,
+    run = runWithCut,
+  ): Promise<readonly WireTensor[]> {
     const { rows } = checked
     const tensors = this.#modelTensors(checked)
     busy.rows += rows
     try {
-      return this.#answer((await runWithCut(busy.engine, tensors, options, cut)) as Tensors)
+      return this.#answer((await run(busy.engine, tensors, options, cut)) as Tensors)
     } finally {
       busy.rows -= rows
     }
@@ -224,7 +230,7 @@ export class EngineModel implements LoadedVersion, EngineStep {
   async #runOnEach(inputs: readonly WireTensor[]): Promise<void> {
     const checked = checkRequest(this.#rules, { inputs })
     const runs = this.#tensors.engines.flatMap((busy) =>
-      Array.from({ length: busy.lanes }, () => this.#run(busy, checked, this.#tensors.optionsOf({}), new Cut())),
+      Array.from({ length: busy.lanes }, () => this.#run(busy, checked, this.#tensors.optionsOf({}), new Cut(), warmUpWithCut)),
     )
     const failed = (await Promise.allSettled(runs)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected') throw failed.reason
