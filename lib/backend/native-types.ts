@@ -375,6 +375,8 @@ export interface NativeAddon extends NativeVision {
    * The files that it keeps tensors in are those that it names, paths from its folder, in alphabetical order. Rejected with ERR_TRT_ONNX_PARSE, ERR_TRT_FILE.
    */
   inspectModel(source: OnnxSource): Promise<{ readonly externalFiles: readonly string[] }>
+  /** Detaches it: its memory goes back at once. Nobody may be at work with it. Throws ERR_TRT_INVALID_ARGUMENT. */
+  releaseMemory(buffer: ArrayBuffer): void
   /** Waits for the exclusive lock of `<path>.lock`. Rejected with ERR_TRT_FILE, or with ABORTED once cancelled. */
   lockFile(path: string): { readonly promise: Promise<NativeFileLock>; cancel(): void }
   /** `plan`: the bytes, or the descriptor of an open file, which may be closed once this has returned. `memoryLimit`: bytes of device memory; 0, the default: as much as there is. `runtimeCache`: see {@link NativeEngine.runtimeCache}; what is of no use is told to the log. */

@@ -2,8 +2,6 @@
  * A server of models: a repository of Triton's form behind KServe's protocol, over HTTP and gRPC.
  * @module node-tensorrt/serve
  */
-import { checkedServeOptions } from './options.js'
-import { start } from './operations/start.js'
 import type { ServeOptions, Server } from './public-types.js'
 
 export { defineModel } from './node/define-model.js'
@@ -18,5 +16,7 @@ export type * from './public-types.js'
  * taken, or with `exitOnError` a model cannot be loaded; nothing is left open
  */
 export async function serve(options: ServeOptions): Promise<Server> {
+  // loaded here: modules of models import this file for defineModel alone, each in a thread with a heap of its own
+  const [{ checkedServeOptions }, { start }] = await Promise.all([import('./options.js'), import('./operations/start.js')])
   return await start(checkedServeOptions(options))
 }

@@ -27,10 +27,14 @@ export interface ManyOptions {
   readonly onProgress?: ((progress: ManyProgress) => void) | undefined
 }
 
+/** Whether it is to be decoded. */
+export function isSource(picture: Picture): picture is PictureSource {
+  return typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array
+}
+
 /** Decoded where it is to be. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_FILE, ERR_TRT_IMAGE */
 export async function pixelsOf(picture: Picture, name: string, cut: Cut | undefined): Promise<Pixels> {
-  const isSource = typeof picture === 'string' || picture instanceof URL || picture instanceof Uint8Array
-  const image = isSource ? await readImage(picture) : picture
+  const image = isSource(picture) ? await readImage(picture) : picture
   cut?.throwIfHappened()
   return inheritFiles(checkedPixels(image, name), image)
 }

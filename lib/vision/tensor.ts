@@ -1,3 +1,4 @@
+import { releaseMemory } from '../backend/memory.js'
 import { nativeSync } from '../backend/native.js'
 import { within } from '../base/cancellation.js'
 import { checkedChoice, checkedListener, checkedWhole } from '../base/checks.js'
@@ -6,7 +7,7 @@ import { type Abortable, readOptions, unaborted } from '../base/options.js'
 import { expected, TensorRTError } from '../errors.js'
 import { byteSize, type DType, expectedTensor, Tensor } from '../tensor.js'
 import { Frame } from './frame.js'
-import { inAll, type ManyOptions, type Picture, pixelsOf } from './picture.js'
+import { inAll, isSource, type ManyOptions, type Picture, pixelsOf } from './picture.js'
 import { checkedPixels, type Pixels } from './raw.js'
 import { resampled, resampleSync, type Resampling } from './resample.js'
 import {
@@ -82,6 +83,8 @@ export async function toTensor<D extends PixelType = 'float32'>(
       const each = index === 0 ? first : await prepared(index)
       checkAlike(first.frame, each.frame)
       await resampled(jobOf(each, normalization, rows[index]!), cut)
+      // only where it succeeded: what was cut may still be read
+      if (isSource(wanted[index]!.picture)) releaseMemory(each.pixels.data)
     }
     await inAll(wanted.length, one, tell)
     return tensor

@@ -17,6 +17,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   nt::node::exportModel(env, exports);
   nt::node::exportLog(env, exports);
   nt::node::exportStrokes(env, exports);
+  nt::node::exportMemory(env, exports);
   nt::node::exportVisionTensor(env, exports);
   nt::node::exportVisionCandidates(env, exports);
   nt::node::exportVisionMasks(env, exports);

@@ -14,6 +14,7 @@ void exportEngine(Napi::Env env, Napi::Object exports);
 void exportDeviceTensors(Napi::Env env, Napi::Object exports);
 void exportFileLock(Napi::Env env, Napi::Object exports);
 void exportRefit(Napi::Env env, Napi::Object exports);
+void exportMemory(Napi::Env env, Napi::Object exports);
 void exportModel(Napi::Env env, Napi::Object exports);
 void exportLog(Napi::Env env, Napi::Object exports);
 void exportStrokes(Napi::Env env, Napi::Object exports);

@@ -1,7 +1,7 @@
 /** Our server over an ensemble whose model takes no time, on the fakes, and the same three calls in process. */
 import { Engine } from '../../../lib/index.js'
 import { serve } from '../../../lib/serve/index.js'
-import { readImage, stretch, toTensor } from '../../../lib/vision/index.js'
+import { stretch, toTensor } from '../../../lib/vision/index.js'
 import { identityPlan } from '../../../test/fake/plan.js'
 import { useFakes } from '../../../test/native/fakes.js'
 import { keepInFlight, throughput } from '../measure.js'
@@ -24,9 +24,8 @@ const engine = await Engine.load(plan, { ...types, tensorrt: fakes.trt10, lanes:
 const options = { filter: 'triangle', round: true, range: '0-1', mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225] } as const
 
 async function label(jpeg: Uint8Array): Promise<string> {
-  const picture = await readImage(jpeg)
   const into = engine.allocate('x', [1, ...shape])
-  const { data } = await engine.infer(await toTensor(picture, stretch(picture, side), { ...options, into }))
+  const { data } = await engine.infer(await toTensor(jpeg, (size) => stretch(size, side), { ...options, into }))
   let best = 0
   for (let i = 1; i < data.length; i++) if (data[i]! > data[best]!) best = i
   return String(best)

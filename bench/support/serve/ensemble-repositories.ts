@@ -10,16 +10,15 @@ const [mean, std] = ['[0.485, 0.456, 0.406]', '[0.229, 0.224, 0.225]']
 
 const preprocess = `
 import { defineModel } from 'node-tensorrt/serve'
-import { readImage, stretch, toTensor } from 'node-tensorrt/vision'
+import { stretch, toTensor } from 'node-tensorrt/vision'
 
 async function prepare(request) {
-  const picture = await readImage(request.inputs.jpeg.data)
   const into = request.output('tensor', [1, 3, ${side}, ${side}])
   const options = { filter: 'triangle', round: true, range: '0-1', mean: ${mean}, std: ${std}, into }
-  return { tensor: await toTensor(picture, stretch(picture, ${side}), options) }
+  return { tensor: await toTensor(request.inputs.jpeg.data, (size) => stretch(size, ${side}), options) }
 }
 
-export default defineModel({ execute: (requests) => Promise.all(requests.map(prepare)) })
+export default defineModel({ concurrency: 4, execute: (requests) => Promise.all(requests.map(prepare)) })
 `
 
 const postprocess = `

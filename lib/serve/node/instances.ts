@@ -10,8 +10,8 @@ export interface Instance<W = ModuleWorker> {
   readonly number: number
   /** Nothing while another one takes its place. */
   worker: W | undefined
-  /** It runs a batch. */
-  isBusy: boolean
+  /** Batches that it has under way. */
+  runs: number
 }
 
 export interface InstancesOptions {
@@ -48,7 +48,7 @@ export class Instances<R extends object = RunOrder, A extends { readonly type: '
 
   private constructor(options: InstancesOptions) {
     this.#options = options
-    this.all = Array.from({ length: options.count }, (_, number) => ({ number, worker: undefined, isBusy: false }))
+    this.all = Array.from({ length: options.count }, (_, number) => ({ number, worker: undefined, runs: 0 }))
   }
 
   /** @throws Fault, or the reason of the signal (as a rejection); no thread is left */
@@ -80,12 +80,13 @@ export class Instances<R extends object = RunOrder, A extends { readonly type: '
     return this.#failure
   }
 
-  /** One that has nothing to do. */
-  idle(): (Instance<ModuleWorker<R, A>> & { readonly worker: ModuleWorker<R, A> }) | undefined {
+  /** The one with the least to do, of those that may have more. */
+  free(): (Instance<ModuleWorker<R, A>> & { readonly worker: ModuleWorker<R, A> }) | undefined {
     type Any = Instance<ModuleWorker<R, A>>
-    const isIdle = (instance: Any): instance is Any & { readonly worker: ModuleWorker<R, A> } =>
-      instance.worker !== undefined && !instance.isBusy
-    return this.all.find(isIdle)
+    const isFree = (instance: Any): instance is Any & { readonly worker: ModuleWorker<R, A> } =>
+      instance.worker !== undefined && instance.runs < instance.worker.concurrency
+    const [first, ...others] = this.all.filter(isFree)
+    return others.reduce((best, each) => (best === undefined || each.runs < best.runs ? each : best), first)
   }
 
   async #fill(instance: Instance<ModuleWorker<R, A>>, signal: AbortSignal): Promise<void> {
@@ -139,7 +140,7 @@ export class Instances<R extends object = RunOrder, A extends { readonly type: '
     this.#failure = new Fault('UNAVAILABLE', text)
     onWarning(text)
     onFailure(this.#failure)
-    for (const instance of this.all) if (!instance.isBusy) this.retire(instance)
+    for (const instance of this.all) if (instance.runs === 0) this.retire(instance)
   }
 
   /** Ends a thread that nobody will need any more. */
@@ -159,9 +160,9 @@ export class Instances<R extends object = RunOrder, A extends { readonly type: '
   async end(limitMs: number): Promise<void> {
     this.#stopping.abort(new Fault('UNAVAILABLE', `model '${this.#options.model}' is being closed`))
     await Promise.all(
-      this.all.map(async ({ worker, isBusy }) => {
+      this.all.map(async ({ worker, runs }) => {
         if (worker === undefined) return
-        const limit = isBusy ? limitMs : Math.max(limitMs, 1000)
+        const limit = runs > 0 ? limitMs : Math.max(limitMs, 1000)
         if (limit <= 0) await worker.terminate()
         else await this.#end(worker, limit)
       }),

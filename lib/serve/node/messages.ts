@@ -66,9 +66,15 @@ export interface Output {
   readonly text: string
 }
 
+export interface Loaded {
+  readonly type: 'loaded'
+  /** How many orders it may have at once. */
+  readonly concurrency: number
+}
+
 export type Report<A = Answer> =
   | Output
-  | { readonly type: 'loaded' }
+  | Loaded
   | { readonly type: 'not-loaded'; readonly failure: string }
   | A
   | { readonly type: 'unloaded'; readonly failures: readonly string[] }

@@ -48,6 +48,11 @@ export class ModuleRunner {
     return new ModuleRunner(start, model)
   }
 
+  /** How many calls of execute() may be under way at once. */
+  get concurrency(): number {
+    return this.#model.concurrency ?? 1
+  }
+
   /** A result for each request, in their order; never rejected. */
   async execute(requests: readonly ModuleRequest[], endings: Endings): Promise<readonly ModuleResult[]> {
     const { start } = this
@@ -86,12 +91,18 @@ async function importModel(start: ModuleStart): Promise<JavaScriptModel> {
     throw new ModuleFailure(
       `Expected an object with the function execute as the default export of ${file} of model '${name}' but received ${describe(model)}`,
     )
+  checkConcurrency(model, `${file} of model '${name}'`)
   for (const other of ['load', 'unload']) {
     const given: unknown = Reflect.get(model, other)
     if (given !== undefined && typeof given !== 'function')
       throw new ModuleFailure(`Expected a function for ${other} of ${file} of model '${name}' but received ${describe(given)}`)
   }
   return model
+}
+
+function checkConcurrency({ concurrency = 1 }: JavaScriptModel, owner: string): void {
+  if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= 1024) return
+  throw new ModuleFailure(`Expected a whole number from 1 to 1024 for concurrency of ${owner} but received ${describe(concurrency)}`)
 }
 
 async function imported({ name, file }: ModuleStart, path: string): Promise<Readonly<Record<string, unknown>>> {

@@ -55,6 +55,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
   #error: unknown
   #isEnding = false
   #death: Fault | undefined
+  #concurrency = 1
   #settled: Promise<void> | undefined
   #onLoaded: ((failure: Fault | undefined) => void) | undefined
   #onUnloaded: ((failures: readonly string[]) => void) | undefined
@@ -110,6 +111,11 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
   /** Why it has ended by itself; nothing while it has not. */
   get death(): Fault | undefined {
     return this.#death
+  }
+
+  /** How many orders it may have at once, as its modules say. */
+  get concurrency(): number {
+    return this.#concurrency
   }
 
   async #loaded(signal: AbortSignal): Promise<void> {
@@ -220,6 +226,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
       case 'output':
         return this.#lines[report.stream].add(report.text)
       case 'loaded':
+        this.#concurrency = report.concurrency
         return this.#onLoaded?.(undefined)
       case 'not-loaded':
         return this.#onLoaded?.(new Fault('INTERNAL', report.failure))

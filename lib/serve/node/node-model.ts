@@ -1,4 +1,4 @@
-// A version of a model in JavaScript: requests wait in one queue, and the first instance that has nothing to do takes what fits.
+// A version of a model in JavaScript: requests wait in one queue, and the instance with the least to do takes what fits.
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
 import { takesTimeout } from '../config/batching.js'
@@ -123,7 +123,12 @@ export class NodeModel implements LoadedVersion {
 
   /** Instances that are at work, also for requests that nobody waits for any more. */
   get busy(): number {
-    return this.#instances?.all.filter(({ isBusy }) => isBusy).length ?? 0
+    return this.#instances?.all.filter(({ runs }) => runs > 0).length ?? 0
+  }
+
+  /** Batches that its instances have under way. */
+  get runs(): number {
+    return (this.#instances?.all ?? []).reduce((sum, { runs }) => sum + runs, 0)
   }
 
   /** Why it answers no more requests, though it is loaded: its threads have died one after the other. */
@@ -213,7 +218,7 @@ export class NodeModel implements LoadedVersion {
 
   #pump(): void {
     for (;;) {
-      const instance = this.#instances?.idle()
+      const instance = this.#instances?.free()
       if (instance === undefined) return
       const next = this.#queue.next(process.hrtime.bigint())
       if (next === undefined) return
@@ -229,7 +234,7 @@ export class NodeModel implements LoadedVersion {
 
   /** Never rejected. */
   async #run(instance: Instance, worker: ModuleWorker, batch: readonly Asked[]): Promise<void> {
-    instance.isBusy = true
+    instance.runs++
     const left = process.hrtime.bigint()
     for (const asked of batch) clearTimeout(asked.timer)
     let keys: readonly number[] = []
@@ -245,8 +250,8 @@ export class NodeModel implements LoadedVersion {
       this.#memory.back(keys, [])
       for (const asked of batch.filter(({ isOver }) => !isOver)) this.#fail(asked, faultOf(error))
     }
-    instance.isBusy = false
-    if (this.failure !== undefined) this.#instances?.retire(instance)
+    instance.runs--
+    if (this.failure !== undefined && instance.runs === 0) this.#instances?.retire(instance)
     this.#pump()
   }
 

@@ -78,13 +78,18 @@ export type ModelAnswers = readonly (ModelOutputs | Error)[]
 /** A model in JavaScript; see {@link defineModel}. */
 export interface JavaScriptModel {
   /**
+   * How many calls of `execute` may be under way at once in an instance, 1 to 1024; default 1: it is called again when it is done. For a model that awaits (a
+   * picture that sharp decodes, an answer from elsewhere), so that no request waits for the slowest of the batch before it.
+   */
+  readonly concurrency?: number | undefined
+  /**
    * Called once, before the first request. Where it throws, the model is not loaded. It has no limit of its own: whoever loads the model may give it up
    * (`context.signal`).
    */
   load?(context: ModelContext): void | Promise<void>
   /**
-   * Answers what has come together: with `max_batch_size` 0 one request, else requests of that many rows at most. It is called again when it is done. Where it
-   * throws, all of these requests fail with the text.
+   * Answers what has come together: with `max_batch_size` 0 one request, else requests of that many rows at most. It is called again when it is done, or before
+   * that where {@link JavaScriptModel.concurrency} is above 1. Where it throws, all of these requests fail with the text.
    */
   execute(requests: readonly ModelRequest[], options: ExecuteOptions): ModelAnswers | Promise<ModelAnswers>
   /** Called once, after the last request, before the thread ends; after `--exit-timeout-secs` the thread ends without it. */

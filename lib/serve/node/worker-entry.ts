@@ -33,7 +33,7 @@ async function load(): Promise<void> {
   try {
     for (const start of modules) loaded.push(await ModuleRunner.load(start, loading.signal))
     runners = loaded
-    tell({ type: 'loaded' })
+    tell({ type: 'loaded', concurrency: Math.min(...loaded.map(({ concurrency }) => concurrency)) })
   } catch (error) {
     tell({ type: 'not-loaded', failure: error instanceof Error ? error.message : textOf(error) })
   }

@@ -84,11 +84,11 @@ async function held(model: NodeModel): Promise<() => Promise<void>> {
   const before = model.inFlight
   const holding = faultOf(ask(model, [1, 2, 3, 4], { parameters: { hold: true } }, cut))
   await certain(() => model.inFlight === before + 1 && model.pending === 0)
-  const most = model.busy
   return async () => {
+    const { runs } = model
     cut.happen(new Fault('CANCELLED', 'over'))
     await holding
-    await certain(() => model.busy < most)
+    await certain(() => model.runs < runs)
   }
 }
 
@@ -124,6 +124,29 @@ t.test('without batches each comes alone, to whichever instance has nothing to d
   t.same(await Promise.all(waiting), [[1, 1, 1], [1, 1, 2]]) // prettier-ignore
   await releases[0]?.()
   t.same(await Promise.all([told(model, 1), told(model, 2)]), [[1, 0, 1], [1, 1, 2]]) // prettier-ignore
+})
+
+t.test('concurrency: so many calls of execute are under way in an instance, and the next waits for one of them', async (t) => {
+  const several = code.replace('export default {', 'export default { concurrency: 2,')
+  const { model } = await load(t, { code: several, config: 'max_batch_size: 3' })
+  const release = await held(model)
+  t.same(await told(model, 1), [1, 0, 1], 'beside one that has not ended')
+  const other = await held(model)
+  const waiting = [2, 3].map((number) => told(model, number))
+  await certain(() => model.pending === 2)
+  await release()
+  t.same(await Promise.all(waiting), [[2, 0, 2], [2, 0, 3]]) // prettier-ignore
+  await other()
+  t.match(model.counters(), { executions: 2, rows: 3, failures: { cancelledRunning: 2 } })
+})
+
+t.test('concurrency: two instances share the work evenly', async (t) => {
+  const several = code.replace('export default {', 'export default { concurrency: 2,')
+  const { model } = await load(t, { code: several, config: 'instance_group [ { count: 2 } ]' })
+  const releases = [await held(model), await held(model)]
+  t.equal(model.busy, 2)
+  t.same([await told(model, 1), await told(model, 2)].length, 2)
+  for (const release of releases) await release()
 })
 
 t.test('a queue has the length and the patience that its policy gives it', async (t) => {

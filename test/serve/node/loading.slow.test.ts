@@ -11,6 +11,7 @@ const refused: Readonly<Record<string, readonly [written: Written, text: RegExp]
   'no default': [{ code: 'export const execute = () => []' }, /^model\.js of model 'm' has no default export: write export default defineModel\(/],
   'no execute': [{ code: 'export default { load() {} }' }, /^Expected an object with the function execute as the default export of model\.js of model 'm' but received Object$/],
   'a default that is no object': [{ code: 'export default 5' }, /but received number 5$/],
+  'a concurrency of none': [{ code: 'export default { concurrency: 0, execute() {} }' }, /^Expected a whole number from 1 to 1024 for concurrency of model\.js of model 'm' but received number 0$/],
   'a load that is no function': [{ code: 'export default { execute() {}, load: 1 }' }, /^Expected a function for load of model\.js of model 'm' but received number 1$/],
   'a load that throws': [{ code: 'export default { execute() {}, async load() { throw new TypeError("no labels") } }' }, /^load\(\) of model 'm' failed: TypeError: no labels$/],
   'a module that throws': [{ code: 'throw new Error("not me")' }, /^model\.js of model 'm' cannot be loaded: not me$/],

@@ -53,7 +53,7 @@ export class AttachedEngines {
       for (const tensor of request.inputs)
         if (!isOnDevice(tensor) && !memory.isEngines(tensor.bytes.buffer)) this.#outbox.copied(tensor.bytes.length)
       const answer = await this.#tensors.runPlaced(checked, request, cut)
-      for (const tensor of answer) if (!isOnDevice(tensor)) memory.add(tensor.bytes.buffer)
+      for (const tensor of answer) if (!isOnDevice(tensor)) memory.addResult(tensor.bytes)
       this.#outbox.inferred(this.#model, checked.rows)
       return answer
     } catch (error) {

@@ -209,8 +209,8 @@ export class EnsembleThreads {
   #mark(thread: Thread, { requests }: Load): void {
     const instance = this.#instances?.all.find(({ worker }) => worker === thread)
     if (instance === undefined) return
-    instance.isBusy = requests > 0
-    if (!instance.isBusy && this.failure !== undefined) this.#instances?.retire(instance)
+    instance.runs = requests
+    if (requests === 0 && this.failure !== undefined) this.#instances?.retire(instance)
   }
 
   #count({ runs, failures, rows, ensembles, copies, copiedBytes }: Counted): void {

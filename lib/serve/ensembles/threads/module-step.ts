@@ -1,4 +1,4 @@
-// A module in the thread of an ensemble: what waits for it there leaves together, one batch after the other.
+// A module in the thread of an ensemble: what waits for it there leaves together, as often at once as the module allows.
 import type { Cut } from '../../../base/cancellation.js'
 import { Fault } from '../../faults.js'
 import { type Checkable, checkRequest, type RequestRules } from '../../models/request-checks.js'
@@ -35,7 +35,8 @@ export class ModuleStep {
   readonly #queue: BatchQueue<Asked>
   readonly #model: number
   readonly #outbox: Outbox
-  #isBusy = false
+  /** Batches that the module has under way. */
+  #runs = 0
   #isPumping = false
   #timer: NodeJS.Timeout | undefined
 
@@ -105,9 +106,13 @@ export class ModuleStep {
     else asked.cancel?.()
   }
 
+  get #isFree(): boolean {
+    return this.#runs < this.#runner.concurrency
+  }
+
   /** After what else comes in this turn of the event loop, so that it may leave together. */
   #pumpLater(): void {
-    if (this.#isPumping || this.#isBusy) return
+    if (this.#isPumping || !this.#isFree) return
     this.#isPumping = true
     queueMicrotask(() => {
       this.#isPumping = false
@@ -117,16 +122,20 @@ export class ModuleStep {
 
   #pump(): void {
     clearTimeout(this.#timer)
-    if (this.#isBusy) return
-    const next = this.#queue.next(process.hrtime.bigint())
-    if (next === undefined) return
-    if ('waitMs' in next) this.#timer = setTimeout(() => this.#pump(), Math.ceil(next.waitMs))
-    else void this.#execute(next.batch)
+    while (this.#isFree) {
+      const next = this.#queue.next(process.hrtime.bigint())
+      if (next === undefined) return
+      if ('waitMs' in next) {
+        this.#timer = setTimeout(() => this.#pump(), Math.ceil(next.waitMs))
+        return
+      }
+      void this.#execute(next.batch)
+    }
   }
 
   /** Never rejected. */
   async #execute(batch: readonly Asked[]): Promise<void> {
-    this.#isBusy = true
+    this.#runs++
     const begun = process.hrtime.bigint()
     const endings = new Endings(batch.length)
     for (const [i, asked] of batch.entries()) asked.cancel = () => endings.cancel(i, nobodyWaits())
@@ -134,7 +143,7 @@ export class ModuleStep {
       batch.map(({ request }) => request),
       endings,
     )
-    this.#isBusy = false
+    this.#runs--
     this.#settle(batch, results, begun)
     this.#pump()
   }

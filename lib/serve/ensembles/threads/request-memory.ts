@@ -1,4 +1,5 @@
 // Memory of one request in the thread of an ensemble: what may be handed over with its answer, and what is an engine's.
+import { releaseMemory } from '../../../backend/memory.js'
 import { dtypeOf } from '../../../kserve/tensor.js'
 import type { Slot } from '../../models/servable.js'
 import type { SlotPool } from '../../models/slots.js'
@@ -26,6 +27,8 @@ export interface Place {
 export class RequestMemory {
   readonly #own: Set<ArrayBufferLike>
   readonly #placed = new Map<ArrayBufferLike, Placed>()
+  /** What engines gave. */
+  readonly #results: Uint8Array[] = []
   readonly #running = new Set<Promise<unknown>>()
   readonly #outbox: Outbox
 
@@ -40,8 +43,10 @@ export class RequestMemory {
     return this.#own.has(buffer)
   }
 
-  add(buffer: ArrayBufferLike): void {
-    this.#own.add(buffer)
+  /** What an engine gave for the request. */
+  addResult(bytes: Uint8Array): void {
+    this.#own.add(bytes.buffer)
+    this.#results.push(bytes)
   }
 
   /** Whether an engine reads it where it is. */
@@ -102,9 +107,11 @@ export class RequestMemory {
   /**
    * Fulfilled when no module is at work for the request any more. Memory of engines is used again then, once no lane reads it; what a module has not given is left
    * to the collector, since something of that module may still write it.
+   * @param sent what the answer takes along, where there is one: then all steps have ended, and other results of engines go back at once
    */
-  async end(): Promise<void> {
+  async end(sent: ReadonlySet<ArrayBufferLike> | undefined): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running)
+    if (sent !== undefined) for (const bytes of this.#results) if (!sent.has(bytes.buffer)) releaseMemory(bytes)
     for (const { slot, isGiven } of this.#placed.values()) if (isGiven) slot.release()
     this.#placed.clear()
   }

@@ -37,7 +37,7 @@ await load()
 async function load(): Promise<void> {
   try {
     steps = await WorkerSteps.load(ensemble, modules, outbox, loading.signal)
-    tell({ type: 'loaded' })
+    tell({ type: 'loaded', concurrency: 1 }) // of no account: each step sees to its own module
   } catch (error) {
     tell({ type: 'not-loaded', failure: error instanceof Error ? error.message : textOf(error) })
   }
@@ -50,7 +50,7 @@ async function run(order: EnsembleOrder): Promise<void> {
   const memory = new RequestMemory([...new Set(order.request.inputs.map(({ bytes }) => bytes.buffer))], outbox)
   const result = await resultOf(order, memory, cut)
   const sent = 'outputs' in result ? { outputs: result.outputs.map((tensor) => toSend(tensor, memory)) } : result
-  await memory.end()
+  await memory.end('outputs' in sent ? new Set(sent.outputs.map(({ bytes }) => bytes.buffer)) : undefined)
   runs.delete(order.run)
   answer(order, sent)
 }

@@ -5,6 +5,8 @@ import { centerCrop, toTensor } from 'node-tensorrt/vision'
 const side = 224
 
 export default defineModel({
+  // it awaits: while some pictures are decoded, others are begun
+  concurrency: 4,
   // what waits comes together; each request has an answer of its own: outputs, or the error that it alone fails with
   execute: (requests) =>
     Promise.all(
