@@ -9,7 +9,7 @@ import { repository, write } from '../models/folders.js'
 import { settingsOf } from '../models/stand-ins.js'
 import { configOf, noThreadLeft } from './rig.js'
 
-const cycles = size(20, 2000)
+const cycles = size(200, 2000)
 const instances = 2
 
 /** y = x + number, and a megabyte that goes with the module. */
