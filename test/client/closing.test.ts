@@ -1,10 +1,9 @@
 // How clients end: what is under way is waited for, and no socket and no timer is left.
-import { setImmediate as oneTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { GrpcClient, HttpClient, type InferenceClient } from '../../lib/client/index.js'
 import { Tensor } from '../../lib/index.js'
-import { certain } from '../support/waiting.js'
+import { certain, until } from '../support/waiting.js'
 import { handles } from '../serve/http/real/server.js'
 import { echo as grpcEcho, startGrpc } from './grpc-stand-in.js'
 import { echo, startHttp } from './http-stand-in.js'
@@ -25,7 +24,7 @@ async function ends(t: Test, client: InferenceClient, held: readonly (() => void
   await closing
   await client.close()
   await client[Symbol.asyncDispose]()
-  for (let i = 0; i < 20_000 && !isDeepStrictEqual(handles(), before); i++) await oneTurn()
+  await until(() => isDeepStrictEqual(handles(), before))
   t.strictSame(handles(), before)
 }
 

@@ -40,7 +40,7 @@ for (const runtime of everyRuntime) {
 
     await t.test('a queue that is full', async (t) => {
       // the lane is held up in enqueue, so that it takes nothing more
-      await runtime.slowly({ blockMs: 150 }, rowsPlan(), { maxQueue: 3 }, async (engine) => {
+      await runtime.slowly({ blockMs: runtime.backend === 'tensorrt' ? 600_000 : 500 }, rowsPlan(), { maxQueue: 3 }, async (engine) => {
         const running = [engine.infer(rows(0))]
         t.ok(await until(() => engine.stats.inFlight === 1))
         const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
@@ -55,7 +55,7 @@ for (const runtime of everyRuntime) {
     })
 
     await t.test('abort and timeout, of what waits and of what runs', async (t) => {
-      await runtime.slowly({ blockMs: 1000 }, rowsPlan(), {}, async (engine) => {
+      await runtime.slowly({ blockMs: runtime.backend === 'tensorrt' ? 600_000 : 1000 }, rowsPlan(), {}, async (engine) => {
         const controller = new AbortController()
         const running = engine.infer(rows(0), { signal: controller.signal })
         t.ok(await until(() => engine.stats.inFlight === 1))

@@ -182,13 +182,11 @@ await t.test('L0_batcher', async (t) => {
       for (const i of [1, 2, 3]) all.push(await send(`${name}${i}`)) // one of them may stand behind the first, on its lane
       const answered = (): string[] => server.answered().filter((mark) => mark.startsWith(name))
       // on the other lane a batch begins when the one before it ends: each look lets a millisecond go by on the device
-      const looks = async (holds: () => boolean): Promise<boolean> => {
-        for (let i = 0; i < 1000 && !holds(); i++) {
+      const looks = (holds: () => boolean): Promise<void> =>
+        certain(() => {
           driver.set({ advance: 1 })
-          await new Promise((resolve) => setTimeout(resolve, 1))
-        }
-        return holds()
-      }
+          return holds()
+        })
       if (isKept) await looks(() => driver.stats().pending < all.length)
       else await looks(() => answered().length > 0)
       driver.set({ advance: 2 * long })
