@@ -57,7 +57,7 @@ t.test('a deadline, a cancel, a stream that is reset and a connection that goes'
     const status = await new Promise((resolve) => late.on('response', (headers) => resolve(headers['grpc-status'])))
     t.equal(status, '4')
   }
-  t.equal(await cutOf(rig), 'TIMEOUT')
+  t.equal(await cutOf(rig), 'TIMEOUT', 'as the timer has it, whatever time it is')
   t.ok(await nothingLeft(rig))
 
   const before = held.waiting.length

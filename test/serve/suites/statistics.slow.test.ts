@@ -124,6 +124,6 @@ await t.test('counters are the traffic', async (t) => {
   for (const end = Date.now() + 60_000; ended(found) !== found.asked && Date.now() < end;) found = await counts()
   t.equal(ended(found), found.asked, 'each that came counts once, whoever left')
   t.equal(found.fail, (await counts()).canceled)
-  t.ok(found.success >= traffic.count('leaves', 200) && found.refused >= traffic.count('leaves', 400) && found.canceled > 0)
-  await server.server.unload('leaves') // which waits for nobody, but the end of the test does
+  t.ok(found.success >= traffic.count('leaves', 200) && found.refused >= traffic.count('leaves', 400), JSON.stringify(found))
+  t.ok(found.canceled > 0, JSON.stringify(found))
 })
