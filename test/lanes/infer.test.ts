@@ -241,7 +241,7 @@ for (const runtime of everyRuntime) {
 
     await t.test('an aborted call keeps its leased memory until the run is done', async (t) => {
       // a device computes until it is told otherwise; onnxruntime ends by itself what nobody waits for
-      const delay = runtime.backend === 'tensorrt' ? { computeMs: 1, clock: 'manual' as const } : { computeMs: 300 }
+      const delay = runtime.backend === 'tensorrt' ? { computeMs: 1, clock: 'manual' as const } : { computeMs: 1000 }
       await runtime.slowly(delay, rowsPlan(), {}, async (engine) => {
         const x = engine.allocate('x', [1, 3]) as Tensor<'float32'>
         await t.rejects(engine.infer(x, { timeoutMs: 5 }), { code: 'ERR_TRT_TIMEOUT' })

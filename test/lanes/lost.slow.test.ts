@@ -10,10 +10,10 @@ const lost = 'ERR_TRT_DEVICE_LOST'
 const rows: [what: string, program: string, stdout: string][] = [
   [
     'while calls run and wait: all of them, then new ones, loads, allocations',
-    `driver.set({ computeMs: 600_000 })
+    `driver.set({ computeMs: 1, clock: 'manual' })
      const [a, b] = [await load({ lanes: 2 }), await load({ batching: { maxBatch: 4, maxDelayMs: 5 } })]
      const calls = [a, a, a, a, a, b, b].map((e) => call(e)${code})
-     await soon(8); driver.set({ lost: 700 })
+     await soon(8); driver.set({ lost: 700 }); driver.set({ clock: 'real' })
      ${report('...calls')}
      const sync = () => { try { a.inferSync(x); return 'well' } catch (e) { return e.code } }
      const pinned = () => { try { a.allocate('x', [64, 3]); return 'well' } catch (e) { return e.code } }

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { loadAddon } from '../../../lib/backend/native.js'
+import { Fault } from '../../../lib/serve/faults.js'
 import type { EngineModel } from '../../../lib/serve/models/engine-model.js'
 import type { WireTensor } from '../../../lib/kserve/tensor.js'
 import { failureOf } from '../../support/errors.js'
@@ -197,7 +198,7 @@ await t.test('L0_model_queue: limits of the queue, in Triton’s words', async (
   const waiting = failureOf(() => model.infer({ inputs }, cut))
   const refused = await failureOf(() => model.infer({ inputs, id: 'late' }, never()))
   t.same([(refused as { kind?: unknown }).kind, refused.message], ['UNAVAILABLE', '[request id: late] Exceeds maximum queue size'])
-  cut.happen(new Error('it has waited'))
+  cut.happen(new Fault('CANCELLED', 'it has waited'))
   t.equal((await waiting).message, 'it has waited')
   const expired = await failureOf(() => model.infer({ inputs, timeoutUs: 1000 }, never()))
   t.same([(expired as { kind?: unknown }).kind, expired.message], ['UNAVAILABLE', 'Request timeout expired'])

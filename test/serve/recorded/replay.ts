@@ -46,7 +46,10 @@ export async function writeFound(): Promise<void> {
  */
 const patient = (model: RecordedModel): RecordedModel =>
   model.name === 'rejects'
-    ? { ...model, config: model.config.replace('timeout_microseconds: 100000 ', 'timeout_microseconds: 1000000 ').replace('1500000', '60000000') }
+    ? {
+        ...model,
+        config: model.config.replace('timeout_microseconds: 100000 ', 'timeout_microseconds: 1000000 ').replace('1500000', '60000000'),
+      }
     : model
 
 /** A server of ours with these models; those that are `loaded` are. */
