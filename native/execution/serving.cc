@@ -212,11 +212,11 @@ void Session::finish(Worker& worker, Hand& hand, std::shared_ptr<Batch> batch) {
   worker.pace.note(hand.ended - hand.brief.begun());
   hand.brief.end(hand.ended, worker.ended.exchange(hand.ended), batch->shapes);
   hand.seat.brief = static_cast<bool>(hand.brief);
-  running_ -= batch->parts.size();
   stats_.copied(batch->copied);
   stats_.finished(completions);
   markCancelled(*batch, completions);
   counters_.ended(*batch, completions);
+  running_ -= batch->parts.size();  // who finds nothing under way finds all of it counted
   const uint64_t number = batch->number;
   batch->clear();  // leases end before anybody hears of the results
   hand.spent = std::move(batch);
@@ -270,11 +270,11 @@ void Session::fail(std::shared_ptr<Batch> batch, std::exception_ptr failure) {
     completions[i].failure = failure;
     completions[i].abandoned = abandoned;
   }
-  running_ -= completions.size();
   stats_.finished(completions);
   markCancelled(*batch, completions);
   batch->times = {};
   counters_.ended(*batch, completions);
+  running_ -= completions.size();  // as in finish()
   const uint64_t number = batch->number;
   // neither the leases nor the exception is touched once others have heard of it
   batch->parts.clear();

@@ -98,7 +98,7 @@ class Session {
   Stats::Snapshot stats() const { return stats_.snapshot(); }
   Counters::Snapshot counters() const { return counters_.snapshot(); }
   std::size_t waiting() const { return queue_.waiting(); }
-  std::size_t running() const noexcept { return running_.load(std::memory_order_relaxed); }
+  std::size_t running() const noexcept { return running_.load(std::memory_order_acquire); }
   struct Memory {
     std::size_t device = 0, pinned = 0, pinnedKept = 0;
     std::size_t queued = 0;  // of inputs that wait, in whatever memory

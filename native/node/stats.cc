@@ -28,10 +28,13 @@ Napi::Value stats(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Env env = info.Env();
     const Session& session = *handleOf(info).open().session();
+    // in the order in which a request comes through them: one that ends meanwhile is under way still, or counted
+    const auto waiting = static_cast<double>(session.waiting());
+    const auto inFlight = static_cast<double>(session.running());
     const execution::Stats::Snapshot snapshot = session.stats();
     const Napi::Object value = Napi::Object::New(env);
-    value.Set("waiting", static_cast<double>(session.waiting()));
-    value.Set("inFlight", static_cast<double>(session.running()));
+    value.Set("waiting", waiting);
+    value.Set("inFlight", inFlight);
     value.Set("completed", static_cast<double>(snapshot.counts.requests));
     value.Set("failed", static_cast<double>(snapshot.counts.failures));
     value.Set("cancelled", static_cast<double>(snapshot.counts.cancelled));

@@ -3,7 +3,9 @@ import t from 'tap'
 import { GrpcClient, type InferStream, type StreamItem } from '../../lib/client/index.js'
 import { loadGrpc } from '../../lib/client/grpc/peer.js'
 import { Tensor } from '../../lib/index.js'
+import { holdTimers } from '../support/timers.js'
 import { certain } from '../support/waiting.js'
+import { onceFree } from './free-port.js'
 import { failing, type GrpcStandIn, startGrpc } from './grpc-stand-in.js'
 
 const tensor = Tensor.from(new Float32Array([1, 2, 3]), [1, 3])
@@ -101,11 +103,17 @@ t.test('failures have the name of the code and the text of the server', async (t
   }
   t.equal(server.requests.length, 5, 'nothing was sent twice')
   server.behaviour = () => new Promise(() => {})
-  await t.rejects(client.infer('m', inputs, { timeoutMs: 30 }), {
-    code: 'ERR_TRT_TIMEOUT',
-    message: 'Not done within 30 ms',
-    details: { timeoutMs: 30 },
-  })
+  {
+    using timers = holdTimers(700_000, 777_000)
+    const late = t.rejects(client.infer('m', inputs, { timeoutMs: 777_000 }), {
+      code: 'ERR_TRT_TIMEOUT',
+      message: 'Not done within 777000 ms',
+      details: { timeoutMs: 777_000 },
+    })
+    await certain(() => server.requests.length === 6)
+    timers.end()
+    await late
+  }
   await certain(() => server.cancelled === 1)
   const controller = new AbortController()
   const running = client.infer('m', inputs, { signal: controller.signal })
@@ -127,7 +135,7 @@ t.test('refused connections are tried again; what was sent is not', async (t) =>
   })
   await using client = new GrpcClient(address, { retries: { times: 1000, delayMs: 5 } })
   const waiting = client.infer('m', inputs, { timeoutMs: 60_000 })
-  const again = await startGrpc({ port })
+  const again = await onceFree(() => startGrpc({ port }))
   t.strictSame((await waiting)['OUTPUT0']?.data, tensor.data, 'once the server is there')
   again.behaviour = () => {
     void again.stop()

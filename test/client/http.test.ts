@@ -8,8 +8,10 @@ import { exchange } from '../../lib/client/http/exchange.js'
 import { httpPlace } from '../../lib/client/url.js'
 import { HttpClient, type Shaped, type Classification } from '../../lib/client/index.js'
 import { Tensor, type TensorRTError } from '../../lib/index.js'
+import { holdTimers } from '../support/timers.js'
 import { certain } from '../support/waiting.js'
 import { selfSigned } from './certificate.js'
+import { onceFree } from './free-port.js'
 import { echo, type HttpStandIn, reply, saying, startHttp, type Behaviour, type StandInOptions } from './http-stand-in.js'
 import { repositoryOf } from './targets.js'
 import { serve } from '../../lib/serve/index.js'
@@ -197,10 +199,10 @@ t.test('a server that speaks when nobody has asked, or changes the protocol', as
     const body = `{"outputs":[{"name":"y","datatype":"FP32","shape":[1],"data":[${value}]}]}`
     return `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
   }
-  let [asked, connections, isUpgrade] = [0, 0, false]
+  let [asked, connections, ended, isUpgrade] = [0, 0, 0, false]
   const server = createServer((socket) => {
     connections++
-    socket.on('error', () => {})
+    socket.on('error', () => {}).on('close', () => ended++)
     socket.on('data', () => {
       if (isUpgrade) return void socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n')
       const value = ++asked
@@ -213,7 +215,7 @@ t.test('a server that speaks when nobody has asked, or changes the protocol', as
   t.teardown(() => server.close())
   await using client = new HttpClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { retries: 0 })
   t.same((await client.infer('m', inputs))['y']?.data, [1])
-  await new Promise((resolve) => setTimeout(resolve, 50))
+  await certain(() => ended === 1)
   t.same((await client.infer('m', inputs))['y']?.data, [2])
   t.equal(connections, 2, 'what was said between has ended the connection')
   isUpgrade = true
@@ -268,11 +270,17 @@ t.test('an abort reaches the server, and a timeout does', async (t) => {
     message: 'enough',
   })
   await certain(() => server.left === 1)
-  await t.rejects(client.infer('m', inputs, { timeoutMs: 20 }), {
-    code: 'ERR_TRT_TIMEOUT',
-    message: 'Not done within 20 ms',
-    details: { timeoutMs: 20 },
-  })
+  {
+    using timers = holdTimers(777_000)
+    const late = t.rejects(client.infer('m', inputs, { timeoutMs: 777_000 }), {
+      code: 'ERR_TRT_TIMEOUT',
+      message: 'Not done within 777000 ms',
+      details: { timeoutMs: 777_000 },
+    })
+    await certain(() => server.asked.length === 2)
+    timers.end()
+    await late
+  }
   await certain(() => server.left === 2)
   server.behaviour = echo
   t.strictSame((await client.infer('m', inputs))['OUTPUT0']?.data, tensor.data, 'another connection takes its place')
@@ -330,7 +338,7 @@ t.test('refused connections are tried again; what was sent is not', async (t) =>
   await t.rejects(impatient.isLive(), { code: 'ERR_TRT_SERVER', details: { sent: false } })
   await using client = new HttpClient(gone.url, { retries: { times: 1000, delayMs: 1 } })
   const waiting = client.infer('m', inputs, { timeoutMs: 60_000 })
-  const server = await startHttp(echo, { port: gone.port })
+  const server = await onceFree(() => startHttp(echo, { port: gone.port }))
   t.strictSame((await waiting)['OUTPUT0']?.data, tensor.data, 'once the server is there')
   server.behaviour = (_asked, response) => response.destroy()
   await t.rejects(client.infer('m', inputs, { id: 'a' }), { code: 'ERR_TRT_SERVER', message: /may have run/, details: { sent: true } })

@@ -1,12 +1,14 @@
 // 2,000 requests, 16 at a time, while they are aborted, run out of time, and lose their connections and their server: each has its own answer or an error that is
 // true, and none that may have run is sent again.
-import { setImmediate as oneTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import t, { type Test } from 'tap'
 import { GrpcClient, HttpClient, type InferenceClient } from '../../lib/client/index.js'
 import { Tensor, TensorRTError } from '../../lib/index.js'
 import { handles } from '../serve/http/real/server.js'
 import { Random } from '../support/random.js'
+import { until } from '../support/waiting.js'
+import { onceFree } from './free-port.js'
 import { echo as grpcEcho, failing, startGrpc } from './grpc-stand-in.js'
 import { type Behaviour, echo, reply, startHttp } from './http-stand-in.js'
 
@@ -54,18 +56,6 @@ async function outcomeOf(client: InferenceClient, id: string, random: Random): P
   }
 }
 
-/** While it was down anybody may have had its port. */
-async function again(start: () => Promise<Fragile>): Promise<Fragile> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await start()
-    } catch (error) {
-      if (tries === 1000) throw error
-      await sleep(5)
-    }
-  }
-}
-
 async function rages(t: Test, { seed, start, client: open }: Storm): Promise<void> {
   const random = new Random(seed)
   const ids = new Map<string, number>()
@@ -92,7 +82,7 @@ async function rages(t: Test, { seed, start, client: open }: Storm): Promise<voi
       else {
         await server.stop()
         await sleep(random.below(20))
-        server = await again(() => start(port, ids))
+        server = await onceFree(() => start(port, ids))
       }
     }
   })()
@@ -100,7 +90,7 @@ async function rages(t: Test, { seed, start, client: open }: Storm): Promise<voi
   isOver = true
   await weather
   await client.close()
-  for (let i = 0; i < 20_000 && !isDeepStrictEqual(handles(), serverAlone); i++) await oneTurn()
+  await until(() => isDeepStrictEqual(handles(), serverAlone))
   t.strictSame(handles(), serverAlone, 'no socket and no timer is left')
   await server.stop()
 

@@ -94,7 +94,7 @@ export interface DriverSettings {
   devices: number
   copyMs: number
   computeMs: number
-  /** How long enqueueV3 holds up its caller. */
+  /** How long enqueueV3 holds up its caller; no longer than until this is 0 again. */
   blockMs: number
   /** real: delays are waited for; virtual: they only add up in event times; manual: they end when `advance` says so. */
   clock: 'real' | 'virtual' | 'manual'

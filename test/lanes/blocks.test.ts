@@ -32,7 +32,7 @@ const rowsOf = (block: Uint8Array<ArrayBuffer>, first: number, count: number): T
 const waiting: EngineOptions = { batching: { maxBatch: 64, maxDelayMs: 60_000 } }
 
 /** How long an inference takes: on a device until the clock is let go, on onnxruntime, which ends what nobody waits for, a while. */
-const slow = ({ backend }: Runtime): Delay => (backend === 'tensorrt' ? { computeMs: 1, clock: 'manual' } : { computeMs: 300 })
+const slow = ({ backend }: Runtime): Delay => (backend === 'tensorrt' ? { computeMs: 1, clock: 'manual' } : { computeMs: 1000 })
 const letGo = (): void => driver.set({ clock: 'real' })
 
 /** Of whatever a call was rejected with. */

@@ -64,7 +64,7 @@ const rows: [what: string, program: string, wanted: Wanted][] = [
   ['a return, loading', "load().then(() => console.log('done'))", { stdout: 'done\n' }],
   ['a return, waiting for a batch', "call(await load({ batching: { maxBatch: 8, maxDelayMs: 50 } })).then(() => console.log('done'))", { stdout: 'done\n' }],
   ['a return, closing', 'const e = await load(); call(e); e.close()', {}],
-  ['a return, after an abort', "driver.set({ computeMs: 100 }); await (await load()).infer(x, { timeoutMs: 10 }).catch((e) => console.log(e.code))", { stdout: 'ERR_TRT_TIMEOUT\n' }],
+  ['a return, after an abort', "driver.set({ computeMs: 1000 }); await (await load()).infer(x, { timeoutMs: 10 }).catch((e) => console.log(e.code))", { stdout: 'ERR_TRT_TIMEOUT\n' }],
   ['a return, with allocated tensors', "const e = await load(); globalThis.kept = e.allocate('x', [4, 3]); await e.infer(kept)", {}],
   ['a return of a worker, in flight', "worker(\"driver.set({ computeMs: 30 }); call(await load()).then(() => console.log('done'))\").on('exit', (code) => console.log(code))", { stdout: 'done\n0\n' }],
   ['exit() in an exit handler', "const e = await load(); call(e); process.on('exit', () => process.exit(4))", { code: 4 }],

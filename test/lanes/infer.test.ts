@@ -40,7 +40,7 @@ for (const runtime of everyRuntime) {
 
     await t.test('a queue that is full', async (t) => {
       // the lane is held up in enqueue, so that it takes nothing more
-      await runtime.slowly({ blockMs: 150 }, rowsPlan(), { maxQueue: 3 }, async (engine) => {
+      await runtime.slowly({ blockMs: runtime.backend === 'tensorrt' ? 600_000 : 500 }, rowsPlan(), { maxQueue: 3 }, async (engine) => {
         const running = [engine.infer(rows(0))]
         t.ok(await until(() => engine.stats.inFlight === 1))
         const waiting = [1, 2, 3].map((i) => engine.infer(rows(i)))
@@ -55,7 +55,7 @@ for (const runtime of everyRuntime) {
     })
 
     await t.test('abort and timeout, of what waits and of what runs', async (t) => {
-      await runtime.slowly({ blockMs: 1000 }, rowsPlan(), {}, async (engine) => {
+      await runtime.slowly({ blockMs: runtime.backend === 'tensorrt' ? 600_000 : 1000 }, rowsPlan(), {}, async (engine) => {
         const controller = new AbortController()
         const running = engine.infer(rows(0), { signal: controller.signal })
         t.ok(await until(() => engine.stats.inFlight === 1))
@@ -64,13 +64,13 @@ for (const runtime of everyRuntime) {
         t.match(await failureOf(() => late), { code: 'ERR_TRT_TIMEOUT', message: /5 ms/ })
         t.match(engine.stats, { inFlight: 1, waiting: 1, cancelled: 1 }, 'it left the queue')
         const last = engine.infer(rows(4))
-        if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
         const reason = new Error('mine')
         controller.abort(reason)
         t.equal(engine.stats.cancelled, 2, 'the queued one left at once')
         t.equal(await running.catch((error: unknown) => error), reason)
         t.equal(await queued.catch((error: unknown) => error), reason)
         t.equal(engine.stats.completed, 0, 'none of them waited for the end')
+        if (runtime.backend === 'tensorrt') driver.set({ blockMs: 0 })
         t.same((await last).data, wanted(rows(4).data))
         // a GPU lets what runs come to its end, a CPU is taken away from it
         const ended = runtime.backend === 'tensorrt' ? { completed: 2, cancelled: 2 } : { completed: 1, cancelled: 3 }
@@ -241,7 +241,7 @@ for (const runtime of everyRuntime) {
 
     await t.test('an aborted call keeps its leased memory until the run is done', async (t) => {
       // a device computes until it is told otherwise; onnxruntime ends by itself what nobody waits for
-      const delay = runtime.backend === 'tensorrt' ? { computeMs: 1, clock: 'manual' as const } : { computeMs: 300 }
+      const delay = runtime.backend === 'tensorrt' ? { computeMs: 1, clock: 'manual' as const } : { computeMs: 1000 }
       await runtime.slowly(delay, rowsPlan(), {}, async (engine) => {
         const x = engine.allocate('x', [1, 3]) as Tensor<'float32'>
         await t.rejects(engine.infer(x, { timeoutMs: 5 }), { code: 'ERR_TRT_TIMEOUT' })

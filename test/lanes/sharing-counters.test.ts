@@ -6,7 +6,7 @@ import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { range } from '../support/values.js'
 import { until } from '../support/waiting.js'
 import { startWorker } from './children.js'
-import { leftovers, load, rowsPlan, type Runtime, runtimes } from './rig.js'
+import { leftovers, load, rows, rowsPlan, type Runtime, runtimes } from './rig.js'
 
 const threads = 4
 const each = 2500
@@ -96,6 +96,24 @@ for (const runtime of runtimes) {
       batchSizes.reduce((all, size) => all + size.requests, 0),
       requests,
     )
+  })
+}
+
+for (const runtime of runtimes) {
+  await t.test(`${runtime.name}: who finds nothing under way finds all of it counted`, async (t) => {
+    runtime.fake?.control.reset() // what was to fail and has not been called
+    await using engine = await load(runtime, rowsPlan())
+    let uncounted = 0
+    for (let i = 0; i < 1000; i++) {
+      const { completed } = engine.stats
+      const call = engine.infer(rows(i))
+      // at once, and not when this thread hears of the result
+      while (engine.stats.inFlight === 0 && engine.stats.completed === completed);
+      while (engine.stats.inFlight > 0);
+      if (engine.stats.completed !== completed + 1) uncounted++
+      await call
+    }
+    t.equal(uncounted, 0)
   })
 }
 

@@ -18,6 +18,7 @@ interface InnerCall {
   decompressMessage?(message: Buffer, encoding: string): Buffer | Promise<Buffer>
   account?: Account
   budget?: Budget
+  isLate?: boolean
 }
 
 /** The account of a call, which has the bytes that have come; a new one where that is not known. */
@@ -28,6 +29,11 @@ export function accountOf(call: object, budget: Budget): Account {
 /** Whether it has ended before its handler was called, which then hears nothing of that: a deadline may be over before a client has sent all. */
 export function isOver(call: object): boolean {
   return (call as { readonly call?: InnerCall }).call?.cancelled === true
+}
+
+/** Whether its deadline has ended it, as the library's timer has it: that is a little early by the clock that the deadline is of, where the event loop was busy. */
+export function isLate(call: object): boolean {
+  return (call as { readonly call?: InnerCall }).call?.isLate === true
 }
 
 /** Counts bytes as they come. What it puts into calls are functions that all of them share. */
@@ -77,6 +83,7 @@ function notifyOnCancel(this: InnerCall): void {
 }
 
 function sendStatus(this: InnerCall, status: GrpcStatus): void {
+  if (status.code === grpcCodes.DEADLINE_EXCEEDED) this.isLate = true
   original(this).sendStatus?.call(this, reworded(status))
 }
 

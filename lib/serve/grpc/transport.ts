@@ -6,7 +6,7 @@ import { Fault, faultOf } from '../faults.js'
 import type { Account } from '../front/budget.js'
 import type { HeaderRule } from '../front/options.js'
 import type { RestrictedCategory } from '../public-types.js'
-import { accountOf, isOver } from './arrivals.js'
+import { accountOf, isLate, isOver } from './arrivals.js'
 import type { CallContext, GrpcFront, InStream, Outgoing, OutStream } from './call.js'
 import { acceptHeader, compressed, type CompressedMessage, encodingFor, type GrpcEncoding } from './compression.js'
 import { unaryMethods, type UnaryMethod } from './handlers.js'
@@ -61,8 +61,8 @@ function checkRestriction({ restricted }: Transport, category: RestrictedCategor
 
 /** Why a call is over that was not answered. */
 function reasonOf(call: AnyCall): Fault {
-  const deadline = Number(call.getDeadline())
-  return Date.now() >= deadline ? new Fault('TIMEOUT', 'Deadline Exceeded') : new Fault('CANCELLED', 'The client has left')
+  const isTooLate = isLate(call) || Date.now() >= Number(call.getDeadline())
+  return isTooLate ? new Fault('TIMEOUT', 'Deadline Exceeded') : new Fault('CANCELLED', 'The client has left')
 }
 
 class UnaryContext implements CallContext {

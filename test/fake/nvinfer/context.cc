@@ -521,8 +521,13 @@ bool Context::enqueueV3(cudaStream_t stream) noexcept {
   Use use(*this);
   if (fail_) return refuse("enqueueV3", "told to fail");
   if (!haveContext()) return refuse("enqueueV3", "Cuda Runtime (no current CUDA context)");
-  if (const double block = driver()->blockMilliseconds(); block > 0)
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(block));
+  if (const double block = driver()->blockMilliseconds(); block > 0) {
+    // or until a test says that nothing is held up any more
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double, std::milli>(block);
+    for (auto left = end - std::chrono::steady_clock::now(); left.count() > 0 && driver()->blockMilliseconds() > 0;
+         left = end - std::chrono::steady_clock::now())
+      std::this_thread::sleep_for(std::min<decltype(left)>(left, std::chrono::milliseconds(1)));
+  }
   if (driver()->deviceError()) return refuse("enqueueV3", "Cuda Runtime (an illegal memory access was encountered)");
   int capturing = 0;
   if (driver()->streamIsCapturing(stream, &capturing))

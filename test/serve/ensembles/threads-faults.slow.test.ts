@@ -1,4 +1,6 @@
 // What goes wrong in the threads of an ensemble, and what ends before it is done: only those requests fail, and nothing of them is left.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
@@ -10,7 +12,7 @@ import { failureOf } from '../../support/errors.js'
 import { certain } from '../../support/waiting.js'
 import { type Asking, label, labelFiles, labelOf, nothingLeft, type World, worldOf } from './threads-rig.js'
 
-t.setTimeout(120_000)
+t.setTimeout(600_000)
 
 const failed = async (world: World, more: Asking): Promise<readonly [kind: string, text: string]> => {
   const { message, details } = await failureOf(() => label(world, [1, 2, 3], more))
@@ -29,7 +31,7 @@ async function ofEngine(world: World): Promise<{ readonly waiting: number; reado
 
 /** Until the engine has so many. */
 async function engineHas(world: World, most: { readonly waiting?: number; readonly inFlight?: number }): Promise<void> {
-  for (let i = 0; i < 5000; i++) {
+  for (const end = Date.now() + 60_000; Date.now() < end;) {
     const found = await ofEngine(world)
     if (found.waiting === (most.waiting ?? found.waiting) && found.inFlight === (most.inFlight ?? found.inFlight)) return
     await sleep(1)
@@ -151,8 +153,9 @@ for (const runtime of runtimes)
         await driven({ computeMs: 1, clock: 'manual' }, async () => {
           const running = failed(world, {})
           await engineHas(world, { inFlight: 1 })
-          const exiting = failed(world, pre('exits'))
-          await sleep(200) // the thread's end waits for what runs on the lane
+          const flag = join(world.folder, 'exits')
+          const exiting = failed(world, { parameters: { pre: 'exits', flag } })
+          await certain(() => existsSync(flag)) // the thread hears of nothing any more; its end waits for what runs on the lane
           driver.set({ clock: 'real' })
           for (const ended of [exiting, running]) t.match(await ended, ['INTERNAL', /process\.exit\(3\)/])
         })

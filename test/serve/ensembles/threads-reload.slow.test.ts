@@ -11,7 +11,7 @@ import { remove, write } from '../models/folders.js'
 import { ensemble } from './rig.js'
 import { engineFiles, label, labelEnsemble, labelFiles, labelOf, nothingLeft, tripleCode, type World, worldOf } from './threads-rig.js'
 
-t.setTimeout(120_000 + size(0, 600_000))
+t.setTimeout(600_000 + size(0, 600_000))
 
 const fourfold = tripleCode.replace('3 * value', '4 * value')
 const labelOfFourfold = (pixels: readonly number[]): number[] => pixels.map((p) => 8 * p + 2)

@@ -38,13 +38,14 @@ export function moduleFiles(name: string, code: string, inputs: readonly string[
   return { [`${name}/config.pbtxt`]: `backend: "node" ${batches} ${more} ${tensors}`, [`${name}/1/model.js`]: code }
 }
 
-/** Triples bytes as floats, in the memory that it is given; `own`: in memory of its own; `fails`, and so on as the parameter `pre` says. */
+/** Triples bytes as floats, in the memory that it is given; `own`: in memory of its own; `fails`, and so on as the parameter `pre` says. `flag`: a file that is there once it exits. */
 export const tripleCode = `
+  import { writeFileSync } from 'node:fs'
   import { Tensor } from 'node-tensorrt'
   const ways = {
     fails() { throw new Error('no picture') },
     loops() { for (;;); },
-    exits() { process.exit(3) },
+    exits({ parameters: { flag } }) { if (flag) writeFileSync(flag, ''); process.exit(3) },
     slow: () => new Promise((resolve) => setTimeout(resolve, 20)),
     hangs: () => new Promise(() => {}),
     rejects() { Promise.reject(new Error('nobody waits for me')); return new Promise(() => {}) },

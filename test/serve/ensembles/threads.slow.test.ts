@@ -10,7 +10,7 @@ import { size } from '../../support/tiers.js'
 import { ensemble } from './rig.js'
 import { engineFiles, label, labelFiles, labelOf, moduleFiles, nothingLeft, type World, worldOf } from './threads-rig.js'
 
-t.setTimeout(120_000 + size(0, 600_000))
+t.setTimeout(600_000 + size(0, 600_000))
 
 /** Kinds of messages to threads and from them, in their order. */
 const sent: string[] = []

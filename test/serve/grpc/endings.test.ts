@@ -6,6 +6,7 @@ import type { ClientHttp2Session } from 'node:http2'
 import { healthMethods, inferenceMethods, pathOf } from '../../../lib/kserve/methods.js'
 import { encodeInferRequest } from '../../../lib/kserve/infer-request.js'
 import { Budget } from '../../../lib/serve/front/budget.js'
+import { holdTimers } from '../../support/timers.js'
 import { certain } from '../../support/waiting.js'
 import {
   Client,
@@ -47,11 +48,16 @@ t.test('a deadline, a cancel, a stream that is reset and a connection that goes'
   await using rig = await startRig()
   const { client, held, front } = rig
   const session = await rawSession(rig.port)
-  const late = session.request(rawHeaders(inferPath, { 'grpc-timeout': '500m' }))
-  late.end(frame(bytes))
-  const status = await new Promise((resolve) => late.on('response', (headers) => resolve(headers['grpc-status'])))
-  t.equal(status, '4')
-  t.equal(await cutOf(rig), 'TIMEOUT')
+  {
+    using timers = holdTimers(777_000)
+    const late = session.request(rawHeaders(inferPath, { 'grpc-timeout': '777S' }))
+    late.end(frame(bytes))
+    await certain(() => held.waiting.length === 1)
+    timers.end()
+    const status = await new Promise((resolve) => late.on('response', (headers) => resolve(headers['grpc-status'])))
+    t.equal(status, '4')
+  }
+  t.equal(await cutOf(rig), 'TIMEOUT', 'as the timer has it, whatever time it is')
   t.ok(await nothingLeft(rig))
 
   const before = held.waiting.length

@@ -2,6 +2,7 @@
 import t from 'tap'
 import { Cut } from '../../../lib/base/cancellation.js'
 import { loadAddon } from '../../../lib/backend/native.js'
+import { Fault } from '../../../lib/serve/faults.js'
 import type { EngineModel } from '../../../lib/serve/models/engine-model.js'
 import type { WireTensor } from '../../../lib/kserve/tensor.js'
 import { failureOf } from '../../support/errors.js'
@@ -174,7 +175,7 @@ await t.test('without dynamic batching rows are counted, too, and each request r
 })
 
 await t.test('L0_batcher: requests merge up to max_batch_size', async (t) => {
-  const config = 'max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 10000000 } instance_group { kind: KIND_CPU count: 1 }'
+  const config = 'max_batch_size: 4 dynamic_batching { max_queue_delay_microseconds: 60000000 } instance_group { kind: KIND_CPU count: 1 }'
   const model = await loadOnly(repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }))
   const rows = [1, 1, 2]
   const answers = await Promise.all(
@@ -193,13 +194,16 @@ await t.test('L0_model_queue: limits of the queue, in Triton’s words', async (
     dynamic_batching { max_queue_delay_microseconds: 60000000 default_queue_policy { max_queue_size: 1 allow_timeout_override: true } }`
   const model = await loadOnly(repository(t, { 'm/config.pbtxt': config, 'm/1/model.onnx': identity('float32', ['N', 4]) }))
   const inputs = [wire('x', [1, 2, 3, 4], [1, 4])]
-  const waiting = failureOf(() => model.infer({ inputs, timeoutUs: 500_000 }, never()))
+  const cut = new Cut()
+  const waiting = failureOf(() => model.infer({ inputs }, cut))
   const refused = await failureOf(() => model.infer({ inputs, id: 'late' }, never()))
   t.same([(refused as { kind?: unknown }).kind, refused.message], ['UNAVAILABLE', '[request id: late] Exceeds maximum queue size'])
-  const expired = await waiting
+  cut.happen(new Fault('CANCELLED', 'it has waited'))
+  t.equal((await waiting).message, 'it has waited')
+  const expired = await failureOf(() => model.infer({ inputs, timeoutUs: 1000 }, never()))
   t.same([(expired as { kind?: unknown }).kind, expired.message], ['UNAVAILABLE', 'Request timeout expired'])
-  const { rejected, queueTimeout } = model.counters().failures
-  t.same([rejected, queueTimeout], [1, 1])
+  const { rejected, queueTimeout, cancelledWaiting } = model.counters().failures
+  t.same([rejected, queueTimeout, cancelledWaiting], [1, 1, 1])
   await model.close()
 })
 

@@ -68,7 +68,7 @@ export async function loadFrom(t: Teardown, folder: string, options: LoadOptions
     onWarning: (text) => void told.warnings.push(text),
     onOutput: (line, stream) => void told.output.push(`${stream}: ${line}`),
     onFailure: (reason) => void told.failures.push(reason),
-    exitTimeoutMs: 2000,
+    exitTimeoutMs: 60_000,
     ...more,
   }
   const model = await loadVersion({ folder: found, version: found.versions.at(-1) ?? '', config, settings, signal })

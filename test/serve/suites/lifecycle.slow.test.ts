@@ -24,6 +24,11 @@ const post = (server: Serving, to: string, parameters?: unknown): Promise<Reply>
 const status = async (server: Serving, to: string): Promise<number> => (await server.ask('GET', to).reply).status
 const index = async (server: Serving): Promise<string[]> =>
   (await post(server, '/v2/repository/index')).json.map((each: Record<string, string>) => Object.values(each).join(' '))
+/** The index once nothing in it is on its way: nobody who asks for a load or an unload waits for the end of what was there before. */
+async function settledIndex(server: Serving): Promise<string[]> {
+  await certain(() => server.server.index().every(({ state }) => state !== 'LOADING' && state !== 'UNLOADING'))
+  return index(server)
+}
 
 await t.test('test_model_control, test_model_repository_index', async (t) => {
   await using server = await serving(t, { engine })
@@ -42,7 +47,7 @@ await t.test('test_model_control, test_model_repository_index', async (t) => {
   t.equal((await post(server, `${path}/none/load`)).status, 404)
   t.equal((await post(server, `${path}/a/unload`)).status, 200)
   t.same([await status(server, '/v2/models/a/ready'), await added(server, 'a'), await added(server, 'a', '1')], [400, '404', '503'])
-  t.equal((await index(server))[0], 'a 1 UNAVAILABLE unloaded')
+  t.equal((await settledIndex(server))[0], 'a 1 UNAVAILABLE unloaded')
 })
 
 await t.test('test_model_availability_on_reload, test_model_reload_fail: a request ends on the version that it began with', async (t) => {
@@ -75,7 +80,7 @@ await t.test('test_dynamic_version_load_unload, version policies of L0_infer', a
   server.write({ 'm/config.pbtxt': 'version_policy { specific { versions: 2 } }' })
   await post(server, `${path}/m/load`)
   t.same(await numbers(), ['503', '+2', '503', '+2'])
-  t.same(await index(server), ['m 1 UNAVAILABLE unloaded', 'm 2 READY', 'm 3 UNAVAILABLE unloaded'])
+  t.same(await settledIndex(server), ['m 1 UNAVAILABLE unloaded', 'm 2 READY', 'm 3 UNAVAILABLE unloaded'])
 })
 
 await t.test('test_config_override, test_file_override, test_file_override_security', async (t) => {
@@ -122,7 +127,7 @@ await t.test('test_dynamic_model_load_unload, test_dynamic_model_modify: poll', 
   await until('+2')
   remove(server.folder, 'm')
   await until('404')
-  t.same(await index(server), ['m 1 UNAVAILABLE unloaded'])
+  t.same(await settledIndex(server), ['m 1 UNAVAILABLE unloaded'])
 })
 
 await t.test('L0_warmup: what fails to warm up is not loaded, and a warm-up counts nowhere', async (t) => {

@@ -1,5 +1,6 @@
 // L0_model_queue, L0_priority, L0_client_timeout and L0_request_cancellation over HTTP, in each state of a request.
 import t from 'tap'
+import { holdTimers } from '../../support/timers.js'
 import { certain } from '../../support/waiting.js'
 import { batched, driver, leftovers, type Asked, type Reply, serving, wantedRows } from './rig.js'
 
@@ -7,6 +8,8 @@ const outcomes = (replies: readonly Reply[]): string[] => replies.map(({ status,
 const answered = '200 answered'
 const expired = '503 Request timeout expired'
 const full = '503 [request id: <id_unknown>] Exceeds maximum queue size'
+/** Microseconds of a timeout that a test ends. */
+const minutes = 777_000_000
 /** Limits of the level that requests have unless they say so; those that keep the lanes busy have the other, without limits. */
 const ofLevel2 = (most: number, policy: string): string =>
   batched(most, `priority_levels: 2 default_priority_level: 2 priority_queue_policy { key: 2 value { ${policy} } }`)
@@ -122,7 +125,9 @@ await t.test('L0_client_timeout: the parameter timeout, without a policy', async
 
   await t.test('while it runs alone', async (t) => {
     driver.set({ computeMs: 1, clock: 'manual' })
-    const asked = await server.taken('m', 4, { timeout: 50_000 })
+    using timers = holdTimers(minutes / 1000)
+    const asked = await server.taken('m', 4, { timeout: minutes })
+    timers.end()
     t.same(outcomes([await asked.reply]), [expired], 'though the device stands still')
     driver.set({ computeMs: 0, clock: 'real' })
     t.same(outcomes([await server.infer('m', 1).reply]), [answered])
@@ -133,8 +138,10 @@ await t.test('L0_client_timeout: the parameter timeout, without a policy', async
     driver.set({ computeMs: 1, clock: 'manual' })
     const other = await server.queue('both', 1, { first: 5 })
     const { enqueues } = driver.stats()
-    const asked = server.infer('both', 1, { timeout: 200_000 })
+    using timers = holdTimers(minutes / 1000)
+    const asked = server.infer('both', 1, { timeout: minutes })
     await certain(() => driver.stats().enqueues > enqueues)
+    timers.end()
     t.same(outcomes([await asked.reply]), [expired])
     driver.set({ computeMs: 0, clock: 'real' })
     t.same((await other.reply).json.outputs[0].data, wantedRows(1, 5))

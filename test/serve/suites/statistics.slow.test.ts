@@ -8,6 +8,8 @@ import { type Asked, type Serving, serving } from './rig.js'
 
 const requests = size(10_000, 50_000)
 const together = 32
+/** Requests whose clients leave while they wait. */
+const leaving = 5
 const random = new Random(20_261_126)
 
 /** What was sent, by model and status; rows of those that were answered. */
@@ -58,6 +60,15 @@ async function leaveSometime(asked: Asked): Promise<void> {
   asked.leave()
 }
 
+/** Whether who leaves sometime was still in the queue depends on how busy the machine is; this one is. */
+async function leaveWaiting(server: Serving): Promise<void> {
+  const { path, body } = identities('waits', 1)
+  const asked = server.ask('POST', path, body)
+  await server.untilWaiting('waits', 1)
+  asked.leave()
+  await server.untilWaiting('waits', 0)
+}
+
 async function send(server: Serving, traffic: Traffic): Promise<void> {
   let left = requests
   const client = async (): Promise<void> => {
@@ -79,9 +90,11 @@ await t.test('counters are the traffic', async (t) => {
   await server.loadFiles('plain', files('metric_tags { key: "a" value: "b" }'))
   await server.loadFiles('small', files('dynamic_batching { default_queue_policy { max_queue_size: 1 } }'))
   await server.loadFiles('leaves', files('dynamic_batching { }'))
+  await server.loadFiles('waits', files('dynamic_batching { preferred_batch_size: 8 max_queue_delay_microseconds: 60000000 }'))
   await server.loadFiles('fails', { '1/model.onnx': expand() })
   const traffic = new Traffic()
   await send(server, traffic)
+  for (let i = 0; i < leaving; i++) await leaveWaiting(server)
 
   for (const model of ['merged', 'plain', 'small', 'fails']) {
     const stats = await server.stats(model)
@@ -112,11 +125,26 @@ await t.test('counters are the traffic', async (t) => {
   t.ok(traffic.count('small', 503) > 0 && traffic.count('fails', 500) > 0 && traffic.count('merged', 400) > 0)
 
   t.same(await server.server.drain(), { left: 0 })
-  const [leaves] = server.server.statistics('leaves').model_stats
-  const { success = { count: 0 }, fail = { count: 0 } } = leaves?.inference_stats ?? {}
-  const refused = await server.metric('nv_inference_request_failure', 'leaves', 'reason="OTHER"')
-  const canceled = await server.metric('nv_inference_request_failure', 'leaves', 'reason="CANCELED"')
-  t.ok(success.count >= traffic.count('leaves', 200) && refused >= traffic.count('leaves', 400) && canceled > 0)
-  t.equal(fail.count, canceled)
-  t.equal(success.count + fail.count + refused, server.asked('leaves'), 'each that came counts once, whoever left')
+  for (const model of ['leaves', 'waits']) {
+    // nobody waits for who has left: the engine counts what ran for him when its batch has ended, and the log has him when he is given up
+    let found = await countsOf(server, model)
+    for (const end = Date.now() + 60_000; ended(found) !== found.asked && Date.now() < end;) found = await countsOf(server, model)
+    t.equal(ended(found), found.asked, `${model}: each that came counts once, whoever left`)
+    t.equal(found.fail, (await countsOf(server, model)).canceled)
+    t.ok(found.success >= traffic.count(model, 200) && found.refused >= traffic.count(model, 400), JSON.stringify(found))
+    if (model === 'waits') t.match(found, { success: 0, refused: 0, canceled: leaving })
+  }
 })
+
+type Counts = { readonly [what in 'success' | 'fail' | 'refused' | 'canceled' | 'asked']: number }
+
+async function countsOf(server: Serving, model: string): Promise<Counts> {
+  const failed = (reason: string): Promise<number> => server.metric('nv_inference_request_failure', model, `reason="${reason}"`)
+  const [refused, canceled] = [await failed('OTHER'), await failed('CANCELED')]
+  const { success, fail } = server.server.statistics(model).model_stats[0]!.inference_stats
+  return { success: success.count, fail: fail.count, refused, canceled, asked: server.asked(model) }
+}
+
+function ended({ success, fail, refused }: Counts): number {
+  return success + fail + refused
+}
