@@ -10,10 +10,12 @@ import { grpcCodes, type GrpcStatus, statusOf } from './status.js'
 
 /** Of the library's BaseServerInterceptingCall. */
 interface InnerCall {
+  readonly stream?: { _final?(done: () => void): void }
   cancelled?: boolean
   maxReceiveMessageSize?: number
   handleDataFrame?(data: Buffer): void
   notifyOnCancel?(): void
+  sendMessage?(message: unknown, sent: () => void): void
   sendStatus?(status: GrpcStatus): void
   decompressMessage?(message: Buffer, encoding: string): Buffer | Promise<Buffer>
   account?: Account
@@ -32,7 +34,7 @@ export function isOver(call: object): boolean {
 
 /** Counts bytes as they come. What it puts into calls are functions that all of them share. */
 export function arrivals(budget: Budget): ServerInterceptor {
-  const intercept = (_method: unknown, call: object): object => {
+  const intercept = (method: { readonly responseStream: boolean }, call: object): object => {
     const inner: InnerCall = call
     if (inner.handleDataFrame === undefined || inner.notifyOnCancel === undefined || inner.sendStatus === undefined) return call
     inner.budget = budget
@@ -40,6 +42,7 @@ export function arrivals(budget: Budget): ServerInterceptor {
     inner.notifyOnCancel = notifyOnCancel
     inner.sendStatus = sendStatus
     if (inner.decompressMessage !== undefined) inner.decompressMessage = decompressMessage
+    if (!method.responseStream && inner.sendMessage !== undefined) inner.sendMessage = sendMessage
     return call
   }
   return intercept as unknown as ServerInterceptor // its type wants an instance of a class that does nothing but to hand on
@@ -74,6 +77,19 @@ function decompressMessage(this: InnerCall, message: Buffer, encoding: string): 
 function notifyOnCancel(this: InnerCall): void {
   this.account?.release()
   original(this).notifyOnCancel?.call(this)
+}
+
+const nothing = (): void => {}
+
+/**
+ * The one message of a call. The library begins with the status once the message is written. Here the status follows at once, and the stream is told that nothing
+ * else comes, so that HTTP/2 asks for the trailers while it sends the message: two turns of the event loop less. What ends the stream later finds that done.
+ */
+function sendMessage(this: InnerCall, message: unknown, sent: () => void): void {
+  original(this).sendMessage?.call(this, message, nothing)
+  if (this.cancelled === true) return
+  sent()
+  this.stream?._final?.(nothing)
 }
 
 function sendStatus(this: InnerCall, status: GrpcStatus): void {
