@@ -7,8 +7,33 @@ import type { Servable } from '../models/servable.js'
 import type { InferDocument } from '../wire/document.js'
 import type { GrpcFront } from './call.js'
 
-/** @throws Fault (as a rejection) INVALID_ARG for classes of an output that has none */
-export async function responseOf(
+/** @throws Fault (also as a rejection) INVALID_ARG for classes of an output that has none */
+export function responseOf(
+  servable: Servable,
+  document: InferDocument,
+  tensors: readonly WireTensor[],
+  front: Pick<GrpcFront, 'worker' | 'workerBytes'>,
+): NewInferResponse | Promise<NewInferResponse> {
+  const hasClasses = document.outputs?.some(({ classes }) => classes > 0) === true
+  if (hasClasses) return classifiedResponse(servable, document, tensors, front)
+  return response(
+    servable,
+    document,
+    tensors,
+    tensors.map(({ bytes }) => bytes),
+  )
+}
+
+function response(
+  { name: modelName, version: modelVersion }: Servable,
+  { id }: InferDocument,
+  outputs: NewInferResponse['outputs'],
+  rawOutputContents: readonly Uint8Array[],
+): NewInferResponse {
+  return { modelName, modelVersion, id, outputs, rawOutputContents }
+}
+
+async function classifiedResponse(
   servable: Servable,
   document: InferDocument,
   tensors: readonly WireTensor[],
@@ -26,7 +51,7 @@ export async function responseOf(
     outputs.push({ name: tensor.name, datatype, shape })
     rawOutputContents.push(content as Uint8Array)
   }
-  return { modelName: servable.name, modelVersion: servable.version, id: document.id, outputs, rawOutputContents }
+  return response(servable, document, outputs, rawOutputContents)
 }
 
 function jobOf({ outputs, config }: Servable, { outputs: wanted }: InferDocument, tensor: WireTensor): OutputJob {

@@ -6,24 +6,74 @@ import type { Account, Budget } from '../front/budget.js'
 import { OverBudget } from '../front/budget.js'
 import { acceptHeader } from './compression.js'
 import { Decompression, isDecompressed } from './decompression.js'
+import { Fault } from '../faults.js'
 import { grpcCodes, type GrpcStatus, statusOf } from './status.js'
+import { FrameProgress, type Sender, type Unfinished } from './unfinished.js'
+
+/** HTTP/2's code for a stream that is closed after a whole answer, since nobody reads what its client still sends. */
+const noError = 0
 
 /** Of the library's BaseServerInterceptingCall. */
 interface InnerCall {
+  readonly stream?: { _final?(done: () => void): void; isPaused?(): boolean; close?(code: number): void }
   cancelled?: boolean
   maxReceiveMessageSize?: number
   handleDataFrame?(data: Buffer): void
   notifyOnCancel?(): void
+  sendMessage?(message: unknown, sent: () => void): void
   sendStatus?(status: GrpcStatus): void
   decompressMessage?(message: Buffer, encoding: string): Buffer | Promise<Buffer>
   account?: Account
   budget?: Budget
   isLate?: boolean
+  sender?: CallSender
+}
+
+/** A call as what its client sends. */
+class CallSender implements Sender {
+  readonly #call: InnerCall
+  readonly #unfinished: Unfinished
+  readonly #progress: FrameProgress | undefined
+
+  /** Of a call with one message all of it is waited for, also its end; of a stream each message that has begun. */
+  constructor(call: InnerCall, isStream: boolean, unfinished: Unfinished) {
+    this.#call = call
+    this.#unfinished = unfinished
+    if (isStream) this.#progress = new FrameProgress()
+    else unfinished.begin(this)
+  }
+
+  get isPaused(): boolean {
+    return this.#call.stream?.isPaused?.() === true
+  }
+
+  giveUp(limitMs: number): void {
+    const what = this.#progress === undefined ? 'The request' : 'A message of the stream'
+    this.#call.sendStatus?.(statusOf(new Fault('TIMEOUT', `${what} was not complete within ${limitMs} ms`)))
+  }
+
+  take(data: Buffer): void {
+    const progress = this.#progress
+    if (progress === undefined) return
+    const hasEnded = progress.take(data)
+    if (!progress.isWithin) this.#unfinished.end(this)
+    else if (hasEnded || !this.#unfinished.has(this)) this.#unfinished.begin(this)
+  }
+
+  /** Gives whether it waited. */
+  end(): boolean {
+    return this.#unfinished.end(this)
+  }
 }
 
 /** The account of a call, which has the bytes that have come; a new one where that is not known. */
 export function accountOf(call: object, budget: Budget): Account {
   return (call as { readonly call?: InnerCall }).call?.account ?? budget.open()
+}
+
+/** The client has sent all of a call with one message: its handler was called. */
+export function hasArrived(call: object): void {
+  ;(call as { readonly call?: InnerCall }).call?.sender?.end()
 }
 
 /** Whether it has ended before its handler was called, which then hears nothing of that: a deadline may be over before a client has sent all. */
@@ -36,16 +86,18 @@ export function isLate(call: object): boolean {
   return (call as { readonly call?: InnerCall }).call?.isLate === true
 }
 
-/** Counts bytes as they come. What it puts into calls are functions that all of them share. */
-export function arrivals(budget: Budget): ServerInterceptor {
-  const intercept = (_method: unknown, call: object): object => {
+/** Counts bytes as they come, and how long that takes. What it puts into calls are functions that all of them share. */
+export function arrivals(budget: Budget, unfinished: Unfinished): ServerInterceptor {
+  const intercept = (method: { readonly requestStream: boolean; readonly responseStream: boolean }, call: object): object => {
     const inner: InnerCall = call
     if (inner.handleDataFrame === undefined || inner.notifyOnCancel === undefined || inner.sendStatus === undefined) return call
     inner.budget = budget
+    inner.sender = new CallSender(inner, method.requestStream, unfinished)
     inner.handleDataFrame = handleDataFrame
     inner.notifyOnCancel = notifyOnCancel
     inner.sendStatus = sendStatus
     if (inner.decompressMessage !== undefined) inner.decompressMessage = decompressMessage
+    if (!method.responseStream && inner.sendMessage !== undefined) inner.sendMessage = sendMessage
     return call
   }
   return intercept as unknown as ServerInterceptor // its type wants an instance of a class that does nothing but to hand on
@@ -54,6 +106,7 @@ export function arrivals(budget: Budget): ServerInterceptor {
 function handleDataFrame(this: InnerCall, data: Buffer): void {
   if (this.cancelled !== true && this.budget !== undefined) {
     this.account ??= this.budget.open()
+    this.sender?.take(data)
     try {
       this.account.take(data.length)
     } catch (error) {
@@ -76,10 +129,24 @@ function decompressMessage(this: InnerCall, message: Buffer, encoding: string): 
   }).done.finally(() => account.give(message.length))
 }
 
-/** Called at the end of each call, whatever has ended it. */
+/** Called at the end of each call, whatever has ended it. A stream that stays open would keep the half of a message that came before. */
 function notifyOnCancel(this: InnerCall): void {
   this.account?.release()
+  if (this.sender?.end() === true) setImmediate(() => this.stream?.close?.(noError)) // after the trailers, which Node sends then
   original(this).notifyOnCancel?.call(this)
+}
+
+const nothing = (): void => {}
+
+/**
+ * The one message of a call. The library begins with the status once the message is written. Here the status follows at once, and the stream is told that nothing
+ * else comes, so that HTTP/2 asks for the trailers while it sends the message: two turns of the event loop less. What ends the stream later finds that done.
+ */
+function sendMessage(this: InnerCall, message: unknown, sent: () => void): void {
+  original(this).sendMessage?.call(this, message, nothing)
+  if (this.cancelled === true) return
+  sent()
+  this.stream?._final?.(nothing)
 }
 
 function sendStatus(this: InnerCall, status: GrpcStatus): void {

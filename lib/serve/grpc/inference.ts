@@ -65,14 +65,16 @@ export class Inference {
     const leave = servable.enter()
     try {
       const received = (this.#received = receive(servable, request))
-      await this.#front.readTogether()
+      const together = this.#front.readTogether()
+      if (together !== undefined) await together
       cut.throwIfHappened()
       this.#reachedModel = true
       const outputs = await runModel(servable, received.document, received.inputs, cut)
       this.#hasResult = true
       received.slot.release()
       account.release()
-      const response = await responseOf(servable, received.document, outputs, this.#front)
+      const answer = responseOf(servable, received.document, outputs, this.#front)
+      const response = answer instanceof Promise ? await answer : answer
       cut.throwIfHappened()
       return response
     } finally {

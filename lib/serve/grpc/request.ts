@@ -21,7 +21,7 @@ export interface ReceivedRequest {
 export function receive(servable: Servable, request: InferRequest): ReceivedRequest {
   const parameters = readParameters(request.parameters)
   const sources = sourcesOf(request)
-  const document = { ...documentOf(request, sources), ...parameters }
+  const document = documentOf(request, sources, parameters)
   checkDocument(servable, document)
   const { places, bytes } = placesOf(document.inputs)
   const slot = bytes === 0 ? noSlot : servable.reserve(bytes)
@@ -55,9 +55,16 @@ function sourceOf({ name, datatype, parameters, contents }: InferInput, model: s
   return found
 }
 
-function documentOf({ id, modelName, inputs, outputs }: InferRequest, sources: readonly Source[]): Omit<InferDocument, keyof Parameters> {
+function documentOf(
+  { id, modelName, inputs, outputs }: InferRequest,
+  sources: readonly Source[],
+  { priority, timeoutUs, parameters }: Parameters,
+): InferDocument {
   return {
     id,
+    priority,
+    timeoutUs,
+    parameters,
     isBinaryOutput: true,
     inputs: inputs.map((input, index) => documentInput(input, sources[index], modelName)),
     outputs: outputs.length === 0 ? undefined : outputs.map(documentOutput),

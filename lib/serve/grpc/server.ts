@@ -7,12 +7,14 @@ import { TensorRTError } from '../../errors.js'
 import { Budget } from '../front/budget.js'
 import { UnderWay } from '../front/under-way.js'
 import { JsonWorker } from '../http/json-worker.js'
+import { defaultLimits } from '../http/options.js'
 import { type GrpcJs, loadGrpc } from '../peers.js'
 import { arrivals, prepareConnections, widenStreams } from './arrivals.js'
 import { Health } from './health.js'
 import type { GrpcOptions, GrpcTls } from './options.js'
 import { grpcCodes } from './status.js'
 import { register, type Transport } from './transport.js'
+import { Unfinished } from './unfinished.js'
 
 const defaults = { maxMessageBytes: 64 * 2 ** 20, maxInFlightBytes: 2 ** 30, workerBytes: 512 * 2 ** 10 }
 
@@ -29,6 +31,7 @@ export class GrpcFrontEnd implements Transport {
   readonly compression: Transport['compression']
   readonly streams: Transport['streams'] = new Set()
   readonly #underWay = new UnderWay()
+  readonly #unfinished: Unfinished
   readonly #grpc: GrpcServer
   readonly #connections: ConnectionInjector
   readonly #listener: Server
@@ -55,7 +58,8 @@ export class GrpcFrontEnd implements Transport {
     this.restricted = options.restricted
     this.compression = options.compression ?? 'none'
     this.budget = options.budget ?? new Budget(options.maxInFlightBytes ?? defaults.maxInFlightBytes)
-    this.#grpc = new library.Server({ ...channelOptions(options), interceptors: [arrivals(this.budget)] })
+    this.#unfinished = new Unfinished(options.messageTimeoutMs ?? defaultLimits.bodyTimeoutMs)
+    this.#grpc = new library.Server({ ...channelOptions(options), interceptors: [arrivals(this.budget, this.#unfinished)] })
     widenStreams(this.#grpc)
     register(this.#grpc, this)
     this.#connections = this.#grpc.createConnectionInjector(credentialsOf(library, options.tls))
@@ -146,6 +150,7 @@ export class GrpcFrontEnd implements Transport {
     this.#grpc.forceShutdown()
     for (const socket of this.#sockets) socket.destroy()
     await closed
+    this.#unfinished.close()
     await this.worker.close()
   }
 }

@@ -6,7 +6,7 @@ import { Fault, faultOf } from '../faults.js'
 import type { Account } from '../front/budget.js'
 import type { HeaderRule } from '../front/options.js'
 import type { RestrictedCategory } from '../public-types.js'
-import { accountOf, isLate, isOver } from './arrivals.js'
+import { accountOf, hasArrived, isLate, isOver } from './arrivals.js'
 import type { CallContext, GrpcFront, InStream, Outgoing, OutStream } from './call.js'
 import { acceptHeader, compressed, type CompressedMessage, encodingFor, type GrpcEncoding } from './compression.js'
 import { unaryMethods, type UnaryMethod } from './handlers.js'
@@ -14,6 +14,7 @@ import type { Health } from './health.js'
 import type { CompressionLevel } from './options.js'
 import { type GrpcStatus, statusOf } from './status.js'
 import { InferStream } from './stream.js'
+import { frameHead } from './unfinished.js'
 
 /** What is sent: all that the library asks of it is `byteLength`, and to be copied into a frame. */
 type Sent = Outgoing | CompressedMessage
@@ -102,6 +103,7 @@ function registerUnary(server: Server, transport: Transport, method: UnaryMethod
   }
   const handler = (call: ServerUnaryCall<Buffer, Sent>, respond: sendUnaryData<Sent>): void => {
     if (isOver(call)) return
+    hasArrived(call)
     const context = new UnaryContext(call, accountOf(call, transport.budget))
     transport.begin()
     // whatever has ended the call: its last byte, its deadline, or its client
@@ -189,9 +191,6 @@ class Out implements OutStream {
   }
 }
 
-/** Bytes before each message. */
-const frameHead = 5
-
 function registerStream(server: Server, transport: Transport): void {
   const handler = (call: ServerDuplexStream<Buffer, Sent>): void => {
     const arrived = accountOf(call, transport.budget)
@@ -224,6 +223,7 @@ function registerWatch(server: Server, transport: Transport): void {
   const { watch } = healthMethods
   const handler = (call: ServerWritableStream<Buffer, Sent>): void => {
     if (isOver(call)) return
+    hasArrived(call)
     const out = new Out(call)
     try {
       checkRestriction(transport, 'health', call)

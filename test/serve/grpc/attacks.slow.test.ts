@@ -1,24 +1,13 @@
 // Clients that mean harm, or are broken: nothing of them stays, and they take nothing from others.
 import t from 'tap'
 import { deflateSync, gzipSync } from 'node:zlib'
-import type { ClientHttp2Session } from 'node:http2'
 import { encodeInferRequest } from '../../../lib/kserve/infer-request.js'
 import { healthMethods, inferenceMethods, pathOf } from '../../../lib/kserve/methods.js'
 import { Budget } from '../../../lib/serve/front/budget.js'
 import { certain } from '../../support/waiting.js'
-import { failureOf, frame, inferPath, nothingLeft, oneInput, rawHeaders, rawSession, startRig, streamPath } from './rig.js'
+import { failureOf, frame, inferPath, nothingLeft, oneInput, rawHeaders, rawSession, startRig, statusOf, streamPath } from './rig.js'
 
 const bytes = encodeInferRequest(oneInput('fp32', [1, 2])).toBytes()
-
-/** The status of a call, and its text. */
-async function statusOf(call: ReturnType<ClientHttp2Session['request']>): Promise<readonly [code: string, text: string]> {
-  return new Promise((resolve) => {
-    const read = (headers: Readonly<Record<string, unknown>>): void => {
-      if (headers['grpc-status'] !== undefined) resolve([headers['grpc-status'] as string, decodeURI(headers['grpc-message'] as string)])
-    }
-    call.on('response', read).on('trailers', read).resume()
-  })
-}
 
 t.test('bytes that become many more once they are decompressed', async (t) => {
   const budget = new Budget(2 ** 20)

@@ -2,7 +2,6 @@
 import t from 'tap'
 import { compressionAlgorithms, Server as GrpcServer } from '@grpc/grpc-js'
 import type { Fault } from '../../../lib/serve/faults.js'
-import type { ClientHttp2Session } from 'node:http2'
 import { healthMethods, inferenceMethods, pathOf } from '../../../lib/kserve/methods.js'
 import { encodeInferRequest } from '../../../lib/kserve/infer-request.js'
 import { Budget } from '../../../lib/serve/front/budget.js'
@@ -20,6 +19,7 @@ import {
   rawHeaders,
   rawSession,
   startRig,
+  statusOf,
   streamPath,
   type Rig,
 } from './rig.js'
@@ -29,16 +29,6 @@ async function cutOf({ control }: Rig): Promise<string> {
   const held = control.servables.find(({ name }) => name === 'held')!
   await certain(() => held.cuts.at(-1)?.happened === true)
   return (held.cuts.at(-1)?.reason as Fault).kind
-}
-
-/** The status of a call, and its text. */
-async function statusOf(call: ReturnType<ClientHttp2Session['request']>): Promise<readonly [code: string, text: string]> {
-  return new Promise((resolve) => {
-    const read = (headers: Readonly<Record<string, unknown>>): void => {
-      if (headers['grpc-status'] !== undefined) resolve([headers['grpc-status'] as string, decodeURI(headers['grpc-message'] as string)])
-    }
-    call.on('response', read).on('trailers', read).resume()
-  })
 }
 
 const asked = oneInput('held', [1, 2])
@@ -90,8 +80,8 @@ t.test('a client that ends its request once the call is over', async (t) => {
   for (const path of [inferPath, pathOf(inferenceMethods.serverLive), pathOf(healthMethods.watch)]) {
     const late = session.request(rawHeaders(path, { 'grpc-timeout': '50m' })).on('error', () => {})
     late.write(frame(path === inferPath ? bytes : Buffer.alloc(0)))
-    t.strictSame(await statusOf(late), ['4', 'Deadline exceeded'])
     const closed = new Promise((resolve) => late.once('close', resolve))
+    t.strictSame(await statusOf(late), ['4', 'Deadline exceeded'])
     late.end()
     await closed
   }

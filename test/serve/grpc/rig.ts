@@ -1,5 +1,5 @@
 // A front-end of gRPC over fake models, and clients that send exactly the bytes that a test has.
-import { connect, type ClientHttp2Session } from 'node:http2'
+import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2'
 import * as grpc from '@grpc/grpc-js'
 import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
@@ -233,6 +233,16 @@ export const rawHeaders = (path: string, more: Readonly<Record<string, string>> 
   te: 'trailers',
   ...more,
 })
+
+/** The status of a call, and its text. */
+export async function statusOf(call: ClientHttp2Stream): Promise<readonly [code: string, text: string]> {
+  return new Promise((resolve) => {
+    const read = (headers: Readonly<Record<string, unknown>>): void => {
+      if (headers['grpc-status'] !== undefined) resolve([headers['grpc-status'] as string, decodeURI(headers['grpc-message'] as string)])
+    }
+    call.on('response', read).on('trailers', read).resume()
+  })
+}
 
 /** A message with what gRPC puts before it. */
 export function frame(message: Uint8Array, isCompressed = false): Buffer {
