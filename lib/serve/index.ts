@@ -7,6 +7,7 @@ import { start } from './operations/start.js'
 import type { ServeOptions, Server } from './public-types.js'
 
 export { defineModel } from './node/define-model.js'
+export { InvalidRequestError } from './node/invalid-request.js'
 export type * from './public-types.js'
 
 /**

@@ -16,6 +16,7 @@ import { warmUp } from '../models/warmup.js'
 import { readLabels } from '../repository/labels.js'
 import { type Asked, clientOutputs, messageOf, parcelOf } from './asked.js'
 import { type CountedRun, RunCounts } from './counts.js'
+import { faultOfFailed } from './failed.js'
 import { type Instance, Instances } from './instances.js'
 import { LentMemory } from './memory.js'
 import type { Answer } from './messages.js'
@@ -95,7 +96,7 @@ export class NodeModel implements LoadedVersion {
   }
 
   async #start({ count, maxMemoryMb, start }: PreparedModule, signal: AbortSignal): Promise<void> {
-    const { onWarning = () => {}, onOutput = onWarning } = this.#settings
+    const { onWarning = () => {}, onOutput = (line) => onWarning(line) } = this.#settings
     const options = {
       model: this.name,
       count,
@@ -256,7 +257,7 @@ export class NodeModel implements LoadedVersion {
       const result = results[i]
       if (asked.isOver) return false
       if (result === undefined || 'failure' in result)
-        return this.#fail(asked, new Fault('INTERNAL', result?.failure ?? 'no result came back'))
+        return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
       over(asked).resolve(clientOutputs(this.#rules, result.outputs))
       return true
     })
@@ -273,7 +274,7 @@ export class NodeModel implements LoadedVersion {
   }
 
   #fail(asked: Asked, fault: Fault): false {
-    this.#counts.failed('failed')
+    this.#counts.failed(fault.kind === 'INVALID_ARG' ? 'invalid' : 'failed')
     over(asked).reject(fault)
     return false
   }
@@ -285,6 +286,10 @@ export class NodeModel implements LoadedVersion {
 
   #dropWaiting(reason: Fault): void {
     for (const asked of this.#queue.clear()) this.#fail(asked, reason)
+  }
+
+  get invalid(): number {
+    return this.#counts.invalid
   }
 
   counters(): EngineCounters {

@@ -17,7 +17,7 @@ import { isEngine, isEnsemble, isModule, type ThreadPlan } from './thread-plan.j
 
 export interface EnsembleThreadsOptions extends NodeSettings {
   readonly model: string
-  readonly onWarning: (text: string) => void
+  readonly onWarning: (text: string, at?: string) => void
   /** Of tensors that were copied on the host between steps. */
   readonly onCopies: (copies: number, bytes: number) => void
   readonly slotBytesKept?: number | undefined
@@ -64,7 +64,7 @@ export class EnsembleThreads {
   /** @throws Fault, TensorRTError, or the reason of the signal (as a rejection); no thread is left */
   static async start(plan: ThreadPlan, options: EnsembleThreadsOptions, signal: AbortSignal): Promise<EnsembleThreads> {
     const threads = new EnsembleThreads(plan, options)
-    const { model, onWarning, onOutput = onWarning } = options
+    const { model, onWarning, onOutput = (line: string) => onWarning(line) } = options
     threads.#instances = await Instances.start<EnsembleOrder, EnsembleAnswer>(
       {
         model,
@@ -262,8 +262,8 @@ function settle(asked: Asked, result: EnsembleAnswer['result']): void {
   if (asked.isOver) return
   asked.isOver = true
   if ('outputs' in result) return asked.resolve(result.outputs)
-  const { kind, message } = result.failure
-  asked.reject(result.failure instanceof Fault ? result.failure : new Fault(kind, message))
+  const { kind, message, at } = result.failure
+  asked.reject(result.failure instanceof Fault ? result.failure : new Fault(kind, message, undefined, at))
 }
 
 /** Nothing where its time was over while it waited: then it is rejected. */

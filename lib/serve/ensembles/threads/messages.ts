@@ -76,6 +76,8 @@ export interface EnsembleOrder {
 export interface Failure {
   readonly kind: FaultKind
   readonly message: string
+  /** As {@link Fault.at}. */
+  readonly at?: string | undefined
 }
 
 /** What models have done in a thread since it told the last time, by their places. */

@@ -6,9 +6,11 @@ import { clientShape, modelShape } from '../../models/shapes.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
 import { checkTexts } from '../../node/asked.js'
 import { Endings } from '../../node/endings.js'
+import { faultOfFailed } from '../../node/failed.js'
 import type { ModuleRequest, ModuleResult, ModuleRunner } from '../../node/module-runner.js'
 import { BatchQueue, type Queued } from '../../node/queue.js'
 import { moduleInput } from '../../node/wire.js'
+import { failureKind } from '../counts.js'
 import type { StepRequest } from '../run.js'
 import { PlacedValue } from '../values.js'
 import type { ModuleModelStart } from './messages.js'
@@ -158,12 +160,12 @@ export class ModuleStep {
 
   #end({ cut, resolve, reject }: Asked, given: Values | Fault): void {
     if (!(given instanceof Fault)) return resolve(given)
-    if (!cut.happened) this.#outbox.failed(this.#model, 'failed')
+    if (!cut.happened) this.#outbox.failed(this.#model, failureKind(given, false))
     reject(given)
   }
 
   #valuesOf({ memory, places }: Asked, result: ModuleResult | undefined): Values | Fault {
-    if (result === undefined || 'failure' in result) return new Fault('INTERNAL', result?.failure ?? 'no result came back')
+    if (result === undefined || 'failure' in result) return faultOfFailed(result ?? { failure: 'no result came back' })
     const { rules } = this
     const values = result.values.map((value) => {
       const { name, datatype } = value.spec
