@@ -1,4 +1,5 @@
 // A load of a model: all versions that its configuration chooses, or none.
+import { runtimeOf } from '../config/backends.js'
 import { isEnsemble } from '../config/ensemble.js'
 import { checkFields } from '../config/fields.js'
 import { EnsembleModel } from '../ensembles/ensemble-model.js'
@@ -7,6 +8,7 @@ import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
 import { Fault, faultOf, placeOf } from '../faults.js'
 import { prepareConfig } from '../repository/prepare.js'
+import { refuseOtherModule } from '../node/overrides.js'
 import type { OnOutput } from '../node/settings.js'
 import { type ModelFolder, withoutPath } from '../repository/folder.js'
 import { readModelConfig } from '../repository/scan.js'
@@ -135,7 +137,10 @@ async function loadEnsemble(
 /** @throws Fault, TensorRTError (as a rejection) */
 async function configOf({ folder, config }: LoadSource, autoComplete: boolean): Promise<ModelConfig> {
   if (config === undefined) return readModelConfig(folder, { autoComplete })
-  return prepareConfig(folder, readConfigJson(config))
+  const given = readConfigJson(config)
+  const prepared = await prepareConfig(folder, given)
+  if (runtimeOf(prepared) === 'node') refuseOtherModule(given, prepared, await readModelConfig(folder, { autoComplete }))
+  return prepared
 }
 
 /** Tries it as often as the settings say. */

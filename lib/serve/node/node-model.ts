@@ -1,7 +1,6 @@
 // A version of a model in JavaScript: requests wait in one queue, and the first instance that has nothing to do takes what fits.
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { takesTimeout } from '../config/batching.js'
 import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
@@ -23,6 +22,7 @@ import type { Answer } from './messages.js'
 import type { ModuleWorker } from './module-worker.js'
 import { type PreparedModule, prepareModule } from './prepared.js'
 import { BatchQueue } from './queue.js'
+import { type QueueLimits, waitLimit } from './queue-limits.js'
 import { defaultExitTimeoutMs, type NodeModelSettings } from './settings.js'
 
 const bytesKept = 64 * 2 ** 20
@@ -41,7 +41,7 @@ export class NodeModel implements LoadedVersion {
   readonly #visits: Visits
   readonly #rules: RequestRules
   readonly #queue: BatchQueue<Asked>
-  readonly #limits: { readonly maxQueue?: number | undefined; readonly queueTimeoutMs?: number | undefined; readonly isDelayed: boolean }
+  readonly #limits: QueueLimits
   readonly #counts = new RunCounts()
   readonly #settings: NodeModelSettings
   #instances: Instances | undefined
@@ -89,8 +89,7 @@ export class NodeModel implements LoadedVersion {
     this.#visits = new Visits(name, version)
     this.#rules = rulesOf(name, config, inputs, outputs)
     this.#queue = new BatchQueue(merging)
-    const { maxQueue, queueTimeoutMs, onQueueTimeout } = merging?.queue ?? {}
-    this.#limits = { maxQueue, queueTimeoutMs, isDelayed: onQueueTimeout === 'delay' }
+    this.#limits = prepared.limits
     this.#settings = settings
     this.slots = new SlotPool(this.#memory, settings.slotBytesKept ?? bytesKept)
   }
@@ -173,16 +172,9 @@ export class NodeModel implements LoadedVersion {
     this.#queue.push(asked)
     asked.cut.onCut(() => this.#onCut(asked))
     if (asked.isOver) return
-    const timeout = this.#timeoutOf(request)
+    const timeout = waitLimit(this.#limits, request.timeoutUs)
     if (timeout !== undefined) asked.timer = setTimeout(() => this.#onQueueTimeout(asked), timeout)
     this.#pumpLater()
-  }
-
-  /** Milliseconds in the queue. */
-  #timeoutOf({ timeoutUs = 0 }: ServableRequest): number | undefined {
-    const own = timeoutUs > 0 && takesTimeout(this.config) ? timeoutUs / 1000 : Infinity
-    const timeout = Math.min(own, this.#limits.queueTimeoutMs ?? Infinity)
-    return timeout === Infinity ? undefined : Math.min(timeout, longestTimeout)
   }
 
   #onQueueTimeout(asked: Asked): void {
@@ -256,8 +248,7 @@ export class NodeModel implements LoadedVersion {
     const answered = batch.filter((asked, i) => {
       const result = results[i]
       if (asked.isOver) return false
-      if (result === undefined || 'failure' in result)
-        return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
+      if (result === undefined || 'failure' in result) return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
       over(asked).resolve(clientOutputs(this.#rules, result.outputs))
       return true
     })
@@ -359,8 +350,6 @@ export class NodeModel implements LoadedVersion {
     this.slots.close()
   }
 }
-
-const longestTimeout = 2 ** 31 - 1
 
 function over(asked: Asked): Asked {
   asked.isOver = true

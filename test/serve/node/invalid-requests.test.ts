@@ -78,40 +78,46 @@ async function overHttp(server: Server, model: string, first: number): Promise<R
   return { status: reply.status, text: ((await reply.json()) as { error?: string }).error ?? '' }
 }
 
-await t.test('400 over HTTP, INVALID_ARGUMENT over gRPC, of a model and of an ensemble; the reason is OTHER, and nothing is logged', async (t) => {
-  const folder = repository(t, {
-    'm/config.pbtxt': configOf(),
-    'm/1/model.js': code,
-    ...ensemble('e', { inputs: ['x FP32 [4]'], outputs: ['z FP32 [4]'], steps: ['m(x=x -> y=z)'], maxBatch: 0 }),
-  })
-  const lines: Record<string, unknown>[] = []
-  const log = { destination: { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) } }
-  const here = { port: 0, address: '127.0.0.1' }
-  await using server = await serve({ modelRepository: folder, http: here, grpc: here, metrics: here, log })
-  await using client = new GrpcClient(server.addresses.grpc?.url ?? '')
-  const x = Tensor.from(new Float32Array([-1, 2, 3, 4]), [4])
-  for (const [model, text] of [
-    ['m', 'x is below 0'],
-    ['e', "in ensemble 'e', x is below 0"],
-  ] as const) {
-    t.same(await overHttp(server, model, -1), { status: 400, text })
-    const { message, details } = await failureOf(() => client.infer(model, { x }))
-    t.match([message, details?.['status'] ?? details?.['grpcStatus']], [new RegExp(text), 'INVALID_ARGUMENT'])
-    t.same(await overHttp(server, model, 1), { status: 200, text: '' })
-  }
-  const { model_stats: statistics } = server.statistics()
-  t.same(
-    statistics.map(({ name, inference_stats: { success, fail } }) => [name, success.count, fail.count]),
-    [
-      ['e', 1, 2],
-      ['m', 2, 4],
-    ],
-  )
-  const metrics = await (await fetch(server.addresses.metrics?.url ?? '')).text()
-  const failures = metrics.split('\n').filter((line) => line.startsWith('nv_inference_request_failure') && !line.endsWith(' 0'))
-  t.same(failures.map((line) => line.replace(/.*model="(.)".*reason="(\w+)".* (\d+)$/, '$1 $2 $3')), ['e OTHER 2', 'm OTHER 4'])
-  t.same(lines.filter(({ level }) => level !== 'info'), []) // prettier-ignore
-})
+await t.test(
+  '400 over HTTP, INVALID_ARGUMENT over gRPC, of a model and of an ensemble; the reason is OTHER, and nothing is logged',
+  async (t) => {
+    const folder = repository(t, {
+      'm/config.pbtxt': configOf(),
+      'm/1/model.js': code,
+      ...ensemble('e', { inputs: ['x FP32 [4]'], outputs: ['z FP32 [4]'], steps: ['m(x=x -> y=z)'], maxBatch: 0 }),
+    })
+    const lines: Record<string, unknown>[] = []
+    const log = { destination: { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) } }
+    const here = { port: 0, address: '127.0.0.1' }
+    await using server = await serve({ modelRepository: folder, http: here, grpc: here, metrics: here, log })
+    await using client = new GrpcClient(server.addresses.grpc?.url ?? '')
+    const x = Tensor.from(new Float32Array([-1, 2, 3, 4]), [4])
+    for (const [model, text] of [
+      ['m', 'x is below 0'],
+      ['e', "in ensemble 'e', x is below 0"],
+    ] as const) {
+      t.same(await overHttp(server, model, -1), { status: 400, text })
+      const { message, details } = await failureOf(() => client.infer(model, { x }))
+      t.match([message, details?.['status'] ?? details?.['grpcStatus']], [new RegExp(text), 'INVALID_ARGUMENT'])
+      t.same(await overHttp(server, model, 1), { status: 200, text: '' })
+    }
+    const { model_stats: statistics } = server.statistics()
+    t.same(
+      statistics.map(({ name, inference_stats: { success, fail } }) => [name, success.count, fail.count]),
+      [
+        ['e', 1, 2],
+        ['m', 2, 4],
+      ],
+    )
+    const metrics = await (await fetch(server.addresses.metrics?.url ?? '')).text()
+    const failures = metrics.split('\n').filter((line) => line.startsWith('nv_inference_request_failure') && !line.endsWith(' 0'))
+    t.same(
+      failures.map((line) => line.replace(/.*model="(.)".*reason="(\w+)".* (\d+)$/, '$1 $2 $3')),
+      ['e OTHER 2', 'm OTHER 4'],
+    )
+    t.same(lines.filter(({ level }) => level !== 'info'), []) // prettier-ignore
+  },
+)
 
 await t.test('no thread is left', async (t) => {
   t.ok(await noThreadLeft())

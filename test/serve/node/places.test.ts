@@ -37,7 +37,10 @@ await t.test('in the log, and not over the wire', async (t) => {
   const log = { destination: { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) } }
   await using server = await serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' }, log, exitOnError: false })
   const url = `${server.addresses.http?.url ?? ''}/v2`
-  const asked = async (model: string, what: string): Promise<{ readonly text: string; readonly logged: Record<string, unknown> | undefined }> => {
+  const asked = async (
+    model: string,
+    what: string,
+  ): Promise<{ readonly text: string; readonly logged: Record<string, unknown> | undefined }> => {
     lines.length = 0
     const inputs = [{ name: 'x', datatype: 'FP32', shape: [4], data: [1, 2, 3, 4] }]
     const reply = await fetch(`${url}/models/${model}/infer`, { method: 'POST', body: JSON.stringify({ inputs, parameters: { what } }) })
