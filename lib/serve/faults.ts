@@ -7,11 +7,20 @@ export type FaultKind = 'INVALID_ARG' | 'NOT_FOUND' | 'UNAVAILABLE' | 'UNSUPPORT
 /** A failure whose message goes to the client of a server as it is. */
 export class Fault extends TensorRTError {
   readonly kind: FaultKind
+  /** Where the code of a model threw it: for the log. */
+  readonly at: string | undefined
 
-  constructor(kind: FaultKind, message: string, cause?: unknown) {
+  constructor(kind: FaultKind, message: string, cause?: unknown, at?: string) {
     super('ERR_TRT_SERVER', message, { details: { kind }, ...(cause !== undefined && { cause }) })
     this.kind = kind
+    this.at = at
   }
+}
+
+/** Where the code of a model threw it, or what caused it; nothing where none did. */
+export function placeOf(error: unknown): string | undefined {
+  for (let each = error; each instanceof Error; each = each.cause) if (each instanceof Fault && each.at !== undefined) return each.at
+  return undefined
 }
 
 /** What a client is told of any failure: of requests and models the text as it is. */

@@ -5,6 +5,7 @@
 import type { ServeOptions, Server } from './public-types.js'
 
 export { defineModel } from './node/define-model.js'
+export { InvalidRequestError } from './node/invalid-request.js'
 export type * from './public-types.js'
 
 /**

@@ -1,6 +1,11 @@
 // What the configuration of an ensemble may say beside its steps: Triton's rules, in its words.
 import { create } from '@bufbuild/protobuf'
-import { type ModelConfig, type ModelEnsembling, ModelVersionPolicySchema } from '../../kserve/messages/model_config_pb.js'
+import {
+  type ModelConfig,
+  type ModelEnsembling,
+  ModelTransactionPolicySchema,
+  ModelVersionPolicySchema,
+} from '../../kserve/messages/model_config_pb.js'
 import { checkTensors } from './validate-tensors.js'
 import { Fault } from '../faults.js'
 
@@ -31,6 +36,7 @@ export function completeEnsemble(config: ModelConfig): ModelEnsembling {
   for (const kind of ['input', 'output'] as const) checkNames(config, kind)
   checkTensors(config, true)
   config.versionPolicy ??= create(ModelVersionPolicySchema, { policyChoice: { case: 'latest', value: { numVersions: 1 } } })
+  config.modelTransactionPolicy ??= create(ModelTransactionPolicySchema)
   return schedulingChoice.value
 }
 

@@ -1,8 +1,10 @@
 // What an ensemble has done, as an engine counts it: its steps count for themselves.
 import type { BatchSizeCounters, EngineCounters, FailureCounts } from '../../backend/backend.js'
 import { TensorRTError } from '../../errors.js'
+import { faultOf } from '../faults.js'
 
-export type FailureKind = keyof FailureCounts
+/** `invalid`: the request was at fault. */
+export type FailureKind = keyof FailureCounts | 'invalid'
 
 interface Size {
   executions: number
@@ -13,10 +15,12 @@ const noFailures: FailureCounts = { rejected: 0, queueTimeout: 0, cancelledWaiti
 
 export class EnsembleCounts {
   readonly #sizes = new Map<number, Size>()
-  readonly #failures: Record<FailureKind, number> = { ...noFailures }
+  readonly #failures: Record<keyof FailureCounts, number> = { ...noFailures }
   #requests = 0
   #rows = 0
   #computeNs = 0
+  /** Requests that were at fault themselves. */
+  invalid = 0
   /** Milliseconds since 1970. */
   lastInference = 0
 
@@ -31,7 +35,8 @@ export class EnsembleCounts {
   }
 
   failed(kind: FailureKind): void {
-    this.#failures[kind]++
+    if (kind === 'invalid') this.invalid++
+    else this.#failures[kind]++
   }
 
   /** A request is in no queue of the ensemble's own: all its time is that of its steps. */
@@ -64,5 +69,5 @@ export function failureKind(error: unknown, wasCut: boolean): FailureKind {
     if (at.message.endsWith('Exceeds maximum queue size')) return 'rejected'
     if (at.message.endsWith('Request timeout expired')) return 'queueTimeout'
   }
-  return 'failed'
+  return faultOf(error).kind === 'INVALID_ARG' ? 'invalid' : 'failed'
 }

@@ -132,7 +132,7 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
         {
           ...settings,
           model: this.name,
-          onWarning: (text) => settings.onWarning?.(text),
+          onWarning: (text, at) => settings.onWarning?.(text, at),
           onCopies: (tensors, bytes) => {
             copies.tensors += tensors
             copies.bytes += bytes
@@ -196,6 +196,10 @@ export class EnsembleModel implements LoadedVersion, EngineStep {
 
   get inFlight(): number {
     return this.#visits.inFlight
+  }
+
+  get invalid(): number {
+    return this.#parts.counts.invalid
   }
 
   counters(): EngineCounters {

@@ -164,7 +164,10 @@ class Run<V extends StepValue> {
     const running = gate === undefined ? this.#runStep(planned, cut) : gate.take(() => this.#runStep(planned, cut), cut)
     running.then(
       (ran) => this.#ended(planned, cut, ran),
-      (error: unknown) => this.fail(error),
+      (error: unknown) => {
+        this.#running.delete(cut) // it has ended: to cut it would be counted as well
+        this.fail(error)
+      },
     )
   }
 

@@ -1,7 +1,7 @@
 // One request for an inference, from its message to its answer: of a call of its own, or in a stream.
 import { decodeInferRequest, type InferRequest } from '../../kserve/infer-request.js'
 import type { NewInferResponse } from '../../kserve/infer-response.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, placeOf } from '../faults.js'
 import { runModel } from '../front/run.js'
 import type { Servable } from '../models/servable.js'
 import { responseOf } from './answer.js'
@@ -100,7 +100,7 @@ export class Inference {
       bytesOut,
     })
     if (log === undefined) return
-    if (fault?.kind === 'INTERNAL') log.error({ model, status, error: fault.message }, 'inference failed')
+    if (fault?.kind === 'INTERNAL') log.error({ model, status, error: fault.message, at: placeOf(fault) }, 'inference failed')
     log.verbose(1, { method: 'ModelInfer', model, status, ms: durationNs / 1e6, error: fault?.message }, 'request')
   }
 }

@@ -1,7 +1,7 @@
 // One request for an inference, from its head to the last byte of its answer.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cut } from '../../base/cancellation.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, placeOf } from '../faults.js'
 import type { Servable } from '../models/servable.js'
 import type { InferDocument } from '../wire/document.js'
 import { tooLarge } from '../wire/document.js'
@@ -131,7 +131,7 @@ export class Inference {
     }
     counters?.onInfer(record)
     if (log === undefined) return
-    if (fault?.kind === 'INTERNAL') log.error({ model: this.#model, status, error: fault.message }, 'inference failed')
+    if (fault?.kind === 'INTERNAL') log.error({ model: this.#model, status, error: fault.message, at: placeOf(fault) }, 'inference failed')
     log.verbose(1, { method: 'POST', url: this.#request.url, status, ms: durationNs / 1e6, error: fault?.message }, 'request')
   }
 }

@@ -1,12 +1,14 @@
 // A load of a model: all versions that its configuration chooses, or none.
+import { runtimeOf } from '../config/backends.js'
 import { isEnsemble } from '../config/ensemble.js'
 import { checkFields } from '../config/fields.js'
 import { EnsembleModel } from '../ensembles/ensemble-model.js'
 import { type EnsembleGraph, ensembleGraph, modelsOf } from '../ensembles/graph.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
 import { readConfigJson } from '../config/read.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, placeOf } from '../faults.js'
 import { prepareConfig } from '../repository/prepare.js'
+import { refuseOtherModule } from '../node/overrides.js'
 import type { OnOutput } from '../node/settings.js'
 import { type ModelFolder, withoutPath } from '../repository/folder.js'
 import { readModelConfig } from '../repository/scan.js'
@@ -109,7 +111,7 @@ async function loadVersions(entry: ModelEntry, source: LoadSource, context: Load
   const loaded = loads.filter((load) => load.status === 'fulfilled').map(({ value }) => value)
   if (loaded.length === versions.length) return loaded
   await Promise.all(loaded.map((version) => version.close()))
-  throw new VersionsFailed(reasonsOf(versions, loads))
+  throw new VersionsFailed(reasonsOf(versions, loads), loads.find((load) => load.status === 'rejected')?.reason)
 }
 
 /** All versions of an ensemble have one configuration: what is wrong with one is wrong with all. */
@@ -135,7 +137,10 @@ async function loadEnsemble(
 /** @throws Fault, TensorRTError (as a rejection) */
 async function configOf({ folder, config }: LoadSource, autoComplete: boolean): Promise<ModelConfig> {
   if (config === undefined) return readModelConfig(folder, { autoComplete })
-  return prepareConfig(folder, readConfigJson(config))
+  const given = readConfigJson(config)
+  const prepared = await prepareConfig(folder, given)
+  if (runtimeOf(prepared) === 'node') refuseOtherModule(given, prepared, await readModelConfig(folder, { autoComplete }))
+  return prepared
 }
 
 /** Tries it as often as the settings say. */
@@ -151,14 +156,14 @@ async function loadVersion(folder: ModelFolder, version: string, config: ModelCo
         return await context.load(options)
       } catch (error) {
         if (left <= 0 || signal.aborted) throw error
-        telling.onWarning(`failed to load, tried again: ${faultOf(error).message}`)
+        telling.onWarning(`failed to load, tried again: ${faultOf(error).message}`, placeOf(error))
       }
     }
   })
 }
 
 interface Telling {
-  readonly onWarning: (text: string) => void
+  readonly onWarning: (text: string, at?: string) => void
   readonly onOutput: OnOutput
   /** The version answers no more requests. */
   readonly onFailure: (reason: string) => void
@@ -166,7 +171,7 @@ interface Telling {
 
 function tellingOf({ name: model }: ModelFolder, version: string, { settings: { onEvent }, onBroken }: LoadContext): Telling {
   return {
-    onWarning: (text) => onEvent({ what: 'warning', model, version, text }),
+    onWarning: (text, at) => onEvent({ what: 'warning', model, version, text, at }),
     onOutput: (text, stream, instance) => onEvent({ what: 'output', model, version, text, stream, instance }),
     onFailure: (reason) => onBroken(model, version, reason),
   }
@@ -176,8 +181,9 @@ function tellingOf({ name: model }: ModelFolder, version: string, { settings: { 
 class VersionsFailed extends Error {
   readonly reasons: ReadonlyMap<string, string>
 
-  constructor(reasons: ReadonlyMap<string, string>) {
-    super([...reasons].map(([version, reason]) => `version ${version} is at UNAVAILABLE state: ${reason};`).join(''))
+  /** @param cause what the first of them was rejected with */
+  constructor(reasons: ReadonlyMap<string, string>, cause: unknown) {
+    super([...reasons].map(([version, reason]) => `version ${version} is at UNAVAILABLE state: ${reason};`).join(''), { cause })
     this.reasons = reasons
   }
 }

@@ -3,7 +3,7 @@
 import { performance } from 'node:perf_hooks'
 import { stepFailure } from '../ensembles/find.js'
 import { type EnsembleGraph, modelsOf } from '../ensembles/graph.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, placeOf } from '../faults.js'
 import type { ModelFolder } from '../repository/folder.js'
 import { type Scan, scanModel, scanRepositories, withModel } from '../repository/scan.js'
 import type { ModelControl } from './control.js'
@@ -123,7 +123,8 @@ export class Models implements ModelControl, AsyncDisposable {
     } catch (error) {
       const text = error instanceof LoadFault ? error.withPaths : faultOf(error).message
       // what a shutdown gives up has not failed
-      if (this.#closing === undefined) onEvent({ what: 'failed', model, text: text.trimEnd(), durationMs: performance.now() - begun })
+      const failed = { what: 'failed', model, text: text.trimEnd(), at: placeOf(error), durationMs: performance.now() - begun } as const
+      if (this.#closing === undefined) onEvent(failed)
       throw error
     }
   }

@@ -56,6 +56,8 @@ export interface Servable {
   infer(request: ServableRequest, cut: Cut): Promise<readonly WireTensor[]>
   /** Summed over its engines. */
   counters(): EngineCounters
+  /** Requests that failed for what was in them, as their model has found: they are in no counter of failures. */
+  readonly invalid?: number | undefined
   /** Requests that wait for a lane now, of all its engines; nothing where that is not known. */
   readonly pending?: number | undefined
   /** Milliseconds since 1970 of the last request; 0 where there was none. */

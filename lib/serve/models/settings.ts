@@ -24,8 +24,8 @@ export interface ModelSettings {
   readonly engine: EngineSettings
   /** The most bytes of slots that a model keeps for requests to come; default 64 MiB. */
   readonly slotBytesKept?: number | undefined
-  /** Told what is not as expected, and no failure. */
-  readonly onWarning?: ((text: string) => void) | undefined
+  /** Told what is not as expected, and no failure; of the code of a model also where, as {@link Fault.at}. */
+  readonly onWarning?: ((text: string, at?: string) => void) | undefined
 }
 
 /** What happened to a model: a line of the log each. */
@@ -37,6 +37,8 @@ export interface ModelEvent {
   readonly version?: string | undefined
   /** Why it failed, or answers no more requests; what the warning is; the line that a module has written. */
   readonly text?: string | undefined
+  /** Where the code of a model threw what the text is of: lines of its stack. */
+  readonly at?: string | undefined
   /** Of `output`: which instance has written it, and where. */
   readonly instance?: number | undefined
   readonly stream?: 'stdout' | 'stderr' | undefined

@@ -1,10 +1,8 @@
 // What a module gives for a request, held against the config.
-import { dirname } from 'node:path'
-import { isNativeError } from 'node:util/types'
 import { type DType, isTensorLike, Tensor, type TensorLike } from '../../tensor.js'
 import { dtypeOf } from '../../kserve/tensor.js'
 import { describe } from '../../errors.js'
-import { withoutPath } from '../repository/folder.js'
+import { failedOf, isError, type ModuleFailed, textOf, withoutPathOf } from './failed.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
 
 /** A checked output: numbers, or texts. */
@@ -18,7 +16,7 @@ export interface ModuleValue {
 }
 
 /** Of one request: the outputs that are wanted, in the order of the config, or why there are none. */
-export type ModuleResult = { readonly values: readonly ModuleValue[] } | { readonly failure: string }
+export type ModuleResult = { readonly values: readonly ModuleValue[] } | ModuleFailed
 
 /** What a request wants to have answered. */
 export interface Wanted {
@@ -42,38 +40,31 @@ export function failures(requests: readonly unknown[], failure: string): readonl
   return requests.map(() => ({ failure }))
 }
 
+/** What execute() threw: of a batch of several nobody knows whose request is at fault. */
+export function thrownBy(start: ModuleStart, requests: readonly unknown[], error: unknown): readonly ModuleResult[] {
+  const told = failedOf(start, error)
+  const { length } = requests
+  if (told.isInvalid === true && length === 1) return [told]
+  const what = `${executeOf(start)} failed`
+  if (told.isInvalid !== true) return requests.map(() => ({ ...told, failure: `${what}: ${told.failure}` }))
+  const text = `${what}: it threw an InvalidRequestError for ${length} requests at once, and is to give it in place of the outputs of the one that is at fault: `
+  return failures(requests, text + told.failure)
+}
+
 export function executeOf({ name }: Pick<ModuleStart, 'name'>): string {
   return `execute() of model '${name}'`
 }
 
-/** The text of whatever was thrown. */
-export function textOf(thrown: unknown): string {
-  try {
-    if (!isError(thrown)) return describe(thrown)
-    const { name, message } = thrown
-    if (message === '') return name
-    return name === 'Error' || name === 'TensorRTError' ? message : `${name}: ${message}`
-  } catch {
-    return 'something whose text cannot be read'
-  }
-}
-
-/** A text as clients see it: with the model's name for its folder on this machine. */
-export function withoutPathOf({ name, version, folder }: Pick<ModuleStart, 'name' | 'version' | 'folder'>, text: string): string {
-  return withoutPath({ name, path: dirname(folder), versions: [version] }, text)
-}
-
-function isError(value: unknown): value is Error {
-  return value instanceof Error || isNativeError(value)
-}
-
 function resultOf(start: ModuleStart, request: Wanted, answer: unknown): ModuleResult {
   try {
-    if (isError(answer)) return { failure: answer.message === '' ? `${executeOf(start)} gave an Error without a text` : answer.message }
-    return { values: valuesOf(start, request, answer) }
+    return isError(answer) ? givenError(start, answer) : { values: valuesOf(start, request, answer) }
   } catch (error) {
-    return { failure: textOf(error) }
+    return { failure: withoutPathOf(start, textOf(error)) }
   }
+}
+
+function givenError(start: ModuleStart, error: Error): ModuleFailed {
+  return failedOf(start, error, error.message === '' ? `${executeOf(start)} gave an Error without a text` : error.message)
 }
 
 function valuesOf(start: ModuleStart, request: Wanted, answer: unknown): readonly ModuleValue[] {

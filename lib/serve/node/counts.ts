@@ -35,9 +35,12 @@ export class RunCounts {
   #sums: Mutable<EngineCounters> = { ...none }
   #failures: Mutable<FailureCounts> = { ...none.failures }
   readonly #sizes = new Map<number, Mutable<BatchSizeCounters>>()
+  /** Requests that were at fault themselves. */
+  invalid = 0
 
-  failed(kind: keyof FailureCounts, count = 1): void {
-    this.#failures[kind] += count
+  failed(kind: keyof FailureCounts | 'invalid', count = 1): void {
+    if (kind === 'invalid') this.invalid += count
+    else this.#failures[kind] += count
   }
 
   ran(run: CountedRun): void {
@@ -71,6 +74,7 @@ export class RunCounts {
   reset(): void {
     this.#sums = { ...none }
     this.#failures = { ...none.failures }
+    this.invalid = 0
     this.#sizes.clear()
   }
 

@@ -1,6 +1,6 @@
 // The instances of a model: threads with a copy of the module each. One that dies is replaced, unless they die one after the other.
 import { onAbort } from '../../base/cancellation.js'
-import { Fault, faultOf } from '../faults.js'
+import { Fault, faultOf, placeOf } from '../faults.js'
 import { ModuleWorker, type ModuleWorkerOptions } from './module-worker.js'
 import type { Answer, RunOrder } from './messages.js'
 import type { ModuleStart } from './module-start.js'
@@ -25,7 +25,7 @@ export interface InstancesOptions {
   readonly data?: ((instance: number) => object) | undefined
   readonly maxMemoryMb: number | undefined
   readonly onOutput: ModuleWorkerOptions['onOutput']
-  readonly onWarning: (text: string) => void
+  readonly onWarning: (text: string, at?: string) => void
   /** An instance can be given something to do. */
   readonly onReady: () => void
   /** No more of them are started: once. */
@@ -120,7 +120,7 @@ export class Instances<R extends object = RunOrder, A extends { readonly type: '
     const now = performance.now()
     this.#deaths = [...this.#deaths.filter((at) => now - at < withinMs), now]
     if (this.#deaths.length >= mostDeaths) return this.#fail(reason)
-    this.#options.onWarning(`${reason.message}; another one takes its place`)
+    this.#options.onWarning(`${reason.message}; another one takes its place`, placeOf(reason))
     const started = this.#replace(instance).finally(() => this.#starting.delete(started))
     this.#starting.add(started)
   }
@@ -134,11 +134,11 @@ export class Instances<R extends object = RunOrder, A extends { readonly type: '
     }
   }
 
-  #fail({ message }: Fault): void {
+  #fail(reason: Fault): void {
     const { model, onFailure, onWarning } = this.#options
-    const text = `model '${model}' answers no more requests, since its instances have ended ${mostDeaths} times within a minute, the last time: ${message}`
+    const text = `model '${model}' answers no more requests, since its instances have ended ${mostDeaths} times within a minute, the last time: ${reason.message}`
     this.#failure = new Fault('UNAVAILABLE', text)
-    onWarning(text)
+    onWarning(text, placeOf(reason))
     onFailure(this.#failure)
     for (const instance of this.all) if (instance.runs === 0) this.retire(instance)
   }

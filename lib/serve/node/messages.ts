@@ -1,6 +1,7 @@
 // What goes between a server and the thread of modules: one message for a batch, and one back.
 import type { MessagePort } from 'node:worker_threads'
 import type { WireTensor } from '../../kserve/tensor.js'
+import type { ModuleFailed } from './failed.js'
 import type { ModuleStart } from './module-start.js'
 
 /** What a thread begins with. */
@@ -47,7 +48,7 @@ export interface CancelOrder {
 export type Order = RunOrder | CancelOrder | { readonly type: 'give-up' } | { readonly type: 'unload' }
 
 /** Outputs, as the model has them, or why there are none. */
-export type RequestResult = { readonly outputs: readonly WireTensor[] } | { readonly failure: string }
+export type RequestResult = { readonly outputs: readonly WireTensor[] } | ModuleFailed
 
 export interface Answer {
   readonly type: 'answer'
@@ -75,6 +76,6 @@ export interface Loaded {
 export type Report<A = Answer> =
   | Output
   | Loaded
-  | { readonly type: 'not-loaded'; readonly failure: string }
+  | ({ readonly type: 'not-loaded' } & ModuleFailed)
   | A
   | { readonly type: 'unloaded'; readonly failures: readonly string[] }

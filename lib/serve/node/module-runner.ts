@@ -4,8 +4,9 @@ import { pathToFileURL } from 'node:url'
 import { describe, expected, TensorRTError } from '../../errors.js'
 import { dtypeOf } from '../../kserve/tensor.js'
 import { Tensor } from '../../tensor.js'
-import { executeOf, failures, type ModuleResult, resultsOf, textOf, type Wanted, withoutPathOf } from './answers.js'
+import { type ModuleResult, resultsOf, thrownBy, type Wanted } from './answers.js'
 import type { Endings } from './endings.js'
+import { type ModuleFailed, stackWithin, textOf } from './failed.js'
 import { fitsShape, type ModuleStart, shapeOf, type TensorSpec } from './module-start.js'
 import type { ExecuteOptions, JavaScriptModel, ModelContext, ModelRequest } from './types.js'
 
@@ -24,7 +25,20 @@ export interface ModuleRequest extends Wanted {
 }
 
 /** Why a module cannot be loaded. */
-export class ModuleFailure extends Error {}
+export class ModuleFailure extends Error {
+  /** Where its code threw, for the log. */
+  readonly at: string | undefined
+
+  constructor(message: string, { start, cause }: { readonly start?: ModuleStart; readonly cause?: unknown } = {}) {
+    super(message, { cause })
+    this.at = start === undefined ? undefined : stackWithin(start, cause)
+  }
+}
+
+/** A failed load, for the server. */
+export function notLoaded(error: unknown): ModuleFailed {
+  return { failure: error instanceof Error ? error.message : textOf(error), at: error instanceof ModuleFailure ? error.at : undefined }
+}
 
 export class ModuleRunner {
   readonly start: ModuleStart
@@ -43,7 +57,7 @@ export class ModuleRunner {
     try {
       await model.load?.(context)
     } catch (error) {
-      throw new ModuleFailure(`load() of model '${name}' failed: ${textOf(error)}`, { cause: error })
+      throw new ModuleFailure(`load() of model '${name}' failed: ${textOf(error)}`, { start, cause: error })
     }
     return new ModuleRunner(start, model)
   }
@@ -59,14 +73,10 @@ export class ModuleRunner {
     try {
       const asked = requests.map((request, i) => new Asked(start, request, endings, i))
       const answers: unknown = await this.#model.execute(asked, new Options(endings))
-      return resultsOf(start, requests, answers).map((result) => this.#withoutPath(result))
+      return resultsOf(start, requests, answers)
     } catch (error) {
-      return failures(requests, withoutPathOf(start, `${executeOf(start)} failed: ${textOf(error)}`))
+      return thrownBy(start, requests, error)
     }
-  }
-
-  #withoutPath(result: ModuleResult): ModuleResult {
-    return 'failure' in result ? { failure: withoutPathOf(this.start, result.failure) } : result
   }
 
   /** @throws Error (as a rejection) with what unload() threw */
@@ -105,11 +115,11 @@ function checkConcurrency({ concurrency = 1 }: JavaScriptModel, owner: string): 
   throw new ModuleFailure(`Expected a whole number from 1 to 1024 for concurrency of ${owner} but received ${describe(concurrency)}`)
 }
 
-async function imported({ name, file }: ModuleStart, path: string): Promise<Readonly<Record<string, unknown>>> {
+async function imported(start: ModuleStart, path: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>
   } catch (error) {
-    throw new ModuleFailure(`${file} of model '${name}' cannot be loaded: ${textOf(error)}`, { cause: error })
+    throw new ModuleFailure(`${start.file} of model '${start.name}' cannot be loaded: ${textOf(error)}`, { start, cause: error })
   }
 }
 

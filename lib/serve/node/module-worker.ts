@@ -2,7 +2,7 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { onAbort } from '../../base/cancellation.js'
 import { Fault } from '../faults.js'
-import { textOf, withoutPathOf } from './answers.js'
+import { stackWithin, textOf, withoutPathOf } from './failed.js'
 import type { Answer, Order, Report, RunOrder, WorkerStart } from './messages.js'
 import type { ModuleStart } from './module-start.js'
 import { Lines } from './output.js'
@@ -229,7 +229,7 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
         this.#concurrency = report.concurrency
         return this.#onLoaded?.(undefined)
       case 'not-loaded':
-        return this.#onLoaded?.(new Fault('INTERNAL', report.failure))
+        return this.#onLoaded?.(new Fault('INTERNAL', report.failure, undefined, report.at))
       case 'unloaded':
         return this.#onUnloaded?.(report.failures)
       case 'answer':
@@ -266,7 +266,8 @@ export class ModuleWorker<R extends object = RunOrder, A extends { readonly type
       )
     if (error !== undefined) {
       const text = modules.reduce((seen, start) => withoutPathOf(start, seen), textOf(error))
-      return new Fault('INTERNAL', `${owner} has ended: uncaught ${text}`, error)
+      const at = modules.map((start) => stackWithin(start, error)).find((place) => place !== undefined)
+      return new Fault('INTERNAL', `${owner} has ended: uncaught ${text}`, error, at)
     }
     return new Fault('INTERNAL', `${owner} has ended: the module called process.exit(${code})`)
   }

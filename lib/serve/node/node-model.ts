@@ -1,7 +1,6 @@
 // A version of a model in JavaScript: requests wait in one queue, and the instance with the least to do takes what fits.
 import type { EngineCounters } from '../../backend/backend.js'
 import { Cut } from '../../base/cancellation.js'
-import { takesTimeout } from '../config/batching.js'
 import { tensorsOf } from '../config/tensors.js'
 import { Fault, faultOf } from '../faults.js'
 import type { ModelConfig } from '../../kserve/messages/model_config_pb.js'
@@ -16,12 +15,14 @@ import { warmUp } from '../models/warmup.js'
 import { readLabels } from '../repository/labels.js'
 import { type Asked, clientOutputs, messageOf, parcelOf } from './asked.js'
 import { type CountedRun, RunCounts } from './counts.js'
+import { faultOfFailed } from './failed.js'
 import { type Instance, Instances } from './instances.js'
 import { LentMemory } from './memory.js'
 import type { Answer } from './messages.js'
 import type { ModuleWorker } from './module-worker.js'
 import { type PreparedModule, prepareModule } from './prepared.js'
 import { BatchQueue } from './queue.js'
+import { type QueueLimits, waitLimit } from './queue-limits.js'
 import { defaultExitTimeoutMs, type NodeModelSettings } from './settings.js'
 
 const bytesKept = 64 * 2 ** 20
@@ -40,7 +41,7 @@ export class NodeModel implements LoadedVersion {
   readonly #visits: Visits
   readonly #rules: RequestRules
   readonly #queue: BatchQueue<Asked>
-  readonly #limits: { readonly maxQueue?: number | undefined; readonly queueTimeoutMs?: number | undefined; readonly isDelayed: boolean }
+  readonly #limits: QueueLimits
   readonly #counts = new RunCounts()
   readonly #settings: NodeModelSettings
   #instances: Instances | undefined
@@ -88,14 +89,13 @@ export class NodeModel implements LoadedVersion {
     this.#visits = new Visits(name, version)
     this.#rules = rulesOf(name, config, inputs, outputs)
     this.#queue = new BatchQueue(merging)
-    const { maxQueue, queueTimeoutMs, onQueueTimeout } = merging?.queue ?? {}
-    this.#limits = { maxQueue, queueTimeoutMs, isDelayed: onQueueTimeout === 'delay' }
+    this.#limits = prepared.limits
     this.#settings = settings
     this.slots = new SlotPool(this.#memory, settings.slotBytesKept ?? bytesKept)
   }
 
   async #start({ count, maxMemoryMb, start }: PreparedModule, signal: AbortSignal): Promise<void> {
-    const { onWarning = () => {}, onOutput = onWarning } = this.#settings
+    const { onWarning = () => {}, onOutput = (line) => onWarning(line) } = this.#settings
     const options = {
       model: this.name,
       count,
@@ -177,16 +177,9 @@ export class NodeModel implements LoadedVersion {
     this.#queue.push(asked)
     asked.cut.onCut(() => this.#onCut(asked))
     if (asked.isOver) return
-    const timeout = this.#timeoutOf(request)
+    const timeout = waitLimit(this.#limits, request.timeoutUs)
     if (timeout !== undefined) asked.timer = setTimeout(() => this.#onQueueTimeout(asked), timeout)
     this.#pumpLater()
-  }
-
-  /** Milliseconds in the queue. */
-  #timeoutOf({ timeoutUs = 0 }: ServableRequest): number | undefined {
-    const own = timeoutUs > 0 && takesTimeout(this.config) ? timeoutUs / 1000 : Infinity
-    const timeout = Math.min(own, this.#limits.queueTimeoutMs ?? Infinity)
-    return timeout === Infinity ? undefined : Math.min(timeout, longestTimeout)
   }
 
   #onQueueTimeout(asked: Asked): void {
@@ -260,8 +253,7 @@ export class NodeModel implements LoadedVersion {
     const answered = batch.filter((asked, i) => {
       const result = results[i]
       if (asked.isOver) return false
-      if (result === undefined || 'failure' in result)
-        return this.#fail(asked, new Fault('INTERNAL', result?.failure ?? 'no result came back'))
+      if (result === undefined || 'failure' in result) return this.#fail(asked, faultOfFailed(result ?? { failure: 'no result came back' }))
       over(asked).resolve(clientOutputs(this.#rules, result.outputs))
       return true
     })
@@ -278,7 +270,7 @@ export class NodeModel implements LoadedVersion {
   }
 
   #fail(asked: Asked, fault: Fault): false {
-    this.#counts.failed('failed')
+    this.#counts.failed(fault.kind === 'INVALID_ARG' ? 'invalid' : 'failed')
     over(asked).reject(fault)
     return false
   }
@@ -290,6 +282,10 @@ export class NodeModel implements LoadedVersion {
 
   #dropWaiting(reason: Fault): void {
     for (const asked of this.#queue.clear()) this.#fail(asked, reason)
+  }
+
+  get invalid(): number {
+    return this.#counts.invalid
   }
 
   counters(): EngineCounters {
@@ -359,8 +355,6 @@ export class NodeModel implements LoadedVersion {
     this.slots.close()
   }
 }
-
-const longestTimeout = 2 ** 31 - 1
 
 function over(asked: Asked): Asked {
   asked.isOver = true

@@ -10,6 +10,7 @@ import { Fault } from '../faults.js'
 import type { LoadOptions } from '../models/load-options.js'
 import { wireTypeOf } from '../config/types.js'
 import type { ModuleStart, TensorSpec } from './module-start.js'
+import { type QueueLimits, queueLimitsOf } from './queue-limits.js'
 
 /** A model in JavaScript that was found, and whose configuration is complete. */
 export interface PreparedModule {
@@ -18,6 +19,7 @@ export interface PreparedModule {
   readonly count: number
   readonly maxMemoryMb: number | undefined
   readonly merging: ReturnType<typeof batchingOf>
+  readonly limits: QueueLimits
   /** For an instance. */
   readonly start: (instance: number) => ModuleStart
 }
@@ -48,6 +50,7 @@ export async function prepareModule({ folder, version, config: given, settings }
     count: config.instanceGroup.reduce((sum, { count }) => sum + count, 0),
     maxMemoryMb: memoryOf(config),
     merging: batchingOf(config),
+    limits: queueLimitsOf(config),
     start: (instance) => ({ ...start, instance }),
   }
 }

@@ -72,7 +72,7 @@ export interface ExecuteOptions {
   readonly signal: AbortSignal
 }
 
-/** For each request, in their order: its outputs, or an Error, whose text the client gets, with status 500. */
+/** For each request, in their order: its outputs, or an Error, whose text the client gets, with status 500; with 400 that of an {@link InvalidRequestError}. */
 export type ModelAnswers = readonly (ModelOutputs | Error)[]
 
 /** A model in JavaScript; see {@link defineModel}. */

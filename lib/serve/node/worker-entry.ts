@@ -1,10 +1,11 @@
 // The thread of modules.
 import { workerData } from 'node:worker_threads'
-import { failures, textOf } from './answers.js'
+import { failures } from './answers.js'
 import { BatchMemory } from './batch-memory.js'
 import { Endings } from './endings.js'
+import { textOf } from './failed.js'
 import type { Answer, Order, Report, RequestMessage, RequestResult, RunOrder, WorkerStart } from './messages.js'
-import { type ModuleRequest, type ModuleResult, ModuleRunner } from './module-runner.js'
+import { type ModuleRequest, type ModuleResult, ModuleRunner, notLoaded } from './module-runner.js'
 import { takeOutput } from './output.js'
 import { installResolver } from './resolver.js'
 import { moduleInput, wireOutput } from './wire.js'
@@ -35,7 +36,7 @@ async function load(): Promise<void> {
     runners = loaded
     tell({ type: 'loaded', concurrency: Math.min(...loaded.map(({ concurrency }) => concurrency)) })
   } catch (error) {
-    tell({ type: 'not-loaded', failure: error instanceof Error ? error.message : textOf(error) })
+    tell({ type: 'not-loaded', ...notLoaded(error) })
   }
 }
 

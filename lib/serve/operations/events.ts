@@ -31,8 +31,8 @@ export class ModelEvents {
     this.#onGone(model, version)
   }
 
-  #tell({ what, model, version, text, durationMs, instance, stream }: ModelEvent): void {
-    const fields = { model, version, ms: durationMs === undefined ? undefined : Math.round(durationMs) }
+  #tell({ what, model, version, text, at, durationMs, instance, stream }: ModelEvent): void {
+    const fields = { model, version, at, ms: durationMs === undefined ? undefined : Math.round(durationMs) }
     if (what === 'failed') this.#log.error({ ...fields, error: text }, 'a model cannot be loaded')
     else if (what === 'broken') this.#log.error({ ...fields, error: text }, 'a model answers no more requests')
     else if (what === 'output') this.#log.info({ ...fields, instance, stream }, text ?? '')

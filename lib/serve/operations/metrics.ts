@@ -56,7 +56,7 @@ const counts: readonly Family[] = [
       [failures.rejected + failures.queueTimeout, { reason: 'REJECTED' }],
       [failures.cancelledWaiting + failures.cancelledRunning, { reason: 'CANCELED' }],
       [failures.failed, { reason: 'BACKEND' }],
-      [source.refused(servable), { reason: 'OTHER' }],
+      [source.refused(servable) + (servable.invalid ?? 0), { reason: 'OTHER' }],
     ],
   },
   {

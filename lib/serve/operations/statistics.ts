@@ -34,19 +34,19 @@ function modelStatistics(servable: Servable, failedNs: number): ModelStatistics 
     last_inference: servable.lastInference,
     inference_count: counters.rows,
     execution_count: counters.executions,
-    inference_stats: inferenceStatistics(counters, failedNs),
+    inference_stats: inferenceStatistics(counters, servable.invalid ?? 0, failedNs),
     response_stats: {},
     batch_stats: counters.batchSizes.map(batchStatistics),
     memory_usage: [],
   }
 }
 
-function inferenceStatistics(counters: EngineCounters, failedNs: number): InferenceStatistics {
+function inferenceStatistics(counters: EngineCounters, invalid: number, failedNs: number): InferenceStatistics {
   const { requests, failures, queueNs, inputNs, computeNs, outputNs } = counters
   const of = (ns: number): DurationStatistic => ({ count: requests, ns })
   return {
     success: of(requestNs(counters)),
-    fail: { count: failuresIn(failures), ns: failedNs },
+    fail: { count: failuresIn(failures) + invalid, ns: failedNs },
     queue: of(queueNs),
     compute_input: of(inputNs),
     compute_infer: of(computeNs),

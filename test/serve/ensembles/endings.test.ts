@@ -88,7 +88,8 @@ for (const [at, name] of ['a', 'b', 'c', 'd'].entries()) {
       t.same(world.loaded.map(({ visits }) => visits.inFlight), [0, 0, 0, 0], what) // prettier-ignore
     }
     const { requests, failures } = models.snapshot.find('e').counters()
-    t.same([requests, failures], [0, { ...noFailures, rejected: 1, cancelledRunning: 2, failed: 2 }])
+    t.same([requests, failures], [0, { ...noFailures, rejected: 1, cancelledRunning: 2, failed: 1 }])
+    t.equal(models.snapshot.find('e').invalid, 1)
     world.answers.clear()
     t.same(await ask(models, 'e', [row('I', 1, 2, 3)]), { O: [1, 2, 3], P: [1, 2, 3] })
     await models.close()

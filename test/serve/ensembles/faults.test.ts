@@ -92,6 +92,7 @@ await t.test(`${faults.length} faults`, async (t) => {
     const { message, ...error } = await failureOf(() => loadText(served, config))
     for (const each of says) t.ok(message.includes(each), `${name}: ${message}`)
     t.match(error, { kind: /INVALID_ARG|UNSUPPORTED/ }, name)
+    t.notMatch(message, /[;:.,]\s*: /, name)
   }
   t.same(
     served.index(true).filter(({ name }) => name === 'e'),

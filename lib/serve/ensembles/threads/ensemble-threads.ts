@@ -17,7 +17,7 @@ import { isEngine, isEnsemble, isModule, type ThreadPlan } from './thread-plan.j
 
 export interface EnsembleThreadsOptions extends NodeSettings {
   readonly model: string
-  readonly onWarning: (text: string) => void
+  readonly onWarning: (text: string, at?: string) => void
   /** Of tensors that were copied on the host between steps. */
   readonly onCopies: (copies: number, bytes: number) => void
   readonly slotBytesKept?: number | undefined
@@ -34,6 +34,8 @@ interface Asked {
   readonly reject: (reason: unknown) => void
   /** Tells the thread that nobody waits any more. */
   cancel?: () => void
+  /** Of its wait for a thread. */
+  timer?: NodeJS.Timeout
   isOver: boolean
 }
 
@@ -64,7 +66,7 @@ export class EnsembleThreads {
   /** @throws Fault, TensorRTError, or the reason of the signal (as a rejection); no thread is left */
   static async start(plan: ThreadPlan, options: EnsembleThreadsOptions, signal: AbortSignal): Promise<EnsembleThreads> {
     const threads = new EnsembleThreads(plan, options)
-    const { model, onWarning, onOutput = onWarning } = options
+    const { model, onWarning, onOutput = (line: string) => onWarning(line) } = options
     threads.#instances = await Instances.start<EnsembleOrder, EnsembleAnswer>(
       {
         model,
@@ -122,17 +124,21 @@ export class EnsembleThreads {
       this.#waiting.push(asked)
       cut.onCut(() => this.#onCut(asked))
       this.#pump()
-      if (this.#waiting.length > this.#plan.maxQueue) this.#refuse(asked)
+      const { maxQueue, queueTimeoutMs } = this.#plan
+      if (this.#waiting.length > maxQueue) this.#refuse(asked, `${requestText(message.id)}Exceeds maximum queue size`)
+      else if (queueTimeoutMs !== undefined && this.#waiting.includes(asked))
+        asked.timer = setTimeout(() => this.#refuse(asked, 'Request timeout expired'), queueTimeoutMs)
     })
   }
 
-  #refuse(asked: Asked): void {
+  #refuse(asked: Asked, text: string): void {
     if (!this.#remove(asked)) return
     asked.isOver = true
-    asked.reject(new Fault('UNAVAILABLE', `${requestText(asked.message.id)}Exceeds maximum queue size`))
+    asked.reject(new Fault('UNAVAILABLE', text))
   }
 
   #remove(asked: Asked): boolean {
+    clearTimeout(asked.timer)
     const at = this.#waiting.indexOf(asked)
     if (at >= 0) this.#waiting.splice(at, 1)
     return at >= 0
@@ -152,6 +158,7 @@ export class EnsembleThreads {
       const free = this.#free()
       if (free === undefined) return
       const asked = this.#waiting.shift() as Asked
+      clearTimeout(asked.timer)
       const message = withTimeLeft(asked)
       if (message !== undefined) void this.#run(free.thread, free.load, asked, message)
     }
@@ -261,9 +268,10 @@ function weight({ requests, left, sent, taken }: Load): number {
 function settle(asked: Asked, result: EnsembleAnswer['result']): void {
   if (asked.isOver) return
   asked.isOver = true
+  clearTimeout(asked.timer)
   if ('outputs' in result) return asked.resolve(result.outputs)
-  const { kind, message } = result.failure
-  asked.reject(result.failure instanceof Fault ? result.failure : new Fault(kind, message))
+  const { kind, message, at } = result.failure
+  asked.reject(result.failure instanceof Fault ? result.failure : new Fault(kind, message, undefined, at))
 }
 
 /** Nothing where its time was over while it waited: then it is rejected. */

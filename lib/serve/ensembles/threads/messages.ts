@@ -7,6 +7,7 @@ import type { RequestRules } from '../../models/request-checks.js'
 import type { CountedRun } from '../../node/counts.js'
 import type { Lent, WorkerStart } from '../../node/messages.js'
 import type { Merging } from '../../node/queue.js'
+import type { QueueLimits } from '../../node/queue-limits.js'
 import type { FailureKind } from '../counts.js'
 import type { EnsembleGraph } from '../graph.js'
 
@@ -31,6 +32,8 @@ export interface ModuleModelStart {
   readonly module: number
   readonly rules: RequestRules
   readonly merging: Merging | undefined
+  /** Of its queue in this thread. */
+  readonly limits: QueueLimits
 }
 
 export interface EngineModelStart {
@@ -76,6 +79,8 @@ export interface EnsembleOrder {
 export interface Failure {
   readonly kind: FaultKind
   readonly message: string
+  /** As {@link Fault.at}. */
+  readonly at?: string | undefined
 }
 
 /** What models have done in a thread since it told the last time, by their places. */

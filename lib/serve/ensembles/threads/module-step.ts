@@ -1,14 +1,17 @@
 // A module in the thread of an ensemble: what waits for it there leaves together, as often at once as the module allows.
 import type { Cut } from '../../../base/cancellation.js'
 import { Fault } from '../../faults.js'
-import { type Checkable, checkRequest, type RequestRules } from '../../models/request-checks.js'
+import { type Checkable, checkRequest, type RequestRules, requestText } from '../../models/request-checks.js'
 import { clientShape, modelShape } from '../../models/shapes.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
 import { checkTexts } from '../../node/asked.js'
 import { Endings } from '../../node/endings.js'
+import { faultOfFailed } from '../../node/failed.js'
 import type { ModuleRequest, ModuleResult, ModuleRunner } from '../../node/module-runner.js'
 import { BatchQueue, type Queued } from '../../node/queue.js'
+import { type QueueLimits, waitLimit } from '../../node/queue-limits.js'
 import { moduleInput } from '../../node/wire.js'
+import { type FailureKind, failureKind } from '../counts.js'
 import type { StepRequest } from '../run.js'
 import { PlacedValue } from '../values.js'
 import type { ModuleModelStart } from './messages.js'
@@ -27,12 +30,15 @@ interface Asked extends Queued {
   readonly reject: (reason: unknown) => void
   /** Tells the module that nobody waits any more. */
   cancel?: () => void
+  /** Of its wait in the queue. */
+  timer?: NodeJS.Timeout
 }
 
 export class ModuleStep {
   readonly rules: RequestRules
   readonly #runner: ModuleRunner
   readonly #queue: BatchQueue<Asked>
+  readonly #limits: QueueLimits
   readonly #model: number
   readonly #outbox: Outbox
   /** Batches that the module has under way. */
@@ -40,10 +46,11 @@ export class ModuleStep {
   #isPumping = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(runner: ModuleRunner, { rules, merging }: ModuleModelStart, model: number, outbox: Outbox) {
+  constructor(runner: ModuleRunner, { rules, merging, limits }: ModuleModelStart, model: number, outbox: Outbox) {
     this.#runner = runner
     this.rules = rules
     this.#queue = new BatchQueue(merging)
+    this.#limits = limits
     this.#model = model
     this.#outbox = outbox
   }
@@ -64,7 +71,7 @@ export class ModuleStep {
     }))
     const { asked, rows } = this.#checked(request, inputs, places, memory)
     return new Promise((resolve, reject) =>
-      this.#ask({ request: asked, rows, arrived: process.hrtime.bigint(), places, memory, cut, resolve, reject }),
+      this.#ask({ request: asked, rows, arrived: process.hrtime.bigint(), places, memory, cut, resolve, reject }, request.timeoutUs),
     )
   }
 
@@ -93,14 +100,30 @@ export class ModuleStep {
     return { asked, rows: checked.rows }
   }
 
-  #ask(asked: Asked): void {
+  #ask(asked: Asked, timeoutUs: number | undefined): void {
+    const { maxQueue = Infinity } = this.#limits
+    if (this.#queue.length >= maxQueue) this.#pump()
+    if (this.#queue.length >= maxQueue) return this.#refuse(asked, 'rejected', `${requestText(asked.request.id)}Exceeds maximum queue size`)
     this.#queue.push(asked)
     asked.cut.onCut(() => this.#onCut(asked))
+    const timeout = waitLimit(this.#limits, timeoutUs)
+    if (timeout !== undefined) asked.timer = setTimeout(() => this.#onQueueTimeout(asked), timeout)
     this.#pumpLater()
+  }
+
+  #onQueueTimeout(asked: Asked): void {
+    if (this.#limits.isDelayed) this.#queue.delay(asked)
+    else if (this.#queue.remove(asked)) this.#refuse(asked, 'queueTimeout', 'Request timeout expired')
+  }
+
+  #refuse(asked: Asked, kind: FailureKind, text: string): void {
+    this.#outbox.failed(this.#model, kind)
+    asked.reject(new Fault('UNAVAILABLE', text))
   }
 
   #onCut(asked: Asked): void {
     const isWaiting = this.#queue.remove(asked)
+    clearTimeout(asked.timer)
     this.#outbox.failed(this.#model, isWaiting ? 'cancelledWaiting' : 'cancelledRunning')
     if (isWaiting) asked.reject(asked.cut.reason)
     else asked.cancel?.()
@@ -138,7 +161,10 @@ export class ModuleStep {
     this.#runs++
     const begun = process.hrtime.bigint()
     const endings = new Endings(batch.length)
-    for (const [i, asked] of batch.entries()) asked.cancel = () => endings.cancel(i, nobodyWaits())
+    for (const [i, asked] of batch.entries()) {
+      clearTimeout(asked.timer)
+      asked.cancel = () => endings.cancel(i, nobodyWaits())
+    }
     const results = await this.#runner.execute(
       batch.map(({ request }) => request),
       endings,
@@ -167,12 +193,12 @@ export class ModuleStep {
 
   #end({ cut, resolve, reject }: Asked, given: Values | Fault): void {
     if (!(given instanceof Fault)) return resolve(given)
-    if (!cut.happened) this.#outbox.failed(this.#model, 'failed')
+    if (!cut.happened) this.#outbox.failed(this.#model, failureKind(given, false))
     reject(given)
   }
 
   #valuesOf({ memory, places }: Asked, result: ModuleResult | undefined): Values | Fault {
-    if (result === undefined || 'failure' in result) return new Fault('INTERNAL', result?.failure ?? 'no result came back')
+    if (result === undefined || 'failure' in result) return faultOfFailed(result ?? { failure: 'no result came back' })
     const { rules } = this
     const values = result.values.map((value) => {
       const { name, datatype } = value.spec

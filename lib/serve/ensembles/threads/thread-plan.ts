@@ -59,6 +59,8 @@ export interface ThreadPlan {
   readonly perThread: number
   /** How many requests may wait for a thread. */
   readonly maxQueue: number
+  /** How long they may; nothing without a limit. */
+  readonly queueTimeoutMs: number | undefined
   readonly modules: (instance: number) => readonly ModuleStart[]
   /** @throws TensorRTError ERR_TRT_CLOSED, ERR_TRT_UNSUPPORTED where engines cannot be shared */
   readonly start: (instance: number) => EnsembleStart
@@ -81,7 +83,16 @@ export function threadPlanOf(ensemble: EnsembleVersion): ThreadPlan | undefined 
     count,
     maxMemoryMb: megabytes.length === 0 ? undefined : Math.max(...megabytes),
     perThread: perThread(models),
-    maxQueue: Math.min(...modules.map(({ prepared }) => prepared.merging?.queue?.maxQueue ?? Infinity)),
+    maxQueue: Math.min(
+      ...modules.map(
+        ({
+          prepared: {
+            limits: { maxQueue },
+          },
+        }) => maxQueue ?? Infinity,
+      ),
+    ),
+    queueTimeoutMs: queueTimeoutOf(ensemble),
     modules: (instance) => modules.map(({ prepared }) => prepared.start(instance)),
     start: startOf,
   }
@@ -93,6 +104,19 @@ function modelsOf({ models }: EnsembleVersion, found = new Set<LoadedVersion>())
     found.add(model)
   }
   return [...found]
+}
+
+/** What waits for a thread waits for the steps that the ensemble's inputs go to: the shortest limit of theirs that rejects. */
+function queueTimeoutOf({ graph, models }: EnsembleVersion): number | undefined {
+  const first = graph.steps.filter(({ inputs }) => [...inputs.values()].every((tensor) => graph.inputs.includes(tensor)))
+  const limits = first
+    .map(({ index }) => models[index] as LoadedVersion)
+    .map((model) => {
+      if (isEnsemble(model)) return queueTimeoutOf(model)
+      return isModule(model) && !model.prepared.limits.isDelayed ? model.prepared.limits.queueTimeoutMs : undefined
+    })
+  const known = limits.filter((limit) => limit !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 const fewest = 4
@@ -108,8 +132,8 @@ function modelStart(model: LoadedVersion, models: readonly LoadedVersion[], inst
   if (isEngine(model)) return { kind: 'engine', facts: model.facts, engines: model.share() }
   if (isEnsemble(model)) return { kind: 'ensemble', core: coreStart(model, models, instance, threads), devices: model.devices }
   const rules = rulesOf(model.name, model.config, model.inputs, model.outputs)
-  const { merging } = (model as ModuleVersion).prepared
-  return { kind: 'module', module: models.filter(isModule).indexOf(model as ModuleVersion), rules, merging }
+  const { merging, limits } = (model as ModuleVersion).prepared
+  return { kind: 'module', module: models.filter(isModule).indexOf(model as ModuleVersion), rules, merging, limits }
 }
 
 /** Each thread has its part of the requests that may be inside of a step. */

@@ -1,10 +1,11 @@
 // The thread of an ensemble.
 import { workerData } from 'node:worker_threads'
 import { Cut } from '../../../base/cancellation.js'
-import { faultOf } from '../../faults.js'
+import { faultOf, placeOf } from '../../faults.js'
 import type { PlacedTensor } from '../../models/engine-steps.js'
-import { textOf } from '../../node/answers.js'
+import { textOf } from '../../node/failed.js'
 import type { CancelOrder, Report } from '../../node/messages.js'
+import { notLoaded } from '../../node/module-runner.js'
 import { takeOutput } from '../../node/output.js'
 import { installResolver } from '../../node/resolver.js'
 import type { WireTensor } from '../../../kserve/tensor.js'
@@ -39,7 +40,7 @@ async function load(): Promise<void> {
     steps = await WorkerSteps.load(ensemble, modules, outbox, loading.signal)
     tell({ type: 'loaded', concurrency: 1 }) // of no account: each step sees to its own module
   } catch (error) {
-    tell({ type: 'not-loaded', failure: error instanceof Error ? error.message : textOf(error) })
+    tell({ type: 'not-loaded', ...notLoaded(error) })
   }
 }
 
@@ -61,7 +62,7 @@ async function resultOf({ request }: EnsembleOrder, memory: RequestMemory, cut: 
     return { outputs: outputs as readonly (PlacedTensor & WireTensor)[] } // none stays on a device
   } catch (error) {
     const { kind, message } = faultOf(error)
-    return { failure: { kind, message } }
+    return { failure: { kind, message, at: placeOf(error) } }
   }
 }
 

@@ -1,5 +1,5 @@
 // All models of an ensemble's steps in its thread: modules are loaded, engines are attached.
-import { textOf } from '../../node/answers.js'
+import { textOf } from '../../node/failed.js'
 import { ModuleRunner, type ModuleStart } from '../../node/module-runner.js'
 import { AttachedEngines } from './attached-engines.js'
 import type { CoreStart, EnsembleStart, ModelStart } from './messages.js'
