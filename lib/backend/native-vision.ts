@@ -1,8 +1,13 @@
 /** What native/node/vision_*.cc gives and takes. What is handed over is checked by lib/vision, and is to stay as it is until a promise settles. */
 import type { Taps, WholeTaps } from '../pixels/taps.js'
 
-/** Pixels that were made at once, or on a thread. */
-export type Pixels<S extends boolean> = S extends true ? ArrayBuffer : Promise<ArrayBuffer>
+/** Pixels that were made at once, or on a thread: none where the picture itself was painted. */
+export type Painted<S extends boolean> = S extends true ? ArrayBuffer | undefined : Promise<ArrayBuffer | undefined>
+
+/** A picture of 8 bits that is painted where it lies; or RGB without gaps, of which a copy is. */
+export interface NativePainted extends NativePixels {
+  readonly inPlace: 0 | 1
+}
 
 export interface NativeVision {
   /**
@@ -14,60 +19,34 @@ export interface NativeVision {
   /** The same of a turned part. */
   warp(job: NativeWarp, picture: NativePixels, sync: boolean): Promise<void> | undefined
   /**
-   * The bytes of a copy of the picture (RGB, 8 bit, tight rows) with regions hidden: [left, top, right, bottom] of each, one after the other, within a billion pixels. `style`: the
-   * method (0 blur, 1 pixelate, 2 fill), 1 for ellipses, strength, feather, red, green, blue. `data` is read where it is until the promise is settled.
+   * A picture with regions hidden: [left, top, right, bottom] of each, one after the other, within a billion pixels. `style`: the method (0 blur, 1 pixelate, 2 fill), 1 for ellipses,
+   * strength, feather, red, green, blue. The picture's bytes are used where they are until the promise is settled; ERR_TRT_BUFFER_IN_USE where an inference uses those that are painted.
    */
-  hideRegions<S extends boolean>(
-    sync: S,
-    data: Uint8Array,
-    width: number,
-    height: number,
-    regions: Float64Array,
-    style: Float64Array,
-  ): Pixels<S>
+  hideRegions<S extends boolean>(sync: S, picture: NativePainted, regions: Float64Array, style: Float64Array): Painted<S>
   /** The same of the pixels that are not zero in a mask: a byte for each pixel of an area [left, top, right, bottom] of the picture. */
-  hideMask<S extends boolean>(
-    sync: S,
-    data: Uint8Array,
-    width: number,
-    height: number,
-    mask: Uint8Array,
-    area: Float64Array,
-    style: Float64Array,
-  ): Pixels<S>
+  hideMask<S extends boolean>(sync: S, picture: NativePainted, mask: Uint8Array, area: Float64Array, style: Float64Array): Painted<S>
   /** The same with the mask's pixels coloured by class. `palette`: 256 times red, green, blue; `opacity`: 0 to 1. */
   overlayMask<S extends boolean>(
     sync: S,
-    data: Uint8Array,
-    width: number,
-    height: number,
+    picture: NativePainted,
     mask: Uint8Array,
     area: Float64Array,
     palette: Uint8Array,
     opacity: number,
-  ): Pixels<S>
-  /** The same as RGBA, alpha by the mask; or as RGB before a background of one colour (3 bytes) or of a picture of the same size. */
-  cutOut<S extends boolean>(
-    sync: S,
-    data: Uint8Array,
-    width: number,
-    height: number,
+  ): Painted<S>
+  /** A copy as RGBA, alpha by the mask; or as RGB before a background of one colour (3 bytes) or of a picture of the same size. */
+  cutOut(
+    sync: false,
+    picture: NativePainted,
     mask: Uint8Array | Float32Array,
     area: Float64Array,
     background: Uint8Array,
-  ): Pixels<S>
+  ): Promise<ArrayBuffer>
   /**
-   * The same with strokes drawn, nine numbers each: 0 a frame, 1 a filled rectangle (left, top, right, bottom), 2 a line (x and y of its ends), 3 a tile (left, top, width, height); then the line's
+   * As {@link hideRegions}, with strokes drawn, nine numbers each: 0 a frame, 1 a filled rectangle (left, top, right, bottom), 2 a line (x and y of its ends), 3 a tile (left, top, width, height); then the line's
    * width or the tile's offset in `tiles`, where its RGBA is; red, green, blue.
    */
-  drawStrokes<S extends boolean>(
-    sync: S,
-    data: Uint8Array,
-    width: number,
-    height: number,
-    strokes: Float64Array,
-    tiles: Uint8Array,
-  ): Pixels<S>
+  drawStrokes<S extends boolean>(sync: S, picture: NativePainted, strokes: Float64Array, tiles: Uint8Array): Painted<S>
   /** Reads `values` and writes `out`, which are to stay as they are meanwhile: on a thread, or at once where `sync`. Rejected with (or throws) ERR_TRT_INVALID_ARGUMENT. */
   makeMask(job: NativeMask, sync: boolean): Promise<void> | undefined
   /** As {@link makeMask}, of values that are made first. */
@@ -145,7 +124,7 @@ export interface NativePixels {
   readonly height: number
   readonly stride: number
   readonly data: Uint8Array
-  readonly yuv: Readonly<Record<'black' | 'luma' | 'red' | 'greenU' | 'greenV' | 'blue', number>>
+  readonly yuv: Readonly<Record<'black' | 'luma' | 'red' | 'greenU' | 'greenV' | 'blue' | 'sample' | 'centre', number>>
 }
 
 /** See native/vision/masks.h. */

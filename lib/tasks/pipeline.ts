@@ -1,4 +1,4 @@
-import { checkedListener } from '../base/checks.js'
+import { checkedBoolean, checkedListener } from '../base/checks.js'
 import { isIterable } from '../base/iterables.js'
 import { readOptions, unaborted } from '../base/options.js'
 import type { Engine } from '../engine.js'
@@ -35,12 +35,15 @@ export interface Answers<R> {
   readonly outputs: readonly string[]
   /** What else the model is given beside the pictures. */
   readonly extra?: ((pictures: number, frame: Frame) => Readonly<Record<string, Tensor>>) | undefined
+  /** Whether it paints pictures, which the option `inPlace` of a call has done where they lie. */
+  readonly paints?: boolean | undefined
   /** @returns an answer for each frame; the outputs may have more rows than that */
   readonly of: (
     outputs: readonly Tensor[],
     frames: readonly Frame[],
     signal: AbortSignal | undefined,
     images: readonly (Image | RawImage)[],
+    inPlace?: boolean,
   ) => Promise<R[]>
   /**
    * Whether outputs of these shapes, whose values mean nothing, are what it reads.
@@ -67,19 +70,20 @@ export class Pipeline {
 
   /** One picture, an array of them, or a stream: an answer, an array of answers, or a stream of them; `owner` is what messages name the call. */
   call<R>(answers: Answers<R>, pictures: unknown, options: unknown, owner: string): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
-    const run: Run<R> = (batch, signal) => this.#batch(answers, batch, signal)
+    const checked = (): Call<R> => {
+      const { inPlace, ...call } = checkedCall(options, owner, answers.paints === true)
+      return { ...call, run: (batch, signal) => this.#batch({ answers, inPlace }, batch, signal) }
+    }
     // bytes can be iterated, too, and are a picture
     const isStream = isIterable(pictures) && !Array.isArray(pictures) && !ArrayBuffer.isView(pictures)
-    if (isStream) return this.#stream(run, pictures as PictureStream, options, owner)
+    if (isStream) return this.#stream(checked, pictures as PictureStream)
     return this.#counted<R | R[]>(() =>
-      Array.isArray(pictures)
-        ? this.#many(run, Array.from(pictures as Picture[]), options, owner)
-        : one(run, pictures as Picture, options, owner),
+      Array.isArray(pictures) ? this.#many(checked, Array.from(pictures as Picture[])) : one(checked, pictures as Picture),
     )
   }
 
-  async #many<R>(run: Run<R>, pictures: readonly Picture[], options: unknown, owner: string): Promise<R[]> {
-    const { signal, tell } = checkedCall(options, owner)
+  async #many<R>(checked: () => Call<R>, pictures: readonly Picture[]): Promise<R[]> {
+    const { signal, tell, run } = checked()
     const named = pictures.map((picture, index) => ({ picture, name: `pictures[${index}]` }))
     const { mostRows } = this.#input
     const answers: R[] = []
@@ -91,8 +95,8 @@ export class Pipeline {
     return answers
   }
 
-  async *#stream<R>(run: Run<R>, pictures: PictureStream, options: unknown, owner: string): AsyncGenerator<R, void, undefined> {
-    const { signal, tell } = checkedCall(options, owner)
+  async *#stream<R>(checked: () => Call<R>, pictures: PictureStream): AsyncGenerator<R, void, undefined> {
+    const { signal, tell, run } = checked()
     let [begun, done] = [0, 0]
     const each = async (picture: Picture, cancelled: AbortSignal): Promise<R> => {
       const [answer] = await this.#counted(() => run([{ picture, name: `pictures[${begun++}]` }], cancelled))
@@ -118,7 +122,7 @@ export class Pipeline {
   }
 
   /** Pictures whose inputs are of one size run together. */
-  async #batch<R>(wanted: Answers<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
+  async #batch<R>(wanted: Wanted<R>, batch: readonly Named[], signal: AbortSignal | undefined): Promise<R[]> {
     const { limitPixels } = this.#input
     const images = await allOf(batch.map(({ picture, name }) => decoded(picture, name, { limitPixels, signal })))
     const framed = images.map((image, index) => {
@@ -141,7 +145,7 @@ export class Pipeline {
   }
 
   async #infer<R>(
-    wanted: Answers<R>,
+    { answers, inPlace }: Wanted<R>,
     images: readonly (Image | RawImage)[],
     frames: readonly Frame[],
     signal: AbortSignal | undefined,
@@ -150,7 +154,7 @@ export class Pipeline {
     const [frame] = frames as [Frame]
     const tensor = this.#pool.take(this.#input.shape(images.length, frame))
     await this.#input.write(images, frames, tensor, signal)
-    const { outputs: names, extra, of } = wanted
+    const { outputs: names, extra, of } = answers
     const inputs = { [this.#input.name]: tensor, ...extra?.(this.#input.fixedRows ?? images.length, frame) }
     const given = await engine.infer(inputs, { signal, outputs: names })
     this.#pool.give(tensor)
@@ -159,6 +163,7 @@ export class Pipeline {
       frames,
       signal,
       images,
+      inPlace,
     )
   }
 
@@ -177,25 +182,36 @@ export class Pipeline {
 
 type Run<R> = (batch: readonly Named[], signal: AbortSignal | undefined) => Promise<R[]>
 
+interface Wanted<R> {
+  readonly answers: Answers<R>
+  readonly inPlace: boolean
+}
+
+/** A call whose options were read. */
+interface Call<R> {
+  readonly signal: AbortSignal | undefined
+  readonly tell: ((progress: ManyProgress) => void) | undefined
+  readonly run: Run<R>
+}
+
 interface Named {
   readonly picture: Picture
   readonly name: string
 }
 
-async function one<R>(run: Run<R>, picture: Picture, options: unknown, owner: string): Promise<R> {
-  const { signal, tell } = checkedCall(options, owner)
+async function one<R>(checked: () => Call<R>, picture: Picture): Promise<R> {
+  const { signal, tell, run } = checked()
   const [answer] = await run([{ picture, name: 'picture' }], signal)
   tell?.({ done: 1, total: 1 })
   return answer as R
 }
 
-function checkedCall(
-  options: unknown,
-  owner: string,
-): { readonly signal: AbortSignal | undefined; readonly tell: ((progress: ManyProgress) => void) | undefined } {
-  const given = readOptions(options, ['signal', 'onProgress'], owner)
+function checkedCall(options: unknown, owner: string, paints: boolean): Omit<Call<unknown>, 'run'> & { readonly inPlace: boolean } {
+  const names = ['signal', 'onProgress', ...(paints ? (['inPlace'] as const) : [])] as const
+  const given: { readonly signal?: unknown; readonly onProgress?: unknown; readonly inPlace?: unknown } = readOptions(options, names, owner)
   const tell = checkedListener<(progress: ManyProgress) => void>(given.onProgress, 'onProgress')
-  return { signal: unaborted(given.signal), tell }
+  const inPlace = given.inPlace !== undefined && checkedBoolean(given.inPlace, 'inPlace')
+  return { signal: unaborted(given.signal), tell, inPlace }
 }
 
 async function decoded(

@@ -1,10 +1,11 @@
-import type { NativeVision } from '../backend/native-vision.js'
+import type { NativePainted, NativeVision } from '../backend/native-vision.js'
+import type { Cut } from '../base/cancellation.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { expected } from '../errors.js'
 import { checkedColor, checkedImage } from './checks.js'
 import { type Alpha, checkedPlacedOrAlpha, type PlacedMask } from './placed-mask.js'
 import { edgesIn, paintedBytes } from './painted.js'
-import { type ManyOptions, onEach, type Picture } from './picture.js'
+import { madeOf, type ManyOptions, onEach, type Picture } from './picture.js'
 import { cutOutBytes } from './portable/overlay.js'
 import type { Color, Image, Size } from './types.js'
 
@@ -53,7 +54,8 @@ export function cutOut(picture: Picture, mask: PlacedMask | Alpha, options?: Cut
 export async function cutOut(pictures: unknown, masks: unknown, options?: unknown): Promise<unknown> {
   const { background, signal: given, onProgress } = readOptions(options, ['background', 'signal', 'onProgress'], 'cutOut')
   const signal = unaborted(given)
-  const work = (image: Image, mask: PlacedMask | Alpha): Promise<Image | AlphaImage> => cutOutOne(image, mask, background, signal)
+  const work = (picture: Picture, mask: PlacedMask | Alpha, name: string, cut: Cut | undefined): Promise<Image | AlphaImage> =>
+    madeOf(picture, name, cut, (image) => cutOutOne(image, mask, background, cut))
   return onEach({ pictures, others: masks, what: 'masks', signal, onProgress, work })
 }
 
@@ -61,7 +63,7 @@ async function cutOutOne(
   image: Image,
   mask: PlacedMask | Alpha,
   given: unknown,
-  signal: AbortSignal | undefined,
+  cut: Cut | undefined,
 ): Promise<Image | AlphaImage> {
   const { width, height } = checkedImage(image)
   const placed = checkedPlacedOrAlpha(mask, image)
@@ -69,10 +71,11 @@ async function cutOutOne(
   const work = {
     image,
     others: { mask: placed.data, background },
-    native: (addon: NativeVision) => addon.cutOut(false, image.data, width, height, placed.data, edgesIn(placed.area), background),
+    native: (addon: NativeVision, picture: NativePainted) =>
+      addon.cutOut(false, picture, placed.data, edgesIn(placed.area), background),
     portable: () => cutOutBytes(image, placed, background),
   }
-  const data = await paintedBytes(work, signal)
+  const data = await paintedBytes(work, cut)
   return { width, height, channels: background.length === 0 ? 4 : 3, data }
 }
 

@@ -1,14 +1,14 @@
-import { type Cut, within } from '../base/cancellation.js'
+import type { Cut } from '../base/cancellation.js'
 import { checkedArray, checkedBoolean, checkedNumber, checkedObject } from '../base/checks.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { expected } from '../errors.js'
-import { checkedBox, checkedColor, checkedImage, checkedPoint } from './checks.js'
+import { checkedBox, checkedColor, checkedPoint } from './checks.js'
 import { labelOf } from './labels.js'
-import { edgesOf, near, painted } from './painted.js'
-import { type ManyOptions, onEach, type Picture } from './picture.js'
+import { type Copied, edgesOf, type InPlace, near, paintEach, type Painting } from './painted.js'
+import type { ManyOptions, Picture } from './picture.js'
 import type { Bounds } from './portable/cover.js'
 import { dot, lines, type Stroke, strokesDrawn } from './strokes.js'
-import type { Box, Color, Image, Point, Size } from './types.js'
+import type { Box, Color, Image, Point, RawImage, Size } from './types.js'
 
 /** A box to be drawn. */
 export interface LabelledBox {
@@ -65,60 +65,84 @@ interface Style {
 }
 
 /**
- * A copy of the picture with boxes, their landmarks and their labels drawn on it, with smooth edges. A line lies with
+ * A copy of the picture, or with `inPlace` the picture itself, with boxes, their landmarks and their labels drawn on it, with smooth edges. A line lies with
  * half of its width on each side of the box's edge. It runs on a thread; `image.data` is read until the promise
  * settles.
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED; for labels, ERR_TRT_IMAGE when
- * sharp fails or is not installed
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE; for labels,
+ * ERR_TRT_IMAGE when sharp fails or is not installed
  */
-export function drawBoxes(picture: Picture, boxes: readonly LabelledBox[], options?: DrawOptions & ManyOptions): Promise<Image>
+export function drawBoxes<P extends Image | RawImage>(
+  picture: P,
+  boxes: readonly LabelledBox[],
+  options: DrawOptions & ManyOptions & InPlace,
+): Promise<P>
+export function drawBoxes<P extends Image | RawImage>(
+  pictures: readonly P[],
+  boxes: readonly (readonly LabelledBox[])[],
+  options: DrawOptions & ManyOptions & InPlace,
+): Promise<P[]>
+export function drawBoxes(picture: Picture, boxes: readonly LabelledBox[], options?: DrawOptions & ManyOptions & Copied): Promise<Image>
 export function drawBoxes(
   pictures: readonly Picture[],
   boxes: readonly (readonly LabelledBox[])[],
-  options?: DrawOptions & ManyOptions,
+  options?: DrawOptions & ManyOptions & Copied,
 ): Promise<Image[]>
 export async function drawBoxes(pictures: unknown, boxes: unknown, options?: unknown): Promise<unknown> {
-  const given = readOptions(options, ['color', 'lineWidth', 'fontSize', 'signal', 'onProgress'], 'drawBoxes')
+  const given = readOptions(options, ['color', 'lineWidth', 'fontSize', 'inPlace', 'signal', 'onProgress'], 'drawBoxes')
+  const { inPlace, onProgress } = given
   const signal = unaborted(given.signal)
-  const work = (image: Image, each: unknown): Promise<Image> => boxesDrawn(image, each, given, signal)
-  return onEach({ pictures, others: boxes, what: 'boxes', signal, onProgress: given.onProgress, work })
+  const painting = (size: Size, each: unknown, cut: Cut | undefined): Promise<Painting> => boxesDrawn(size, each, given, cut)
+  return paintEach({ pictures, others: boxes, what: 'boxes', signal, onProgress, inPlace, painting })
 }
 
-async function boxesDrawn(image: Image, boxes: unknown, given: Given, signal: AbortSignal | undefined): Promise<Image> {
-  const style = styleOf(checkedImage(image), given)
+async function boxesDrawn(size: Size, boxes: unknown, given: Given, cut: Cut | undefined): Promise<Painting> {
+  const style = styleOf(size, given)
   const drawn = checkedArray(boxes, 'boxes').map((box, index) => checkedLabelled(box, `boxes[${index}]`, style))
-  return within({ signal }, async (cut) => {
-    const labels = await Promise.all(drawn.map((box) => labelStrokes(box, image, style, cut)))
-    cut?.throwIfHappened()
-    const strokes = drawn.flatMap((box) => boxStrokes(box, style))
-    return painted(image, strokesDrawn(image, [...strokes, ...labels.flat()]), signal)
-  })
+  const labels = await Promise.all(drawn.map((box) => labelStrokes(box, size, style, cut)))
+  cut?.throwIfHappened()
+  const strokes = drawn.flatMap((box) => boxStrokes(box, style))
+  return strokesDrawn([...strokes, ...labels.flat()])
 }
 
 /**
- * A copy of the picture with lines drawn on it, such as outlines of masks: from each point of a polygon to the next,
+ * A copy of the picture, or with `inPlace` the picture itself, with lines drawn on it, such as outlines of masks: from each point of a polygon to the next,
  * with round ends.
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE
  */
-export function drawPolygons(picture: Picture, polygons: readonly Outline[], options?: PolygonOptions & ManyOptions): Promise<Image>
+export function drawPolygons<P extends Image | RawImage>(
+  picture: P,
+  polygons: readonly Outline[],
+  options: PolygonOptions & ManyOptions & InPlace,
+): Promise<P>
+export function drawPolygons<P extends Image | RawImage>(
+  pictures: readonly P[],
+  polygons: readonly (readonly Outline[])[],
+  options: PolygonOptions & ManyOptions & InPlace,
+): Promise<P[]>
+export function drawPolygons(
+  picture: Picture,
+  polygons: readonly Outline[],
+  options?: PolygonOptions & ManyOptions & Copied,
+): Promise<Image>
 export function drawPolygons(
   pictures: readonly Picture[],
   polygons: readonly (readonly Outline[])[],
-  options?: PolygonOptions & ManyOptions,
+  options?: PolygonOptions & ManyOptions & Copied,
 ): Promise<Image[]>
 export async function drawPolygons(pictures: unknown, polygons: unknown, options?: unknown): Promise<unknown> {
-  const given = readOptions(options, ['color', 'lineWidth', 'closed', 'signal', 'onProgress'], 'drawPolygons')
+  const given = readOptions(options, ['color', 'lineWidth', 'closed', 'inPlace', 'signal', 'onProgress'], 'drawPolygons')
+  const { inPlace, onProgress } = given
   const signal = unaborted(given.signal)
   const isClosed = given.closed === undefined || checkedBoolean(given.closed, 'closed')
-  const work = (image: Image, each: unknown): Promise<Image> => {
-    const { color, lineWidth } = styleOf(checkedImage(image), given)
+  const painting = (size: Size, each: unknown): Painting => {
+    const { color, lineWidth } = styleOf(size, given)
     const strokes = checkedArray(each, 'polygons').flatMap((polygon, index) => {
       const rings = ringsOf(polygon, `polygons[${index}]`)
       return rings.flatMap((points) => lines(points, isClosed, lineWidth, color))
     })
-    return painted(image, strokesDrawn(image, strokes), signal)
+    return strokesDrawn(strokes)
   }
-  return onEach({ pictures, others: polygons, what: 'polygons', signal, onProgress: given.onProgress, work })
+  return paintEach({ pictures, others: polygons, what: 'polygons', signal, onProgress, inPlace, painting })
 }
 
 function ringsOf(polygon: unknown, name: string): Point[][] {

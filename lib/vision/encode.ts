@@ -9,6 +9,7 @@ import { localPath } from '../base/source.js'
 import { expected } from '../errors.js'
 import { checkedBytes, checkedSize, checkStillThere } from './checks.js'
 import type { AlphaImage } from './cut-out.js'
+import { leased } from './leases.js'
 import { imageOf, inAll, type ManyOptions } from './picture.js'
 import { imageFailure, openImage, turns } from './sharp.js'
 import type { Image, RawImage } from './types.js'
@@ -111,6 +112,7 @@ function encoded(image: EncodableImage, format: ImageFormat, encoding: Encoding,
 }
 
 async function encode(image: Image | AlphaImage, format: ImageFormat, encoding: Encoding, cut: Cut | undefined): Promise<Uint8Array> {
+  const release = leased(image.data, 'read', 'a picture')
   try {
     const pipeline = await openImage(image, `encode ${format}`)
     cut?.throwIfHappened()
@@ -118,6 +120,8 @@ async function encode(image: Image | AlphaImage, format: ImageFormat, encoding: 
   } catch (error) {
     checkStillThere(image.data, image.width * image.height * image.channels, 'a picture')
     throw imageFailure(error, `encode a ${format} of ${image.width} x ${image.height}`)
+  } finally {
+    release()
   }
 }
 

@@ -1,12 +1,12 @@
 import { checkedArray, checkedNumber } from '../base/checks.js'
 import { readOptions, unaborted } from '../base/options.js'
 import { expected } from '../errors.js'
-import { checkedColor, checkedImage } from './checks.js'
+import { checkedColor } from './checks.js'
 import { checkedPlaced, type PlacedMask } from './placed-mask.js'
-import { edgesIn, painted, type Painting } from './painted.js'
-import { type ManyOptions, onEach, type Picture } from './picture.js'
+import { type Copied, edgesIn, type InPlace, paintEach, type Painting } from './painted.js'
+import type { ManyOptions, Picture } from './picture.js'
 import { overlayClasses } from './portable/overlay.js'
-import type { Color, Image } from './types.js'
+import type { Color, Image, RawImage, Size } from './types.js'
 
 /** Options of {@link overlay}. */
 export interface OverlayOptions {
@@ -21,32 +21,42 @@ export interface OverlayOptions {
 }
 
 /**
- * A copy of the picture with the pixels of a mask coloured: by class where the mask has classes. Pixels that are 0 in
+ * A copy of the picture, or with `inPlace` the picture itself, with the pixels of a mask coloured: by class where the mask has classes. Pixels that are 0 in
  * the mask stay as they are. It runs on a thread; what is given is read until the promise settles.
- * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_OUT_OF_MEMORY
+ * @throws TensorRTError (as a rejection) ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, ERR_TRT_BUFFER_IN_USE,
+ * ERR_TRT_OUT_OF_MEMORY
  */
-export function overlay(picture: Picture, mask: PlacedMask, options?: OverlayOptions & ManyOptions): Promise<Image>
+export function overlay<P extends Image | RawImage>(
+  picture: P,
+  mask: PlacedMask,
+  options: OverlayOptions & ManyOptions & InPlace,
+): Promise<P>
+export function overlay<P extends Image | RawImage>(
+  pictures: readonly P[],
+  masks: readonly PlacedMask[],
+  options: OverlayOptions & ManyOptions & InPlace,
+): Promise<P[]>
+export function overlay(picture: Picture, mask: PlacedMask, options?: OverlayOptions & ManyOptions & Copied): Promise<Image>
 export function overlay(
   pictures: readonly Picture[],
   masks: readonly PlacedMask[],
-  options?: OverlayOptions & ManyOptions,
+  options?: OverlayOptions & ManyOptions & Copied,
 ): Promise<Image[]>
 export async function overlay(pictures: unknown, masks: unknown, options?: unknown): Promise<unknown> {
-  const given = readOptions(options, ['color', 'palette', 'opacity', 'signal', 'onProgress'], 'overlay')
+  const given = readOptions(options, ['color', 'palette', 'opacity', 'inPlace', 'signal', 'onProgress'], 'overlay')
   const signal = unaborted(given.signal)
   const palette = bytesOf(colorsOf(given))
   const opacity = checkedNumber(given.opacity ?? 0.5, 'opacity', 0, 1)
-  const work = (image: Image, mask: PlacedMask): Promise<Image> => painted(image, classesLaid(image, mask, palette, opacity), signal)
-  return onEach({ pictures, others: masks, what: 'masks', signal, onProgress: given.onProgress, work })
+  const painting = (size: Size, mask: PlacedMask): Painting => classesLaid(size, mask, palette, opacity)
+  return paintEach({ pictures, others: masks, what: 'masks', signal, onProgress: given.onProgress, inPlace: given.inPlace, painting })
 }
 
-function classesLaid(image: Image, mask: PlacedMask, palette: Uint8Array, opacity: number): Painting {
-  const { width, height } = checkedImage(image)
-  const placed = checkedPlaced(mask, image)
+function classesLaid(size: Size, mask: PlacedMask, palette: Uint8Array, opacity: number): Painting {
+  const placed = checkedPlaced(mask, size)
   return {
     mask: placed.data,
-    native: (addon, sync) => addon.overlayMask(sync, image.data, width, height, placed.data, edgesIn(placed.area), palette, opacity),
-    portable: (copy) => overlayClasses(copy, placed, palette, opacity),
+    native: (addon, sync, picture) => addon.overlayMask(sync, picture, placed.data, edgesIn(placed.area), palette, opacity),
+    portable: (surface) => overlayClasses(surface, placed, palette, opacity),
   }
 }
 

@@ -58,32 +58,37 @@ export async function imageOf(picture: Picture, name: string, cut: Cut | undefin
 }
 
 /** One picture and what belongs to it, or as many of one as of the other. */
-export interface Each<A> {
+export interface Each<A, R> {
   readonly pictures: unknown
   readonly others: unknown
   /** What messages call them. */
   readonly what: string
   readonly signal: AbortSignal | undefined
   readonly onProgress: unknown
-  readonly work: (image: Image, other: A) => Promise<unknown>
+  readonly work: (picture: Picture, other: A, name: string, cut: Cut | undefined) => Promise<R>
 }
 
 /** Work on one picture, or on each of many. @returns what the work gives; of many an array */
-export async function onEach<A>({ pictures, others, what, signal, onProgress, work }: Each<A>): Promise<unknown> {
+export async function onEach<A, R>({ pictures, others, what, signal, onProgress, work }: Each<A, R>): Promise<R | R[]> {
   const tell = checkedListener<NonNullable<ManyOptions['onProgress']>>(onProgress, 'onProgress')
-  // what is made of a picture of a file is not to be written over it unasked
-  const workOn = async (image: Image, other: A): Promise<unknown> => {
-    const made = await work(image, other)
-    return typeof made === 'object' && made !== null ? inheritFiles(made, image) : made
-  }
-  return within({ signal }, async (cut) => {
-    const one = async (picture: unknown, other: unknown, name: string): Promise<unknown> =>
-      workOn(await imageOf(picture as Picture, name, cut), other as A)
+  return within<R | R[]>({ signal }, async (cut) => {
+    const one = (picture: unknown, other: unknown, name: string): Promise<R> => work(picture as Picture, other as A, name, cut)
     if (!Array.isArray(pictures)) return one(pictures, others, 'image')
     const list = checkedArray(others, what)
     if (list.length !== pictures.length) throw expected(`${pictures.length} (one for each picture)`, `the number of ${what}`, list.length)
     return inAll(pictures.length, (index) => one(pictures[index], list[index], `images[${index}]`), tell)
   })
+}
+
+/** What is made of a picture as RGB. Where that was read from a file, it is not to be written over it unasked. */
+export async function madeOf<R extends object>(
+  picture: Picture,
+  name: string,
+  cut: Cut | undefined,
+  work: (image: Image) => Promise<R>,
+): Promise<R> {
+  const image = await imageOf(picture, name, cut)
+  return inheritFiles(await work(image), image)
 }
 
 /** All of them at once, as far as each kind of work allows. Where one fails, this rejects when all have ended. */

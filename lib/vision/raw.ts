@@ -5,7 +5,10 @@ import { checkedBytes, checkedImage, checkedSize, checkStillThere } from './chec
 import type { Image, PixelFormat, RawImage } from './types.js'
 
 /** In the order of the addon's numbers. */
-const pixelFormats: readonly PixelFormat[] = ['rgb', 'bgr', 'rgba', 'bgra', 'gray', 'i420', 'nv12']
+const pixelFormats: readonly PixelFormat[] = ['rgb', 'bgr', 'rgba', 'bgra', 'gray', 'i420', 'nv12', 'i42010', 'p010']
+
+/** Of 10 bits: words of 16 bits. */
+const deepFormats: readonly PixelFormat[] = ['i42010', 'p010']
 
 /** Pixels that were checked, whatever their layout. */
 export interface Pixels {
@@ -33,13 +36,23 @@ export function checkedPixels(image: Image | RawImage, name: string): Pixels {
   const { data, stride, matrix = 'bt601', range = 'limited' } = image as RawImage
   const layout = checkedChoice(format, `${name}.format`, pixelFormats)
   const least = rowBytes(layout, width)
-  const bytes = stride === undefined ? least : checkedWhole(stride, `${name}.stride`, least, 2 ** 31 - 1)
+  const bytes = stride === undefined ? least : checkedStride(stride, layout, least, `${name}.stride`)
   checkedBytes(data, `${name}.data`)
   const wanted = pictureBytes(layout, width, height, bytes)
   if (data.length < wanted)
     throw expected(`${wanted} bytes (${layout}, ${width} x ${height}, stride ${bytes})`, `${name}.data`, data.length)
-  const yuv = yuvCoefficients(checkedChoice(matrix, `${name}.matrix`, yuvMatrices), checkedChoice(range, `${name}.range`, yuvRanges))
+  const yuv = yuvCoefficients(
+    checkedChoice(matrix, `${name}.matrix`, yuvMatrices),
+    checkedChoice(range, `${name}.range`, yuvRanges),
+    isDeep(layout) ? 10 : 8,
+  )
   return { format: layout, width, height, stride: bytes, data, yuv }
+}
+
+function checkedStride(stride: unknown, format: PixelFormat, least: number, name: string): number {
+  const bytes = checkedWhole(stride, name, least, 2 ** 31 - 1)
+  if (bytes % sampleBytes(format) !== 0) throw expected(`whole words of 16 bits (${format})`, name, stride)
+  return bytes
 }
 
 /** Of pixels that are still as they were checked. @throws TensorRTError ERR_TRT_DETACHED */
@@ -47,19 +60,55 @@ export function checkPixelsThere({ format, width, height, stride, data }: Pixels
   checkStillThere(data, pictureBytes(format, width, height, stride), name)
 }
 
+/** From the first byte to the last, gaps included. */
+export function bytesOfPixels({ format, width, height, stride, data }: Pixels): Uint8Array {
+  return data.subarray(0, pictureBytes(format, width, height, stride))
+}
+
+/** Whether samples have 10 bits. */
+export const isDeep = (format: PixelFormat): boolean => deepFormats.includes(format)
+
+const sampleBytes = (format: PixelFormat): 1 | 2 => (isDeep(format) ? 2 : 1)
+
+const hasPlanes = (format: PixelFormat): boolean => isDeep(format) || format === 'i420' || format === 'nv12'
+
 function channelsOf(format: PixelFormat): number {
   if (format === 'rgb' || format === 'bgr') return 3
   return format === 'rgba' || format === 'bgra' ? 4 : 1
 }
 
 function rowBytes(format: PixelFormat, width: number): number {
-  return width * channelsOf(format)
+  return width * channelsOf(format) * sampleBytes(format)
 }
 
 function pictureBytes(format: PixelFormat, width: number, height: number, stride: number): number {
+  if (!hasPlanes(format)) return (height - 1) * stride + rowBytes(format, width)
   // a row of U and one of V, be they apart or in turns
-  if (format === 'i420' || format === 'nv12') return height * stride + Math.ceil(height / 2) * 2 * Math.ceil(stride / 2)
-  return (height - 1) * stride + rowBytes(format, width)
+  return height * stride + Math.ceil(height / 2) * 2 * halfRow(format, stride)
+}
+
+/** Bytes of a row of U, or of V. */
+function halfRow(format: PixelFormat, stride: number): number {
+  const bytes = sampleBytes(format)
+  return Math.ceil(stride / bytes / 2) * bytes
+}
+
+/** Where U and V lie, in bytes from the picture's first one. */
+export interface Chroma {
+  readonly u: number
+  readonly v: number
+  /** From one row to the next. */
+  readonly row: number
+  /** From one sample to the next. */
+  readonly step: number
+}
+
+/** None of what has no planes of U and V. */
+export function chromaOf({ format, height, stride }: Pick<Pixels, 'format' | 'height' | 'stride'>): Chroma | undefined {
+  if (!hasPlanes(format)) return undefined
+  const [u, half, bytes] = [height * stride, halfRow(format, stride), sampleBytes(format)]
+  if (format === 'nv12' || format === 'p010') return { u, v: u + bytes, row: 2 * half, step: 2 * bytes }
+  return { u, v: u + Math.ceil(height / 2) * half, row: half, step: bytes }
 }
 
 /** The same pixels as RGB without gaps, in JavaScript; those that are it already are not copied. */
@@ -74,34 +123,43 @@ export function rgbOf(pixels: Pixels): Uint8Array {
 
 type Write = (x: number, y: number, out: Uint8Array, at: number) => void
 
-function writerOf({ format, height, stride, data, yuv, ...rest }: Pixels): Write {
-  if (format === 'i420' || format === 'nv12') return yuvWriter({ format, height, stride, data, yuv, ...rest })
-  const step = channelsOf(format)
-  const red = format === 'bgr' || format === 'bgra' ? 2 : 0
-  const [green, blue] = format === 'gray' ? [0, 0] : [1, 2 - red]
+function writerOf(pixels: Pixels): Write {
+  const { format, stride, data } = pixels
+  const chroma = chromaOf(pixels)
+  if (chroma !== undefined) return yuvWriter(pixels, chroma)
+  const { step, places } = packingOf(format)
   return (x, y, out, at) => {
     const from = y * stride + x * step
-    out[at] = data[from + red]!
-    out[at + 1] = data[from + green]!
-    out[at + 2] = data[from + blue]!
+    places.forEach((place, channel) => (out[at + channel] = data[from + place]!))
   }
 }
 
-function yuvWriter({ format, height, stride, data, yuv }: Pixels): Write {
-  const chroma = height * stride
-  const planar = format === 'i420'
-  const row = Math.ceil(stride / 2) * (planar ? 1 : 2)
-  const step = planar ? 1 : 2
-  const toV = planar ? Math.ceil(height / 2) * row : 1
+/** Bytes from one pixel to the next, and where in one red, green and blue are. */
+export function packingOf(format: PixelFormat): { readonly step: number; readonly places: readonly [number, number, number] } {
+  const step = channelsOf(format)
+  if (format === 'gray') return { step, places: [0, 0, 0] }
+  return { step, places: format === 'bgr' || format === 'bgra' ? [2, 1, 0] : [0, 1, 2] }
+}
+
+function yuvWriter({ format, stride, data, yuv }: Pixels, chroma: Chroma): Write {
+  const bytes = sampleBytes(format)
+  const sampleAt = sampleReader(format, data)
   return (x, y, out, at) => {
-    const pair = chroma + (y >> 1) * row + (x >> 1) * step
-    const luma = yuv.luma * (data[y * stride + x]! - yuv.black)
-    const u = data[pair]! - 128
-    const v = data[pair + toV]! - 128
+    const pair = (y >> 1) * chroma.row + (x >> 1) * chroma.step
+    const luma = yuv.luma * (sampleAt(y * stride + x * bytes) * yuv.sample - yuv.black)
+    const u = sampleAt(chroma.u + pair) * yuv.sample - yuv.centre
+    const v = sampleAt(chroma.v + pair) * yuv.sample - yuv.centre
     out[at] = byteOf(luma + yuv.red * v)
     out[at + 1] = byteOf(luma - yuv.greenU * u - yuv.greenV * v)
     out[at + 2] = byteOf(luma + yuv.blue * u)
   }
+}
+
+/** Of words the lower ten bits, of p010's the upper ones. */
+function sampleReader(format: PixelFormat, data: Uint8Array): (at: number) => number {
+  if (!isDeep(format)) return (at) => data[at]!
+  const shift = format === 'p010' ? 6 : 0
+  return (at) => ((data[at]! | (data[at + 1]! << 8)) >> shift) & 1023
 }
 
 function byteOf(value: number): number {

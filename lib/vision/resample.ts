@@ -4,7 +4,8 @@ import type { NativeTarget, NativeVision } from '../backend/native-vision.js'
 import { Tensor } from '../tensor.js'
 import type { Frame } from './frame.js'
 import { checkStillThere } from './checks.js'
-import { checkPixelsThere, nativePixels, type Pixels, rgbOf } from './raw.js'
+import { leased } from './leases.js'
+import { bytesOfPixels, checkPixelsThere, nativePixels, type Pixels, rgbOf } from './raw.js'
 import { sample, sampleTurned } from './sample.js'
 import { sampleWhole } from './sample-whole.js'
 import { type Axis, axisOf, makeTaps, makeWholeTaps, type Taps, type WholeTaps } from '../pixels/taps.js'
@@ -27,9 +28,20 @@ const portableTurns = new Turns(1)
 
 /**
  * On a thread of the addon; without one, in JavaScript.
- * @throws TensorRTError ERR_TRT_DETACHED where what is read, or written, is gone when its turn comes
+ * @throws TensorRTError ERR_TRT_DETACHED where what is read, or written, is gone when its turn comes;
+ * ERR_TRT_BUFFER_IN_USE where the picture is painted
  */
 export async function resampled(job: Resampling, cut: Cut | undefined): Promise<void> {
+  checkPixelsThere(job.pixels, 'a picture')
+  const release = leased(bytesOfPixels(job.pixels), 'read', 'a picture')
+  try {
+    await inTurn(job, cut)
+  } finally {
+    release()
+  }
+}
+
+async function inTurn(job: Resampling, cut: Cut | undefined): Promise<void> {
   const room = job.out.length
   const checkThere = (): void => {
     checkPixelsThere(job.pixels, 'a picture')
@@ -52,6 +64,7 @@ export async function resampled(job: Resampling, cut: Cut | undefined): Promise<
 
 /** On the calling thread, by the addon or without it. */
 export function resampleSync(job: Resampling): void {
+  leased(bytesOfPixels(job.pixels), 'read', 'a picture')()
   const addon = pixelAddon()
   if (addon === undefined) resamplePortably(job)
   else nativeSync(() => void byAddon(addon, job, true))

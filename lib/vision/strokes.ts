@@ -1,7 +1,8 @@
 import { near, type Painting } from './painted.js'
 import { drawFrame, drawLine, drawTile, fillRectangle, type Tile } from './portable/draw.js'
 import type { Bounds } from './portable/cover.js'
-import type { Color, Image, Point } from './types.js'
+import type { Surface } from './portable/surface.js'
+import type { Color, Point } from './types.js'
 
 /** What is drawn on a picture: one after the other. */
 export type Stroke =
@@ -12,22 +13,22 @@ export type Stroke =
 /** Their order is that of the addon's. */
 const kinds = ['frame', 'rectangle', 'line', 'tile'] as const
 
-export function strokesDrawn(image: Image, strokes: readonly Stroke[]): Painting {
+export function strokesDrawn(strokes: readonly Stroke[]): Painting {
   return {
-    native: (addon, sync) => {
+    native: (addon, sync, picture) => {
       const { tiles, offsets } = inOneArray(strokes)
       const numbers = Float64Array.from(strokes.flatMap((stroke) => numbersOf(stroke, offsets)))
-      return addon.drawStrokes(sync, image.data, image.width, image.height, numbers, tiles)
+      return addon.drawStrokes(sync, picture, numbers, tiles)
     },
-    portable: (copy) => strokes.forEach((stroke) => draw(copy, stroke)),
+    portable: (surface) => strokes.forEach((stroke) => draw(surface, stroke)),
   }
 }
 
-function draw(image: Image, stroke: Stroke): void {
-  if (stroke.kind === 'tile') return drawTile(image, stroke.left, stroke.top, stroke.tile)
+function draw(surface: Surface, stroke: Stroke): void {
+  if (stroke.kind === 'tile') return drawTile(surface, stroke.left, stroke.top, stroke.tile)
   const color = whole(stroke.color)
-  if (stroke.kind === 'rectangle') return fillRectangle(image, stroke.bounds, color)
-  return (stroke.kind === 'frame' ? drawFrame : drawLine)(image, stroke.bounds, stroke.lineWidth, color)
+  if (stroke.kind === 'rectangle') return fillRectangle(surface, stroke.bounds, color)
+  return (stroke.kind === 'frame' ? drawFrame : drawLine)(surface, stroke.bounds, stroke.lineWidth, color)
 }
 
 const whole = ([red, green, blue]: Color): Color => [Math.round(red), Math.round(green), Math.round(blue)]

@@ -1,4 +1,5 @@
-// What is changed in a copy of a picture: hidden regions, lines and labels, masks. The copy is made on the thread, too.
+// What is painted on a picture: hidden regions, lines and labels, masks. On a copy, which is made on the thread, too,
+// or where the picture lies.
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,8 @@
 #include "../vision/overlay.h"
 #include "errors.h"
 #include "exports.h"
+#include "pictures.h"
+#include "pinned.h"
 #include "pixels.h"
 #include "values.h"
 
@@ -29,14 +32,21 @@ std::vector<double> numbersAt(const Napi::CallbackInfo& info, std::size_t index,
   return numbers;
 }
 
-// All of these functions begin with (sync, data, width, height), and give the bytes of a picture.
+// All of these functions begin with (sync, picture), and give the bytes of a copy, or nothing where they paint in
+// place.
 class Job {
  public:
   explicit Job(const Napi::CallbackInfo& info) : work_(info.Env()) {
     sync_ = info[0].ToBoolean();
-    width = side(info, 2, "width");
-    height = side(info, 3, "height");
-    pixels = sized(info[1], "data", 3);
+    const Napi::Object given = objectArgument(info, 1, "picture");
+    picture_ = pictureOf(work_, given);
+    inPlace_ = integerOf(given, "inPlace", 0) != 0;
+    if (inPlace_ && !vision::isPaintable(picture_.format)) refuse("a picture of 8 bits, to be painted in place");
+    const bool isPlain =
+        picture_.format == vision::Format::rgb && picture_.stride == vision::rowBytes(picture_.format, picture_.width);
+    if (!inPlace_ && !isPlain) refuse("RGB without gaps between rows, of which a copy is made");
+    width = picture_.width;
+    height = picture_.height;
   }
 
   PixelWork::View view(const Napi::Value& value, const char* name) { return work_.view(value, name); }
@@ -49,26 +59,42 @@ class Job {
     return view.data;
   }
 
+  // draw(surface), which is a template.
   template <class Draw>
-  Napi::Value run(const Draw& draw, int channels = 3) {
+  Napi::Value paint(const Draw& draw) {
+    if (!inPlace_) {
+      return copy(3, [draw](const uint8_t* pixels, Canvas& canvas) {
+        canvas.copyFrom(pixels);
+        vision::Packed<3> surface(canvas);
+        draw(surface);
+      });
+    }
+    PinnedCall call;
+    const std::size_t bytes = vision::pictureBytes(picture_.format, picture_.width, picture_.height, picture_.stride);
+    std::shared_ptr<void> lease = leasePinned(picture_.data, bytes, call, Access::write);
+    // what JavaScript handed over to be written; pictures that are read are constant
+    uint8_t* const data = const_cast<uint8_t*>(picture_.data);
+    return work_.run(sync_, [picture = picture_, data, draw, lease]() mutable {
+      vision::paintOn(picture, data, draw);
+      lease.reset();
+    });
+  }
+
+  // draw(pixels, canvas) that fills a canvas of so many channels.
+  template <class Draw>
+  Napi::Value copy(int channels, const Draw& draw) {
     const auto canvas = std::make_shared<Canvas>(width, height, channels);
     return work_.run(
-        sync_, [canvas, draw] { draw(*canvas); },
+        sync_, [canvas, draw, pixels = picture_.data] { draw(pixels, *canvas); },
         [canvas](Napi::Env env) { return externalBuffer(env, canvas->data(), canvas->size(), canvas); });
   }
 
-  const uint8_t* pixels;
   int64_t width, height;
 
  private:
-  static int64_t side(const Napi::CallbackInfo& info, std::size_t index, const char* name) {
-    const double value = numberAt(info, index, name);
-    if (!(value >= 1 && value <= 1e9)) throwExpected("a size", name);
-    return static_cast<int64_t>(value);
-  }
-
   PixelWork work_;
-  bool sync_;
+  vision::Picture picture_;
+  bool sync_, inPlace_;
 };
 
 // Numbers that all arithmetic with sizes of pictures stands.
@@ -95,16 +121,15 @@ vision::HideStyle hideStyleAt(const Napi::CallbackInfo& info, std::size_t index)
   return style;
 }
 
-// hideRegions(sync, data, width, height, regions, style): regions of [left, top, right, bottom], one after the other
+// hideRegions(sync, picture, regions, style): regions of [left, top, right, bottom], one after the other
 Napi::Value hideRegions(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     Job job(info);
-    const std::vector<double> regions = numbersAt(info, 4, "regions");
+    const std::vector<double> regions = numbersAt(info, 2, "regions");
     checkWithin(regions, "regions");
-    return job.run([regions, style = hideStyleAt(info, 5), pixels = job.pixels](Canvas& canvas) {
-      canvas.copyFrom(pixels);
+    return job.paint([regions, style = hideStyleAt(info, 3)](auto& surface) {
       for (std::size_t i = 0; i + 4 <= regions.size(); i += 4)
-        vision::hideRegion(canvas, {regions[i], regions[i + 1], regions[i + 2], regions[i + 3]}, style);
+        vision::hideRegion(surface, {regions[i], regions[i + 1], regions[i + 2], regions[i + 3]}, style);
     });
   });
 }
@@ -125,56 +150,51 @@ vision::Placed<T> placedAt(Job& job, const Napi::CallbackInfo& info, std::size_t
   return {reinterpret_cast<const T*>(view.data), placed};
 }
 
-// hideMask(sync, data, width, height, mask, area, style)
+// hideMask(sync, picture, mask, area, style)
 Napi::Value hideMask(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     Job job(info);
-    const auto mask = placedAt<uint8_t>(job, info, 4, 5);
-    return job.run([mask, style = hideStyleAt(info, 6), pixels = job.pixels](Canvas& canvas) {
-      canvas.copyFrom(pixels);
-      vision::hideMask(canvas, mask, style);
-    });
+    const auto mask = placedAt<uint8_t>(job, info, 2, 3);
+    return job.paint([mask, style = hideStyleAt(info, 4)](auto& surface) { vision::hideMask(surface, mask, style); });
   });
 }
 
-// overlayMask(sync, data, width, height, mask, area, palette, opacity)
+// overlayMask(sync, picture, mask, area, palette, opacity)
 Napi::Value overlayMask(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     Job job(info);
-    const auto mask = placedAt<uint8_t>(job, info, 4, 5);
-    const Bytes colors = viewOf(info[6], "palette");
+    const auto mask = placedAt<uint8_t>(job, info, 2, 3);
+    const Bytes colors = viewOf(info[4], "palette");
     vision::Palette palette;
     if (colors.size != palette.size()) throwExpected("256 colours", "palette");
     std::memcpy(palette.data(), colors.data, colors.size);
-    const double opacity = numberAt(info, 7, "opacity");
+    const double opacity = numberAt(info, 5, "opacity");
     if (!(opacity >= 0 && opacity <= 1)) throwExpected("a number from 0 to 1", "opacity");
-    return job.run([mask, palette, opacity, pixels = job.pixels](Canvas& canvas) {
-      canvas.copyFrom(pixels);
-      vision::overlayClasses(canvas, mask, palette, opacity);
-    });
+    return job.paint(
+        [mask, palette, opacity](auto& surface) { vision::overlayClasses(surface, mask, palette, opacity); });
   });
 }
 
-// cutOut(sync, data, width, height, mask, area, background): no bytes, those of a colour, or those of a picture
+// cutOut(sync, picture, mask, area, background): no bytes, those of a colour, or those of a picture
 template <class T>
 Napi::Value cutOutBy(const Napi::CallbackInfo& info) {
   Job job(info);
-  const auto mask = placedAt<T>(job, info, 4, 5);
-  const PixelWork::View behind = job.view(info[6], "background");
+  const auto mask = placedAt<T>(job, info, 2, 3);
+  const PixelWork::View behind = job.view(info[4], "background");
   vision::Background background;
   if (behind.size == 3) {
     std::memcpy(background.color.data(), behind.data, 3);
   } else if (behind.size != 0) {
-    background.picture = job.sized(info[6], "background", 3);
+    background.picture = job.sized(info[4], "background", 3);
   }
-  return job.run(
-      [mask, background, pixels = job.pixels](Canvas& canvas) { vision::cutOut(canvas, pixels, mask, background); },
-      behind.size == 0 ? 4 : 3);
+  return job.copy(behind.size == 0 ? 4 : 3, [mask, background](const uint8_t* pixels, Canvas& canvas) {
+    vision::cutOut(canvas, pixels, mask, background);
+  });
 }
 Napi::Value cutOut(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     const bool isFloat =
-        info[4].IsTypedArray() && info[4].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
+        info[2].IsTypedArray() && info[2].As<Napi::TypedArray>().TypedArrayType() == napi_float32_array;
     return isFloat ? cutOutBy<float>(info) : cutOutBy<uint8_t>(info);
   });
 }
@@ -186,23 +206,24 @@ struct Tiles {
 
 // One of drawStrokes(): see lib/backend/native-vision.ts. Tiles that do not lie within the bytes that were given are
 // passed over.
-void drawStroke(Canvas& canvas, const double* stroke, const Tiles& tiles) {
+template <class Surface>
+void drawStroke(Surface& surface, const double* stroke, const Tiles& tiles) {
   enum Kind : uint8_t { frame, rectangle, line, tile };
   const auto [a, b, c, d, e] = std::array{stroke[1], stroke[2], stroke[3], stroke[4], stroke[5]};
   const vision::Color color{byteOf(stroke[6]), byteOf(stroke[7]), byteOf(stroke[8])};
   switch (byteOf(stroke[0])) {
     case frame:
-      return vision::drawFrame(canvas, {a, b, c, d}, e, color);
+      return vision::drawFrame(surface, {a, b, c, d}, e, color);
     case rectangle:
-      return vision::fillRectangle(canvas, {a, b, c, d}, color);
+      return vision::fillRectangle(surface, {a, b, c, d}, color);
     case line:
-      return vision::drawLine(canvas, {a, b, c, d}, e, color);
+      return vision::drawLine(surface, {a, b, c, d}, e, color);
     case tile: {
       const auto [width, height, offset] =
           std::array{static_cast<int64_t>(c), static_cast<int64_t>(d), static_cast<int64_t>(e)};
       if (width < 1 || height < 1 || offset < 0 || offset + width * height * 4 > static_cast<int64_t>(tiles.size))
         return;
-      return vision::drawTile(canvas, static_cast<int64_t>(a), static_cast<int64_t>(b),
+      return vision::drawTile(surface, static_cast<int64_t>(a), static_cast<int64_t>(b),
                               {tiles.data + offset, width, height});
     }
     default:
@@ -210,16 +231,15 @@ void drawStroke(Canvas& canvas, const double* stroke, const Tiles& tiles) {
   }
 }
 
-// drawStrokes(sync, data, width, height, strokes, tiles)
+// drawStrokes(sync, picture, strokes, tiles)
 Napi::Value drawStrokes(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&] {
     Job job(info);
-    const std::vector<double> strokes = numbersAt(info, 4, "strokes");
+    const std::vector<double> strokes = numbersAt(info, 2, "strokes");
     checkWithin(strokes, "strokes");
-    const PixelWork::View tiles = job.view(info[5], "tiles");
-    return job.run([strokes, tiles = Tiles{tiles.data, tiles.size}, pixels = job.pixels](Canvas& canvas) {
-      canvas.copyFrom(pixels);
-      for (std::size_t i = 0; i + 9 <= strokes.size(); i += 9) drawStroke(canvas, &strokes[i], tiles);
+    const PixelWork::View tiles = job.view(info[3], "tiles");
+    return job.paint([strokes, tiles = Tiles{tiles.data, tiles.size}](auto& surface) {
+      for (std::size_t i = 0; i + 9 <= strokes.size(); i += 9) drawStroke(surface, &strokes[i], tiles);
     });
   });
 }

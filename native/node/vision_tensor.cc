@@ -12,6 +12,7 @@
 #include "../vision/warp.h"
 #include "errors.h"
 #include "exports.h"
+#include "pictures.h"
 #include "pixels.h"
 #include "values.h"
 
@@ -59,30 +60,6 @@ template <class T>
 void readNumbers(const Napi::Object& object, const char* key, T (&numbers)[3]) {
   const Napi::Object given = object.Get(key).As<Napi::Object>();
   for (uint32_t i = 0; i < 3; ++i) numbers[i] = static_cast<T>(given.Get(i).As<Napi::Number>().FloatValue());
-}
-
-vision::Picture pictureOf(PixelWork& work, const Napi::Object& object) {
-  vision::Picture picture;
-  const int64_t format = integerOf(object, "format", 0), width = integerOf(object, "width", 0),
-                height = integerOf(object, "height", 0), stride = integerOf(object, "stride", 0);
-  if (format < 0 || format >= static_cast<int64_t>(vision::Format::count_)) refuse("a format");
-  if (width < 1 || width > kMostAlong || height < 1 || height > kMostAlong || stride < 1) refuse("a picture");
-  picture.format = static_cast<vision::Format>(format);
-  picture.width = static_cast<int>(width);
-  picture.height = static_cast<int>(height);
-  picture.stride = static_cast<std::size_t>(stride);
-  const PixelWork::View data = work.view(object.Get("data"), "data");
-  picture.data = data.data;
-  if (picture.stride < vision::rowBytes(picture.format, picture.width) ||
-      data.size < vision::pictureBytes(picture.format, picture.width, picture.height, picture.stride)) {
-    refuse("all bytes of a picture");
-  }
-  if (picture.format == vision::Format::i420 || picture.format == vision::Format::nv12) {
-    const Napi::Object yuv = object.Get("yuv").As<Napi::Object>();
-    const auto number = [&](const char* key) { return static_cast<float>(numberOf(yuv, key)); };
-    picture.yuv = {number("black"), number("luma"), number("red"), number("greenU"), number("greenV"), number("blue")};
-  }
-  return picture;
 }
 
 vision::Target tensorTargetOf(PixelWork& work, const Napi::Object& object, int width, int height) {

@@ -1,6 +1,7 @@
 #include "blend.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -90,37 +91,32 @@ class Opacity {
   std::vector<float> columns_;
 };
 
-void blendRow(uint8_t* under, const uint8_t* over, const uint16_t* opacity, int64_t count) {
-  for (int64_t x = 0; x < count; ++x, under += 3, over += 3) {
-    if (opacity[x] == 0) continue;
-    for (int c = 0; c < 3; ++c) under[c] = mixed(under[c], over[c], opacity[x]);
-  }
-}
-
 // Lays the cover on the area; `opacityOf(y, out)` gives the span of a row, and the opacity of what is not solid in it.
-template <class OpacityOf>
-void lay(Canvas& canvas, const Area& area, Cover cover, const OpacityOf& opacityOf) {
+template <class Surface, class OpacityOf>
+void lay(Surface& surface, const Area& area, Cover cover, const OpacityOf& opacityOf) {
   std::vector<uint16_t> opacity(static_cast<std::size_t>(area.width()));
   std::vector<uint8_t> over(static_cast<std::size_t>(area.width()) * 3);
   for (int64_t y = area.top; y < area.bottom; ++y) {
     const CoveredSpan span = opacityOf(y, opacity.data());
     if (span.first >= span.last) continue;
     cover.row(y, area.left + span.first, area.left + span.last, over.data() + span.first * 3);
-    const auto blend = [&](int64_t first, int64_t last) {
-      blendRow(canvas.at(area.left + first, y), over.data() + first * 3, opacity.data() + first, last - first);
+    const auto blend = [&](int64_t first, int64_t last, const uint16_t* opacities) {
+      surface.lay(y, area.left + first, area.left + last, over.data() + first * 3, opacities);
     };
-    blend(span.first, span.solidFirst);
-    std::copy(over.data() + span.solidFirst * 3, over.data() + span.solidLast * 3,
-              canvas.at(area.left + span.solidFirst, y));
-    blend(span.solidLast, span.last);
+    blend(span.first, span.solidFirst, opacity.data() + span.first);
+    blend(span.solidFirst, span.solidLast, nullptr);
+    blend(span.solidLast, span.last, opacity.data() + span.solidLast);
   }
+  surface.finish();
 }
 
 // `longer`: the side that the strength is a part of.
-Cover coverOf(const Canvas& canvas, const Area& area, double x, double y, double longer, const HideStyle& style) {
-  if (style.method == Method::fill) return Cover::filled(style.color);
+template <class Surface>
+Cover coverOf(const Surface& surface, const Area& area, double x, double y, double longer, const HideStyle& style) {
+  if (style.method == Method::fill) return Cover::filled(surface.own(style.color));
   const double size = longer * style.strength;
-  return style.method == Method::blur ? Cover::blurred(canvas, area, size) : Cover::pixelated(canvas, area, x, y, size);
+  return style.method == Method::blur ? Cover::blurred(surface, area, size)
+                                      : Cover::pixelated(surface, area, x, y, size);
 }
 
 // The smallest area around what is set.
@@ -144,27 +140,36 @@ std::optional<Area> boundsOf(const Placed<uint8_t>& mask) {
 
 }  // namespace
 
-void hideRegion(Canvas& canvas, const Bounds& region, const HideStyle& style) {
+template <class Surface>
+void hideRegion(Surface& surface, const Bounds& region, const HideStyle& style) {
   const double width = region.right - region.left, height = region.bottom - region.top;
   if (!(width > 0) || !(height > 0)) return;
   const double dx = width * style.feather / 2, dy = height * style.feather / 2;
-  const Area area = touched({region.left - dx, region.top - dy, region.right + dx, region.bottom + dy}, canvas);
+  const Area area = touched({region.left - dx, region.top - dy, region.right + dx, region.bottom + dy}, surface.width(),
+                            surface.height());
   if (area.empty()) return;
   const Opacity opacity(region, style, area);
-  lay(canvas, area, coverOf(canvas, area, region.left, region.top, std::max(width, height), style),
+  lay(surface, area, coverOf(surface, area, region.left, region.top, std::max(width, height), style),
       [&](int64_t y, uint16_t* out) { return opacity.row(y, out); });
 }
 
-void hideMask(Canvas& canvas, const Placed<uint8_t>& mask, const HideStyle& style) {
+template <class Surface>
+void hideMask(Surface& surface, const Placed<uint8_t>& mask, const HideStyle& style) {
   const std::optional<Area> area = boundsOf(mask);
   if (!area) return;
   const auto longer = static_cast<double>(std::max(area->width(), area->height()));
   const auto x = static_cast<double>(area->left), y = static_cast<double>(area->top);
-  lay(canvas, *area, coverOf(canvas, *area, x, y, longer, style), [&](int64_t row, uint16_t* out) {
+  lay(surface, *area, coverOf(surface, *area, x, y, longer, style), [&](int64_t row, uint16_t* out) {
     const uint8_t* const from = mask.row(row) + (area->left - mask.area.left);
     for (int64_t i = 0; i < area->width(); ++i) out[i] = from[i] != 0 ? kOpaque : 0;
     return CoveredSpan{0, area->width(), area->width(), area->width()};
   });
 }
+
+#define NT_HIDE(Surface)                                               \
+  template void hideRegion(Surface&, const Bounds&, const HideStyle&); \
+  template void hideMask(Surface&, const Placed<uint8_t>&, const HideStyle&);
+NT_FOR_EACH_SURFACE(NT_HIDE)
+#undef NT_HIDE
 
 }  // namespace nt::vision

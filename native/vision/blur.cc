@@ -27,24 +27,26 @@ uint8_t roundedByte(double value) { return static_cast<uint8_t>(std::clamp(value
 
 }  // namespace
 
-Cover Cover::filled(const std::array<uint8_t, 3>& color) {
+Cover Cover::filled(const Color& color) {
   Cover cover;
   cover.color_ = color;
   return cover;
 }
 
-Cover Cover::blurred(const Canvas& canvas, const Area& area, double sigma) {
+template <class Surface>
+Cover Cover::blurred(const Surface& surface, const Area& area, double sigma) {
   // What lies two deviations around it is seen by the gaussian; without it the region's edge would be that of a tile.
   const Area seen =
-      touched({area.left - 2 * sigma, area.top - 2 * sigma, area.right + 2 * sigma, area.bottom + 2 * sigma}, canvas);
+      touched({area.left - 2 * sigma, area.top - 2 * sigma, area.right + 2 * sigma, area.bottom + 2 * sigma},
+              surface.width(), surface.height());
   const int64_t most = std::max(seen.width(), seen.height());
   const int64_t factor = static_cast<int64_t>(std::clamp(sigma / kSmallSigma, 1.0, static_cast<double>(most)));
-  const BlockRange x = wholeBlocks(seen.left, seen.right, factor, canvas.width());
-  const BlockRange y = wholeBlocks(seen.top, seen.bottom, factor, canvas.height());
+  const BlockRange x = wholeBlocks(seen.left, seen.right, factor, surface.width());
+  const BlockRange y = wholeBlocks(seen.top, seen.bottom, factor, surface.height());
   Cover cover;
   cover.method_ = Method::blur;
   cover.blocks_ = {x.start, y.start, factor, x.count, y.count};
-  cover.means_ = blockMeans(canvas, cover.blocks_);
+  cover.means_ = blockMeans(surface, cover.blocks_);
   // making it smaller blurs, by a variance of (f² - 1) / 12, and larger in between, by (f² - 1) / 6
   const double square = static_cast<double>(factor) * static_cast<double>(factor);
   const double small = std::sqrt(std::max(0.0, (sigma * sigma - (square - 1) / 4) / square));
@@ -52,7 +54,8 @@ Cover Cover::blurred(const Canvas& canvas, const Area& area, double sigma) {
   return cover;
 }
 
-Cover Cover::pixelated(const Canvas& canvas, const Area& area, double x, double y, double block) {
+template <class Surface>
+Cover Cover::pixelated(const Surface& surface, const Area& area, double x, double y, double block) {
   Cover cover;
   cover.method_ = Method::pixelate;
   const auto factor = static_cast<int64_t>(std::ceil(std::max(block, 2.0)));  // a block of one pixel would hide nothing
@@ -62,9 +65,15 @@ Cover Cover::pixelated(const Canvas& canvas, const Area& area, double x, double 
   const int64_t top = anchorY + quotient(area.top - anchorY, factor) * factor;
   cover.blocks_ = {left, top, factor, (area.right - left + factor - 1) / factor,
                    (area.bottom - top + factor - 1) / factor};
-  cover.means_ = blockMeans(canvas, cover.blocks_);
+  cover.means_ = blockMeans(surface, cover.blocks_);
   return cover;
 }
+
+#define NT_COVER(Surface)                                             \
+  template Cover Cover::blurred(const Surface&, const Area&, double); \
+  template Cover Cover::pixelated(const Surface&, const Area&, double, double, double);
+NT_FOR_EACH_SURFACE(NT_COVER)
+#undef NT_COVER
 
 void Cover::row(int64_t y, int64_t left, int64_t right, uint8_t* out) {
   if (method_ != Method::fill) lineAt(y);

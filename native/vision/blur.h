@@ -1,11 +1,10 @@
 // What makes a part of a picture unrecognizable: a gaussian, large blocks, or a colour.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
-#include "canvas.h"
+#include "surface.h"
 
 namespace nt::vision {
 
@@ -14,9 +13,6 @@ namespace nt::vision {
 struct Blocks {
   int64_t left, top, factor, columns, rows;
 };
-
-// The means of blocks: columns * rows * 3 numbers.
-std::vector<float> blockMeans(const Canvas& canvas, const Blocks& blocks);
 
 // A gaussian of a picture of columns * rows * 3 numbers, in place; beyond its edges it goes on as it is there.
 void gaussian(std::vector<float>& pixels, int64_t columns, int64_t rows, double sigma);
@@ -27,9 +23,12 @@ enum class Method : uint8_t { blur, pixelate, fill };
 class Cover {
  public:
   // `sigma` of `blur` and `block` of `pixelate` are pixels; blocks begin at (x, y).
-  static Cover blurred(const Canvas& canvas, const Area& area, double sigma);
-  static Cover pixelated(const Canvas& canvas, const Area& area, double x, double y, double block);
-  static Cover filled(const std::array<uint8_t, 3>& color);
+  template <class Surface>
+  static Cover blurred(const Surface& surface, const Area& area, double sigma);
+  template <class Surface>
+  static Cover pixelated(const Surface& surface, const Area& area, double x, double y, double block);
+  // In the surface's own terms.
+  static Cover filled(const Color& color);
 
   // The pixels from left to below right of a row of the area; `out` is that of `left`.
   void row(int64_t y, int64_t left, int64_t right, uint8_t* out);
@@ -40,7 +39,7 @@ class Cover {
   void lineAt(int64_t y);
 
   Method method_ = Method::fill;
-  std::array<uint8_t, 3> color_{};
+  Color color_{};
   Blocks blocks_{};
   std::vector<float> means_;
   std::vector<float> line_;  // the means as they are at the row that is made

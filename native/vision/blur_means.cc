@@ -15,57 +15,115 @@ void addScaled(float* __restrict to, const float* __restrict from, float weight,
   for (std::size_t i = 0; i < count; ++i) to[i] += from[i] * weight;
 }
 
-// One row of blocks. Rows are summed first, up to as many as 16 bits hold: then the columns are a fraction of the work.
-class BlockRow {
- public:
-  BlockRow(const Canvas& canvas, const Blocks& blocks)
-      : canvas_(canvas),
-        blocks_(blocks),
-        left_(std::max<int64_t>(blocks.left, 0)),
-        right_(std::min(blocks.left + blocks.columns * blocks.factor, canvas.width())),
-        columns_(static_cast<std::size_t>(right_ - left_) * 3),
-        sums_(static_cast<std::size_t>(blocks.columns) * 3) {}
+// Bytes of rows are added up by columns: as many rows as 16 bits hold.
+constexpr int64_t kMostRows = 256;
 
-  void means(int64_t top, int64_t bottom, float* out) {
-    std::fill(sums_.begin(), sums_.end(), 0);
-    for (int64_t y = top; y < bottom;) {
-      std::fill(columns_.begin(), columns_.end(), 0);
-      for (const int64_t end = std::min(bottom, y + 256); y < end; ++y)
-        addRow(columns_.data(), canvas_.at(left_, y), columns_.size());
-      fold();
+template <int kStep>
+class PackedColumns {
+ public:
+  PackedColumns(const Packed<kStep>&, int64_t left, int64_t right)
+      : left_(left), columns_(static_cast<std::size_t>((right - left) * kStep)) {}
+
+  void clear() { std::fill(columns_.begin(), columns_.end(), 0); }
+  void add(const Packed<kStep>& surface, int64_t y) {
+    addRow(columns_.data(), surface.row(y) + left_ * kStep, columns_.size());
+  }
+  // Adds the three channels of these columns to `sums`.
+  void fold(int64_t first, int64_t last, uint64_t* sums) const {
+    const uint16_t* from = columns_.data() + (first - left_) * kStep;
+    uint64_t one = 0, two = 0, three = 0;
+    for (const uint16_t* const stop = from + (last - first) * kStep; from < stop; from += kStep) {
+      one += from[0];
+      two += from[1];
+      three += from[2];
     }
-    for (int64_t block = 0; block < blocks_.columns; ++block) {
-      const auto pixels = static_cast<double>((end(block) - begin(block)) * (bottom - top));
-      for (int c = 0; c < 3; ++c)
-        out[block * 3 + c] = static_cast<float>(static_cast<double>(sums_[block * 3 + c]) / pixels);
-    }
+    sums[0] += one;
+    sums[1] += two;
+    sums[2] += three;
   }
 
  private:
-  int64_t begin(int64_t block) const { return std::max(blocks_.left + block * blocks_.factor, left_); }
-  int64_t end(int64_t block) const { return std::min(blocks_.left + (block + 1) * blocks_.factor, right_); }
+  int64_t left_;
+  std::vector<uint16_t> columns_;
+};
 
-  void fold() {
-    const uint16_t* from = columns_.data();
-    for (int64_t block = 0; block < blocks_.columns; ++block) {
-      uint64_t red = 0, green = 0, blue = 0;
-      for (const uint16_t* const stop = from + (end(block) - begin(block)) * 3; from < stop; from += 3) {
-        red += from[0];
-        green += from[1];
-        blue += from[2];
-      }
-      sums_[block * 3] += red;
-      sums_[block * 3 + 1] += green;
-      sums_[block * 3 + 2] += blue;
+// A sample of chroma counts for each of the pixels that it is of.
+class PlaneColumns {
+ public:
+  PlaneColumns(const Planes& surface, int64_t left, int64_t right)
+      : left_(left),
+        firstPair_(left / 2),
+        pairs_(static_cast<std::size_t>((right - 1) / 2 + 1 - left / 2)),
+        inTurns_(surface.step() == 2),
+        luma_(static_cast<std::size_t>(right - left)),
+        chroma_(surface.hasChroma() ? 2 * pairs_ : 0) {}
+
+  void clear() {
+    std::fill(luma_.begin(), luma_.end(), 0);
+    std::fill(chroma_.begin(), chroma_.end(), 0);
+  }
+  void add(const Planes& surface, int64_t y) {
+    addRow(luma_.data(), surface.lumaRow(y) + left_, luma_.size());
+    if (chroma_.empty()) return;
+    const int64_t from = firstPair_ * surface.step();
+    if (inTurns_) {
+      addRow(chroma_.data(), surface.uRow(y / 2) + from, chroma_.size());
+    } else {
+      addRow(chroma_.data(), surface.uRow(y / 2) + from, pairs_);
+      addRow(chroma_.data() + pairs_, surface.vRow(y / 2) + from, pairs_);
     }
   }
+  void fold(int64_t first, int64_t last, uint64_t* sums) const {
+    uint64_t luma = 0, u = 0, v = 0;
+    for (int64_t x = first; x < last; ++x) luma += luma_[static_cast<std::size_t>(x - left_)];
+    sums[0] += luma;
+    if (chroma_.empty()) return;
+    const std::size_t step = inTurns_ ? 2 : 1, toV = inTurns_ ? 1 : pairs_;
+    for (int64_t x = first; x < last; ++x) {
+      const std::size_t pair = static_cast<std::size_t>(x / 2 - firstPair_) * step;
+      u += chroma_[pair];
+      v += chroma_[pair + toV];
+    }
+    sums[1] += u;
+    sums[2] += v;
+  }
 
-  const Canvas& canvas_;
-  const Blocks blocks_;
-  const int64_t left_, right_;
-  std::vector<uint16_t> columns_;
-  std::vector<uint64_t> sums_;
+ private:
+  int64_t left_, firstPair_;
+  std::size_t pairs_;
+  bool inTurns_;
+  std::vector<uint16_t> luma_, chroma_;
 };
+
+// Rows are added up first: then the columns are a fraction of the work.
+template <class Columns, class Surface>
+std::vector<float> meansOf(const Surface& surface, const Blocks& blocks) {
+  const int64_t left = std::max<int64_t>(blocks.left, 0);
+  const int64_t right = std::min(blocks.left + blocks.columns * blocks.factor, surface.width());
+  const auto begin = [&](int64_t block) { return std::max(blocks.left + block * blocks.factor, left); };
+  const auto end = [&](int64_t block) { return std::min(blocks.left + (block + 1) * blocks.factor, right); };
+  const std::size_t length = static_cast<std::size_t>(blocks.columns) * 3;
+  std::vector<float> means(length * static_cast<std::size_t>(blocks.rows));
+  std::vector<uint64_t> sums(length);
+  Columns columns(surface, left, right);
+  for (int64_t row = 0; row < blocks.rows; ++row) {
+    const int64_t first = std::max<int64_t>(blocks.top + row * blocks.factor, 0);
+    const int64_t last = std::min(blocks.top + (row + 1) * blocks.factor, surface.height());
+    std::fill(sums.begin(), sums.end(), 0);
+    for (int64_t y = first; y < last;) {
+      columns.clear();
+      for (const int64_t stop = std::min(last, y + kMostRows); y < stop; ++y) columns.add(surface, y);
+      for (int64_t block = 0; block < blocks.columns; ++block) columns.fold(begin(block), end(block), &sums[block * 3]);
+    }
+    float* const out = &means[row * length];
+    for (int64_t block = 0; block < blocks.columns; ++block) {
+      const auto pixels = static_cast<double>((end(block) - begin(block)) * (last - first));
+      for (int c = 0; c < 3; ++c)
+        out[block * 3 + c] = static_cast<float>(static_cast<double>(sums[block * 3 + c]) / pixels);
+    }
+  }
+  return means;
+}
 
 std::vector<float> kernelOf(double sigma) {
   const auto radius = static_cast<int64_t>(std::ceil(3 * sigma));
@@ -89,15 +147,14 @@ void alongRow(float* row, int64_t columns, const std::vector<float>& kernel, std
 
 }  // namespace
 
-std::vector<float> blockMeans(const Canvas& canvas, const Blocks& blocks) {
-  const std::size_t length = static_cast<std::size_t>(blocks.columns) * 3;
-  std::vector<float> means(length * static_cast<std::size_t>(blocks.rows));
-  BlockRow row(canvas, blocks);
-  for (int64_t y = 0; y < blocks.rows; ++y) {
-    const int64_t top = blocks.top + y * blocks.factor;
-    row.means(std::max<int64_t>(top, 0), std::min(top + blocks.factor, canvas.height()), &means[y * length]);
-  }
-  return means;
+std::vector<float> blockMeans(const Packed<3>& surface, const Blocks& blocks) {
+  return meansOf<PackedColumns<3>>(surface, blocks);
+}
+std::vector<float> blockMeans(const Packed<4>& surface, const Blocks& blocks) {
+  return meansOf<PackedColumns<4>>(surface, blocks);
+}
+std::vector<float> blockMeans(const Planes& surface, const Blocks& blocks) {
+  return meansOf<PlaneColumns>(surface, blocks);
 }
 
 void gaussian(std::vector<float>& pixels, int64_t columns, int64_t rows, double sigma) {

@@ -37,9 +37,9 @@ void Canvas::copyFrom(const uint8_t* pixels) {
   std::memcpy(data_, pixels, size());
 }
 
-Area touched(const Bounds& bounds, const Canvas& canvas) {
-  return {within(std::floor(bounds.left), canvas.width()), within(std::floor(bounds.top), canvas.height()),
-          within(std::ceil(bounds.right), canvas.width()), within(std::ceil(bounds.bottom), canvas.height())};
+Area touched(const Bounds& bounds, int64_t width, int64_t height) {
+  return {within(std::floor(bounds.left), width), within(std::floor(bounds.top), height),
+          within(std::ceil(bounds.right), width), within(std::ceil(bounds.bottom), height)};
 }
 
 }  // namespace nt::vision

@@ -1,4 +1,4 @@
-// A copy of a picture that is drawn on: 8 bit, tight rows, memory of its own.
+// A copy of a picture that is drawn on: 8 bit, tight rows, memory of its own. And rectangles of pixels.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,8 @@ class Canvas {
   int64_t width() const noexcept { return width_; }
   int64_t height() const noexcept { return height_; }
   int channels() const noexcept { return channels_; }
-  std::size_t size() const noexcept { return static_cast<std::size_t>(width_ * height_) * channels_; }
+  std::size_t stride() const noexcept { return static_cast<std::size_t>(width_) * channels_; }
+  std::size_t size() const noexcept { return stride() * static_cast<std::size_t>(height_); }
   uint8_t* data() const noexcept { return data_; }
   uint8_t* at(int64_t x, int64_t y) const noexcept { return data_ + (y * width_ + x) * channels_; }
 
@@ -54,7 +55,7 @@ struct Placed {
   const T* row(int64_t y) const noexcept { return data + (y - area.top) * area.width(); }
 };
 
-// The pixels of the picture that the rectangle touches.
-Area touched(const Bounds& bounds, const Canvas& canvas);
+// The pixels of a picture of this size that the rectangle touches.
+Area touched(const Bounds& bounds, int64_t width, int64_t height);
 
 }  // namespace nt::vision

@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "blend.h"
-
 namespace nt::vision {
 namespace {
 
@@ -16,14 +14,7 @@ double overlap(int64_t pixel, double low, double high) {
   return std::clamp(std::min(start + 1, high) - std::max(start, low), 0.0, 1.0);
 }
 
-inline void blendPixel(uint8_t* pixel, const Color& color, double coverage) {
-  if (coverage >= 1) {
-    std::copy(color.begin(), color.end(), pixel);
-    return;
-  }
-  const auto opacity = static_cast<int>(coverage * kOpaque + 0.5);
-  for (int c = 0; c < 3; ++c) pixel[c] = mixed(pixel[c], color[c], opacity);
-}
+int opacityOf(double coverage) { return static_cast<int>(coverage * kOpaque + 0.5); }
 
 // How much of each column of the area lies between low and high.
 std::vector<float> overlaps(const Area& area, double low, double high) {
@@ -37,11 +28,13 @@ Bounds grown(const Bounds& bounds, double by) {
 }
 
 // What lies in `outer` and not in `inner`.
-void drawBetween(Canvas& canvas, const Bounds& outer, const Bounds& inner, const Color& color) {
-  const Area area = touched(outer, canvas);
-  const Area hole = touched(inner, canvas);
+template <class Surface>
+void drawBetween(Surface& surface, const Bounds& outer, const Bounds& inner, const Color& color) {
+  const Area area = touched(outer, surface.width(), surface.height());
+  const Area hole = touched(inner, surface.width(), surface.height());
   const bool hollow = inner.left < inner.right && inner.top < inner.bottom;
   if (area.empty()) return;
+  const Color own = surface.own(color);
   const std::vector<float> across = overlaps(area, outer.left, outer.right);
   const std::vector<float> acrossInside = overlaps(area, inner.left, inner.right);
   for (int64_t y = area.top; y < area.bottom; ++y) {
@@ -49,7 +42,7 @@ void drawBetween(Canvas& canvas, const Bounds& outer, const Bounds& inner, const
     const auto downInside = static_cast<float>(hollow ? overlap(y, inner.top, inner.bottom) : 0);
     const auto pixels = [&](int64_t first, int64_t last) {
       for (int64_t x = first; x < last; ++x)
-        blendPixel(canvas.at(x, y), color, across[x - area.left] * down - acrossInside[x - area.left] * downInside);
+        surface.blend(x, y, own, opacityOf(across[x - area.left] * down - acrossInside[x - area.left] * downInside));
     };
     if (downInside < 1) {
       pixels(area.left, area.right);
@@ -59,6 +52,7 @@ void drawBetween(Canvas& canvas, const Bounds& outer, const Bounds& inner, const
       pixels(std::max(first, hole.right - 1), area.right);
     }
   }
+  surface.finish();
 }
 
 // The smooth edge of a line: pixels whose centre is no farther away than half its width are half covered or more.
@@ -105,36 +99,50 @@ class Stroke {
 
 }  // namespace
 
-void fillRectangle(Canvas& canvas, const Bounds& rectangle, const Color& color) {
-  drawBetween(canvas, rectangle, {0, 0, 0, 0}, color);
+template <class Surface>
+void fillRectangle(Surface& surface, const Bounds& rectangle, const Color& color) {
+  drawBetween(surface, rectangle, {0, 0, 0, 0}, color);
 }
 
-void drawFrame(Canvas& canvas, const Bounds& rectangle, double lineWidth, const Color& color) {
-  drawBetween(canvas, grown(rectangle, lineWidth / 2), grown(rectangle, -lineWidth / 2), color);
+template <class Surface>
+void drawFrame(Surface& surface, const Bounds& rectangle, double lineWidth, const Color& color) {
+  drawBetween(surface, grown(rectangle, lineWidth / 2), grown(rectangle, -lineWidth / 2), color);
 }
 
-void drawLine(Canvas& canvas, const Segment& segment, double lineWidth, const Color& color) {
+template <class Surface>
+void drawLine(Surface& surface, const Segment& segment, double lineWidth, const Color& color) {
   const Stroke stroke(segment, lineWidth);
-  const Area area = touched(stroke.bounds(), canvas);
+  const Color own = surface.own(color);
+  const Area area = touched(stroke.bounds(), surface.width(), surface.height());
   for (int64_t y = area.top; y < area.bottom; ++y) {
     const double middle = static_cast<double>(y) + 0.5;
     const auto [low, high] = stroke.reachAt(middle);
-    const Area row = touched({low, 0, high, 1}, canvas);
+    const Area row = touched({low, 0, high, 1}, surface.width(), surface.height());
     for (int64_t x = row.left; x < row.right; ++x)
-      blendPixel(canvas.at(x, y), color, stroke.coverage(static_cast<double>(x) + 0.5, middle));
+      surface.blend(x, y, own, opacityOf(stroke.coverage(static_cast<double>(x) + 0.5, middle)));
   }
+  surface.finish();
 }
 
-void drawTile(Canvas& canvas, int64_t left, int64_t top, const Tile& tile) {
-  const int64_t first = std::max<int64_t>(left, 0), last = std::min(left + tile.width, canvas.width());
-  for (int64_t y = std::max<int64_t>(top, 0); y < std::min(top + tile.height, canvas.height()); ++y) {
+template <class Surface>
+void drawTile(Surface& surface, int64_t left, int64_t top, const Tile& tile) {
+  const int64_t first = std::max<int64_t>(left, 0), last = std::min(left + tile.width, surface.width());
+  for (int64_t y = std::max<int64_t>(top, 0); y < std::min(top + tile.height, surface.height()); ++y) {
     const uint8_t* from = tile.data + ((y - top) * tile.width + first - left) * 4;
     for (int64_t x = first; x < last; ++x, from += 4) {
       if (from[3] == 0) continue;
-      uint8_t* const to = canvas.at(x, y);
-      for (int c = 0; c < 3; ++c) to[c] = mixed(to[c], from[c], (from[3] * kOpaque + 127) / 255);
+      surface.blend(x, y, surface.own({from[0], from[1], from[2]}), (from[3] * kOpaque + 127) / 255);
     }
   }
+  surface.finish();
 }
+
+#define NT_DRAW(Surface)                                                  \
+  template void fillRectangle(Surface&, const Bounds&, const Color&);     \
+  template void drawFrame(Surface&, const Bounds&, double, const Color&); \
+  template void drawLine(Surface&, const Segment&, double, const Color&); \
+  template void drawTile(Surface&, int64_t, int64_t, const Tile&);
+NT_FOR_EACH_SURFACE(NT_DRAW)
+#undef NT_DRAW
 
 }  // namespace nt::vision

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <vector>
 
-#include "blend.h"
-
 namespace nt::vision {
 namespace {
 
@@ -43,7 +41,11 @@ void before(const Background& background, int64_t first, uint8_t* to, const uint
 
 }  // namespace
 
-void overlayClasses(Canvas& canvas, const Placed<uint8_t>& mask, const Palette& palette, double opacity) {
+template <class Surface>
+void overlayClasses(Surface& surface, const Placed<uint8_t>& mask, const Palette& palette, double opacity) {
+  std::vector<Color> colors(palette.size() / 3);
+  for (std::size_t i = 0; i < colors.size(); ++i)
+    colors[i] = surface.own({palette[i * 3], palette[i * 3 + 1], palette[i * 3 + 2]});
   const auto share = static_cast<int>(opacity * kOpaque + 0.5);
   const Area& area = mask.area;
   for (int64_t y = area.top; y < area.bottom; ++y) {
@@ -55,14 +57,16 @@ void overlayClasses(Canvas& canvas, const Placed<uint8_t>& mask, const Palette& 
         i += 8;
         continue;
       }
-      if (const uint8_t kind = row[i]; kind != 0) {
-        uint8_t* const pixel = canvas.at(area.left + i, y);
-        for (int c = 0; c < 3; ++c) pixel[c] = mixed(pixel[c], palette[kind * 3 + c], share);
-      }
+      if (const uint8_t kind = row[i]; kind != 0) surface.blend(area.left + i, y, colors[kind], share);
       ++i;
     }
   }
+  surface.finish();
 }
+
+#define NT_OVERLAY(Surface) template void overlayClasses(Surface&, const Placed<uint8_t>&, const Palette&, double);
+NT_FOR_EACH_SURFACE(NT_OVERLAY)
+#undef NT_OVERLAY
 
 template <class T>
 void cutOut(Canvas& canvas, const uint8_t* pixels, const Placed<T>& mask, const Background& background) {

@@ -4,13 +4,14 @@
 #include <array>
 #include <cstdint>
 
-#include "canvas.h"
+#include "surface.h"
 
 namespace nt::vision {
 
 // Red, green, blue of each class; that of class 0 is not used.
 using Palette = std::array<uint8_t, 256 * 3>;
-void overlayClasses(Canvas& canvas, const Placed<uint8_t>& mask, const Palette& palette, double opacity);
+template <class Surface>
+void overlayClasses(Surface& surface, const Placed<uint8_t>& mask, const Palette& palette, double opacity);
 
 // What is behind what was cut out: nothing (the canvas has an alpha channel then), a colour, or another picture.
 struct Background {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace nt::vision {
 namespace {
@@ -19,6 +20,10 @@ int formatChannels(Format format) {
   }
 }
 
+std::size_t sampleBytes(Format format) { return format == Format::i42010 || format == Format::p010 ? 2 : 1; }
+
+bool inTurns(Format format) { return format == Format::nv12 || format == Format::p010; }
+
 // Channels in the order `red`, 1, 2 - `red`, every `step` bytes.
 void packRow(const uint8_t* from, int step, int red, int count, uint8_t* to) {
   for (int i = 0; i < count; ++i, from += step, to += 3) {
@@ -34,36 +39,70 @@ void grayRow(const uint8_t* from, int count, uint8_t* to) {
 
 uint8_t channelOf(float value) { return static_cast<uint8_t>(std::clamp(value + 0.5f, 0.0f, 255.0f)); }
 
-// `u` and `v`: the chroma of the row's first pixels, `step` bytes from one pair of pixels to the next.
-void yuvRow(const YuvToRgb& yuv, const uint8_t* y, const uint8_t* u, const uint8_t* v, int step, int from, int count,
-            uint8_t* to) {
+struct Byte {
+  static float at(const uint8_t* from) { return static_cast<float>(*from); }
+};
+// A word need not begin at an even address.
+template <int kShift>
+struct Word {
+  static float at(const uint8_t* from) {
+    uint16_t word = 0;
+    std::memcpy(&word, from, 2);
+    return static_cast<float>((word >> kShift) & 1023);
+  }
+};
+
+// `u` and `v`: the chroma of the row's first pixels.
+template <class Sample, int kBytes>
+void yuvRow(const YuvToRgb& yuv, const uint8_t* y, const uint8_t* u, const uint8_t* v, std::size_t step, int from,
+            int count, uint8_t* to) {
   for (int i = from; i < from + count; ++i, to += 3) {
-    const std::ptrdiff_t pair = static_cast<std::ptrdiff_t>(i / 2) * step;
-    const float luma = yuv.luma * (static_cast<float>(y[i]) - yuv.black);
-    const float blueness = static_cast<float>(u[pair]) - 128, redness = static_cast<float>(v[pair]) - 128;
+    const std::size_t pair = static_cast<std::size_t>(i / 2) * step;
+    const float luma = yuv.luma * (Sample::at(y + static_cast<std::size_t>(i) * kBytes) * yuv.sample - yuv.black);
+    const float blueness = Sample::at(u + pair) * yuv.sample - yuv.centre;
+    const float redness = Sample::at(v + pair) * yuv.sample - yuv.centre;
     to[0] = channelOf(luma + yuv.red * redness);
     to[1] = channelOf(luma - yuv.greenU * blueness - yuv.greenV * redness);
     to[2] = channelOf(luma + yuv.blue * blueness);
   }
 }
 
-// The bytes of a row of U, or of V: i420 has them apart, nv12 in turns.
-std::size_t chromaStride(std::size_t stride) { return (stride + 1) / 2; }
-
 }  // namespace
 
-std::size_t rowBytes(Format format, int width) { return static_cast<std::size_t>(width) * formatChannels(format); }
+bool hasPlanes(Format format) {
+  return format == Format::i420 || format == Format::nv12 || format == Format::i42010 || format == Format::p010;
+}
+
+std::size_t rowBytes(Format format, int width) {
+  return static_cast<std::size_t>(width) * formatChannels(format) * sampleBytes(format);
+}
+
+bool isStride(Format format, int width, std::size_t stride) {
+  return stride >= rowBytes(format, width) && stride % sampleBytes(format) == 0;
+}
+
+Chroma chromaOf(Format format, int height, std::size_t stride) {
+  const auto rows = static_cast<std::size_t>(height), bytes = sampleBytes(format);
+  const std::size_t half = (stride / bytes + 1) / 2 * bytes;  // a row of U, or of V
+  const std::size_t u = rows * stride;
+  if (inTurns(format)) return {u, u + bytes, 2 * half, 2 * bytes};
+  return {u, u + (rows + 1) / 2 * half, half, bytes};
+}
 
 std::size_t pictureBytes(Format format, int width, int height, std::size_t stride) {
-  const auto rows = static_cast<std::size_t>(height), half = (rows + 1) / 2;
-  if (format == Format::i420 || format == Format::nv12) return rows * stride + 2 * half * chromaStride(stride);
-  return (rows - 1) * stride + rowBytes(format, width);
+  const auto rows = static_cast<std::size_t>(height);
+  if (!hasPlanes(format)) return (rows - 1) * stride + rowBytes(format, width);
+  const std::size_t bytes = sampleBytes(format);
+  return rows * stride + 2 * ((rows + 1) / 2) * ((stride / bytes + 1) / 2) * bytes;
 }
 
 const uint8_t* rgbRow(const Picture& picture, int y, int from, int count, uint8_t* scratch) {
   const uint8_t* const row = picture.data + static_cast<std::size_t>(y) * picture.stride;
-  const std::size_t rows = static_cast<std::size_t>(picture.height), pairs = static_cast<std::size_t>(y) / 2;
-  const uint8_t* const chroma = picture.data + rows * picture.stride;
+  const auto planes = [&](auto convert) {
+    const Chroma chroma = chromaOf(picture.format, picture.height, picture.stride);
+    const uint8_t* const pairs = picture.data + static_cast<std::size_t>(y) / 2 * chroma.stride;
+    convert(picture.yuv, row, pairs + chroma.u, pairs + chroma.v, chroma.step, from, count, scratch);
+  };
   switch (picture.format) {
     case Format::rgb:
       return row + static_cast<std::size_t>(from) * 3;
@@ -79,16 +118,14 @@ const uint8_t* rgbRow(const Picture& picture, int y, int from, int count, uint8_
     case Format::gray:
       grayRow(row + from, count, scratch);
       break;
-    case Format::i420: {
-      const std::size_t stride = chromaStride(picture.stride);
-      const uint8_t* const u = chroma + pairs * stride;
-      yuvRow(picture.yuv, row, u, u + (rows + 1) / 2 * stride, 1, from, count, scratch);
+    case Format::i42010:
+      planes(yuvRow<Word<0>, 2>);
       break;
-    }
-    default: {
-      const uint8_t* const uv = chroma + pairs * 2 * chromaStride(picture.stride);
-      yuvRow(picture.yuv, row, uv, uv + 1, 2, from, count, scratch);
-    }
+    case Format::p010:
+      planes(yuvRow<Word<6>, 2>);
+      break;
+    default:
+      planes(yuvRow<Byte, 1>);
   }
   return scratch;
 }

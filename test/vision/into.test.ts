@@ -65,7 +65,7 @@ t.test('pictures of every kind; a frame for each of them made by its size', asyn
 })
 
 /** The same pixels in another layout, a few bytes between rows, and bytes around it that are not to be looked at. */
-function packed(format: Exclude<PixelFormat, 'i420' | 'nv12'>, gap: number): RawImage {
+function packed(format: Exclude<PixelFormat, 'i420' | 'nv12' | 'i42010' | 'p010'>, gap: number): RawImage {
   const places = { rgb: [0, 1, 2], bgr: [2, 1, 0], rgba: [0, 1, 2, -1], bgra: [2, 1, 0, -1], gray: [0] }[format]
   const stride = 9 * places.length + gap
   const data = new Uint8Array(stride * 6 + 9 * places.length).fill(99)

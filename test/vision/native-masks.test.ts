@@ -57,10 +57,12 @@ t.test('whatever a job is made of, it is done or refused', async (t) => {
   }
 })
 
+const yuv = { black: 0, luma: 0, red: 0, greenU: 0, greenV: 0, blue: 0, sample: 1, centre: 128 }
+
 t.test('numbers that are none, in what a region is hidden with: refused, whatever the method', async (t) => {
-  const picture = new Uint8Array(8 * 6 * 3).fill(7)
+  const picture = { format: 0, width: 8, height: 6, stride: 24, data: new Uint8Array(8 * 6 * 3).fill(7), yuv, inPlace: 0 } as const
   const hideRegions = (regions: readonly number[], style: readonly number[], sync: boolean): unknown =>
-    addon.hideRegions(sync, picture, 8, 6, Float64Array.from(regions), Float64Array.from(style))
+    addon.hideRegions(sync, picture, Float64Array.from(regions), Float64Array.from(style))
   const [region, mask, area] = [[1, 1, 5, 5], new Uint8Array(9).fill(1), Float64Array.of(1, 1, 4, 4)]
   const impossible = [NaN, Infinity, -Infinity, -1, 1e300]
   for (const method of [0, 1, 2]) {
@@ -71,7 +73,7 @@ t.test('numbers that are none, in what a region is hidden with: refused, whateve
         const changed = style.with(at, value)
         t.throws(() => hideRegions(region, changed, true), { code: 'ERR_TRT_INVALID_ARGUMENT' }, changed.join(' '))
         t.throws(() => hideRegions(region, changed, false), { code: 'ERR_TRT_INVALID_ARGUMENT' })
-        t.throws(() => addon.hideMask(true, picture, 8, 6, mask, area, Float64Array.from(changed)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+        t.throws(() => addon.hideMask(true, picture, mask, area, Float64Array.from(changed)), { code: 'ERR_TRT_INVALID_ARGUMENT' })
       }
     for (const value of impossible.filter((number) => number !== -1))
       t.throws(() => hideRegions(region.with(2, value), style, true), { code: 'ERR_TRT_INVALID_ARGUMENT' })
@@ -81,7 +83,6 @@ t.test('numbers that are none, in what a region is hidden with: refused, whateve
 t.test('taps that JavaScript writes over while a picture is worked on change nothing', async (t) => {
   const [width, height] = [600, 400]
   const data = Uint8Array.from({ length: width * height * 3 }, (_, i) => (i * 31) % 251)
-  const yuv = { black: 0, luma: 0, red: 0, greenU: 0, greenV: 0, blue: 0 }
   const picture = { format: 0, width, height, stride: width * 3, data, yuv }
   const along = (pixels: number) => ({
     outputs: pixels,

@@ -1,5 +1,6 @@
 /** What makes a part of a picture unrecognizable, in JavaScript: as native/vision/blur.h, with the same numbers. */
-import type { Color, Image } from '../types.js'
+import type { Color, Size } from '../types.js'
+import type { Surface } from './surface.js'
 
 /** Whole pixels: left and top within, right and bottom just beyond. */
 export interface Area {
@@ -12,7 +13,7 @@ export interface Area {
 /** [left, top, right, bottom] */
 export type Bounds = readonly [number, number, number, number]
 
-/** Gives `[red, green, blue]` of a row at a pixel, from the last row that was asked for. */
+/** Gives the samples of a row at a pixel, in the surface's own terms, from the last row that was asked for. */
 export interface Cover {
   row(y: number): void
   at(x: number, channel: number): number
@@ -31,7 +32,7 @@ const smallSigma = 4
 const clamp = (value: number, low: number, high: number): number => Math.min(Math.max(value, low), high)
 
 /** The pixels of the picture that the rectangle touches. */
-export function touched([left, top, right, bottom]: Bounds, { width, height }: Image): Area {
+export function touched([left, top, right, bottom]: Bounds, { width, height }: Size): Area {
   return {
     left: clamp(Math.floor(left), 0, width),
     top: clamp(Math.floor(top), 0, height),
@@ -44,7 +45,7 @@ export function filled(color: Color): Cover {
   return { row: () => {}, at: (_, channel) => color[channel as 0 | 1 | 2] }
 }
 
-export function pixelated(image: Image, area: Area, x: number, y: number, block: number): Cover {
+export function pixelated(image: Surface, area: Area, x: number, y: number, block: number): Cover {
   const factor = Math.ceil(Math.max(block, 2))
   const start = (low: number, anchor: number): number => anchor + Math.floor((low - anchor) / factor) * factor
   const [left, top] = [start(area.left, Math.floor(x)), start(area.top, Math.floor(y))]
@@ -57,7 +58,7 @@ export function pixelated(image: Image, area: Area, x: number, y: number, block:
   }
 }
 
-export function blurred(image: Image, area: Area, sigma: number): Cover {
+export function blurred(image: Surface, area: Area, sigma: number): Cover {
   const reach = 2 * sigma
   const seen = touched([area.left - reach, area.top - reach, area.right + reach, area.bottom + reach], image)
   const factor = Math.floor(clamp(sigma / smallSigma, 1, Math.max(seen.right - seen.left, seen.bottom - seen.top)))
@@ -95,7 +96,7 @@ function wholeBlocks(low: number, high: number, factor: number, size: number): [
   return [0, Math.ceil(size / factor)]
 }
 
-function blockMeans(image: Image, { left, top, factor, columns, rows }: Blocks): Float32Array {
+function blockMeans(image: Surface, { left, top, factor, columns, rows }: Blocks): Float32Array {
   const means = new Float32Array(columns * rows * 3)
   for (let row = 0; row < rows; row++) {
     const [above, below] = [Math.max(top + row * factor, 0), Math.min(top + (row + 1) * factor, image.height)]
@@ -103,7 +104,7 @@ function blockMeans(image: Image, { left, top, factor, columns, rows }: Blocks):
       const [from, to] = [Math.max(left + column * factor, 0), Math.min(left + (column + 1) * factor, image.width)]
       for (let channel = 0; channel < 3; channel++) {
         let sum = 0
-        for (let y = above; y < below; y++) for (let x = from; x < to; x++) sum += image.data[(y * image.width + x) * 3 + channel]!
+        for (let y = above; y < below; y++) for (let x = from; x < to; x++) sum += image.at(x, y, channel)
         means[(row * columns + column) * 3 + channel] = sum / ((below - above) * (to - from))
       }
     }

@@ -1,8 +1,9 @@
 /** Hides parts of a picture in place, in JavaScript: as native/vision/blend.h, with the same numbers. */
-import type { Color, Image } from '../types.js'
+import type { Color } from '../types.js'
 import { type Area, blurred, type Bounds, type Cover, filled, pixelated, touched } from './cover.js'
-import { mixed, opaque } from './mixed.js'
+import { opaque } from './mixed.js'
 import { maskAt, type Placed } from './overlay.js'
+import type { Surface } from './surface.js'
 
 export interface HideStyle {
   readonly method: 'blur' | 'pixelate' | 'fill'
@@ -12,7 +13,7 @@ export interface HideStyle {
   readonly color: Color
 }
 
-export function hideRegion(image: Image, region: Bounds, style: HideStyle): void {
+export function hideRegion(image: Surface, region: Bounds, style: HideStyle): void {
   const [left, top, right, bottom] = region
   const [width, height] = [right - left, bottom - top]
   if (!(width > 0 && height > 0)) return
@@ -22,7 +23,7 @@ export function hideRegion(image: Image, region: Bounds, style: HideStyle): void
   lay(image, area, coverOf(image, area, left, top, Math.max(width, height), style), opacityOf(region, style))
 }
 
-export function hideMask(image: Image, mask: Placed, style: HideStyle): void {
+export function hideMask(image: Surface, mask: Placed, style: HideStyle): void {
   const area = boundsOf(mask)
   if (isEmpty(area)) return
   const longer = Math.max(area.right - area.left, area.bottom - area.top)
@@ -32,8 +33,8 @@ export function hideMask(image: Image, mask: Placed, style: HideStyle): void {
 
 const isEmpty = ({ left, top, right, bottom }: Area): boolean => right <= left || bottom <= top
 
-function coverOf(image: Image, area: Area, x: number, y: number, longer: number, { method, strength, color }: HideStyle): Cover {
-  if (method === 'fill') return filled(color)
+function coverOf(image: Surface, area: Area, x: number, y: number, longer: number, { method, strength, color }: HideStyle): Cover {
+  if (method === 'fill') return filled(image.own(color))
   return method === 'blur' ? blurred(image, area, longer * strength) : pixelated(image, area, x, y, longer * strength)
 }
 
@@ -57,17 +58,15 @@ function opacityOf([left, top, right, bottom]: Bounds, { shape, feather }: HideS
   }
 }
 
-function lay(image: Image, area: Area, cover: Cover, opacityAt: (x: number, y: number) => number): void {
+function lay(image: Surface, area: Area, cover: Cover, opacityAt: (x: number, y: number) => number): void {
   for (let y = area.top; y < area.bottom; y++) {
     cover.row(y)
     for (let x = area.left; x < area.right; x++) {
       const opacity = opacityAt(x, y)
-      if (opacity === 0) continue
-      const to = (y * image.width + x) * 3
-      for (let channel = 0; channel < 3; channel++)
-        image.data[to + channel] = mixed(image.data[to + channel]!, cover.at(x, channel), opacity)
+      if (opacity > 0) image.blend(x, y, [cover.at(x, 0), cover.at(x, 1), cover.at(x, 2)], opacity)
     }
   }
+  image.finish()
 }
 
 /** The smallest area around what is not zero. */

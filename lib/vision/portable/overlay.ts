@@ -2,6 +2,7 @@
 import type { Image } from '../types.js'
 import type { Area } from './cover.js'
 import { mixed, opaque } from './mixed.js'
+import type { Surface } from './surface.js'
 
 /** A mask over a part of the picture. */
 export interface Placed<T extends Uint8Array | Float32Array = Uint8Array> {
@@ -15,16 +16,17 @@ export function maskAt({ data, area }: Placed<Uint8Array | Float32Array>, x: num
   return data[(y - area.top) * (area.right - area.left) + x - area.left]!
 }
 
-export function overlayClasses(image: Image, mask: Placed, palette: Uint8Array, opacity: number): void {
+export function overlayClasses(image: Surface, mask: Placed, palette: Uint8Array, opacity: number): void {
   const share = Math.floor(opacity * opaque + 0.5)
+  const colors = Array.from({ length: palette.length / 3 }, (_, i) => image.own([palette[i * 3]!, palette[i * 3 + 1]!, palette[i * 3 + 2]!]))
   for (let y = mask.area.top; y < mask.area.bottom; y++) {
     for (let x = mask.area.left; x < mask.area.right; x++) {
       const kind = maskAt(mask, x, y)
       if (kind === 0) continue
-      const to = (y * image.width + x) * 3
-      for (let c = 0; c < 3; c++) image.data[to + c] = mixed(image.data[to + c]!, palette[kind * 3 + c]!, share)
+      image.blend(x, y, colors[kind]!, share)
     }
   }
+  image.finish()
 }
 
 /** Of bytes all that is not zero is opaque; of floats the opacity, which may be no number. */
