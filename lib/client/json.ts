@@ -4,7 +4,7 @@ import { expected, TensorRTError } from '../errors.js'
 import { dtypeOf, type WireTensor } from '../kserve/tensor.js'
 import { arrayOf, elementCount } from '../tensor.js'
 import type { Parameters } from './request.js'
-import { textsOfBytes } from './texts.js'
+import { textsOfBytes } from '../kserve/texts.js'
 
 /** The elements of an input with commas between them. @throws TensorRTError ERR_TRT_DTYPE, ERR_TRT_INVALID_ARGUMENT for what JSON has not */
 export function textOfElements(tensor: WireTensor): string {

@@ -1,11 +1,12 @@
 // The outputs of an answer, as Tensors and lists.
 import type { TensorRTError } from '../errors.js'
 import { type Datatype, datatypes, dtypeOf, elementBytes } from '../kserve/tensor.js'
+import { textsOfBytes } from '../kserve/texts.js'
 import { arrayOf, type DType, type DTypeArrays, elementCount, Tensor, trustedTensor } from '../tensor.js'
 import { misread, type Subject } from './errors.js'
 import type { Classification, InferAnswer, InferOutput, ParameterValue, Shaped } from './public-types.js'
 import type { AnswerForm } from './request.js'
-import { classificationOf, shaped, textsOfBytes, utf8Of } from './texts.js'
+import { classificationOf, shaped, utf8Of } from './texts.js'
 
 /** An output as it came: its bytes, or its elements as JSON or protobuf has them. */
 export interface RawOutput {

@@ -1,24 +1,10 @@
-// KServe's BYTES: texts and bytes, each with its length before it.
+// Elements of KServe's BYTES as users have them: strings, classifications, lists with a shape.
 import { isUtf8 } from 'node:buffer'
 import type { Classification, Shaped } from './public-types.js'
 
 /** The elements with their shape; equal to a plain list of them. */
 export function shaped<T>(elements: T[], shape: readonly number[]): Shaped<T> {
   return Object.defineProperty(elements, 'shape', { value: shape }) as unknown as Shaped<T>
-}
-
-/** Views of the bytes; undefined where the lengths do not fit. */
-export function textsOfBytes(bytes: Uint8Array, count: number): Uint8Array[] | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const found: Uint8Array[] = []
-  let at = 0
-  while (at < bytes.length) {
-    const end = at + 4 <= bytes.length ? at + 4 + view.getUint32(at, true) : Infinity
-    if (end > bytes.length) return undefined
-    found.push(bytes.subarray(at + 4, end))
-    at = end
-  }
-  return found.length === count ? found : undefined
 }
 
 /** Undefined where the bytes are no UTF-8. */

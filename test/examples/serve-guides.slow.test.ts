@@ -10,6 +10,7 @@ import { HttpClient } from '../../lib/client/index.js'
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { serve, type Server } from '../../lib/serve/index.js'
 import { photographs } from '../demo/variants.js'
+import { failureOf } from '../support/errors.js'
 import { readPage } from '../docs/pages.js'
 import { root } from '../package/support.js'
 
@@ -100,11 +101,9 @@ t.test('mistakes say what it says', async (t) => {
   for (const [mistake, text] of Object.entries(mistakes())) {
     const change = inFiles[mistake]
     const said = change === undefined ? client.infer('classify', inRequests[mistake] ?? {}) : askWith(server, folder, change, classify)
-    const message = await said.then(
-      () => 'nothing',
-      (error: unknown) => (error as Error).message,
-    )
+    const { message, details } = await failureOf(() => said)
     t.match(message, text, mistake)
+    if (change === undefined) t.equal(details?.['status'], 400, `the client's fault: ${mistake}`)
   }
   t.ok(await classify(), 'what was at work goes on')
 })

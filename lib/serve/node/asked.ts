@@ -1,6 +1,7 @@
 // Requests of clients on their way to a thread: checked, and turned into what the module sees.
 import { Fault } from '../faults.js'
 import type { WireTensor } from '../../kserve/tensor.js'
+import { countTexts } from '../../kserve/texts.js'
 import { type CheckedRequest, requestText, type RequestRules } from '../models/request-checks.js'
 import type { ServableRequest } from '../models/servable.js'
 import { clientShape, modelShape } from '../models/shapes.js'
@@ -8,7 +9,6 @@ import type { Cut } from '../../base/cancellation.js'
 import type { LentMemory } from './memory.js'
 import type { Lent, RequestMessage } from './messages.js'
 import type { Queued } from './queue.js'
-import { countTexts } from './wire.js'
 
 /** A request that waits for its answer. */
 export interface Asked extends Queued {

@@ -1,6 +1,7 @@
 // A JPEG becomes what ResNet-50 takes: the middle of the picture, by ImageNet's mean and deviation.
-import { defineModel } from 'node-tensorrt/serve'
+import { defineModel, InvalidRequestError } from 'node-tensorrt/serve'
 import { centerCrop, toTensor } from 'node-tensorrt/vision'
+import 'sharp' // without it no picture can be read, whosever fault that were: the model is not loaded then
 
 const side = 224
 
@@ -26,7 +27,8 @@ export default defineModel({
           signal: request.signal,
         }).then(
           () => ({ pixels }),
-          (error) => error,
+          // that it cannot be read is the client's fault, all else is this model's
+          (error) => (error.code === 'ERR_TRT_IMAGE' ? new InvalidRequestError(error.message, { cause: error }) : error),
         )
       }),
     ),
