@@ -34,6 +34,8 @@ const typeOf: Readonly<Record<ContentsKind, number>> = {
   bytes: wireTypes.delimited,
 }
 
+const plainTags = { fp32: (6 << 3) | wireTypes.delimited, fp64: (7 << 3) | wireTypes.delimited }
+
 const readers: { readonly [K in ContentsKind]: (reader: Reader) => ContentsElements[K] } = {
   bool: (reader) => reader.bool(),
   int: (reader) => reader.int32(),
@@ -45,29 +47,48 @@ const readers: { readonly [K in ContentsKind]: (reader: Reader) => ContentsEleme
   bytes: (reader) => reader.view(),
 }
 
-/** Contents that were received: views of their message. */
+/** Bytes from which on a look at each element holds a thread for milliseconds. */
+export const longContents = 2 ** 16
+
+/** Contents that were received: views of their message. Long ones are looked at, and refused, once somebody asks for what is in them. */
 export class TensorContents {
-  readonly #parts: readonly Uint8Array[]
+  readonly parts: readonly Uint8Array[]
+  readonly byteLength: number
   readonly #counts = new Map<ContentsKind, number>()
   #textBytes = 0
+  #isCounted = false
 
   /** @param parts several where a message has the field several times: their lists go on. @throws MessageFault */
   constructor(parts: readonly Uint8Array[]) {
-    this.#parts = parts
-    for (const kind of this.#fields()) this.#count(kind)
+    this.parts = parts
+    this.byteLength = parts.reduce((sum, { length }) => sum + length, 0)
+    if (this.byteLength < longContents) this.#countAll()
   }
 
-  /** The lists that have elements. */
+  /** They are one list of numbers as they are in memory, and nothing else. */
+  get isPlain(): boolean {
+    const [only, ...others] = this.parts
+    if (only === undefined || others.length > 0) return false
+    const reader = new Reader(only)
+    const tag = reader.tag()
+    if (tag !== plainTags.fp32 && tag !== plainTags.fp64) return false
+    reader.skip()
+    return reader.isAtEnd
+  }
+
+  /** The lists that have elements. @throws MessageFault of long ones, as all that follows */
   get kinds(): readonly ContentsKind[] {
     return contentsKinds.filter((kind) => this.count(kind) > 0)
   }
 
   count(kind: ContentsKind): number {
+    this.#countAll()
     return this.#counts.get(kind) ?? 0
   }
 
   /** Of all elements of `bytes`. */
   get textBytes(): number {
+    this.#countAll()
     return this.#textBytes
   }
 
@@ -101,7 +122,13 @@ export class TensorContents {
   }
 
   readonly #add = (kind: ContentsKind, count: number): void => {
-    this.#counts.set(kind, this.count(kind) + count)
+    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + count)
+  }
+
+  #countAll(): void {
+    if (this.#isCounted) return
+    this.#isCounted = true
+    for (const field of this.#fields()) this.#count(field)
   }
 
   #count({ reader, kind, isPacked }: Field): void {
@@ -125,7 +152,7 @@ export class TensorContents {
 
   /** Each list, or element of one; who takes it reads or skips it. */
   *#fields(): Generator<Field> {
-    for (const part of this.#parts) {
+    for (const part of this.parts) {
       const reader = new Reader(part)
       for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
         const kind = contentsKinds[reader.field - 1]

@@ -6,6 +6,7 @@ import { runModel } from '../front/run.js'
 import type { Servable } from '../models/servable.js'
 import { responseOf } from './answer.js'
 import type { CallContext, GrpcFront } from './call.js'
+import { decodeLong, longInputs } from './long-contents.js'
 import { receive, type ReceivedRequest } from './request.js'
 import { grpcCodes, statusOf } from './status.js'
 
@@ -64,7 +65,10 @@ export class Inference {
     this.#servable = servable
     const leave = servable.enter()
     try {
-      const received = (this.#received = receive(servable, request))
+      const long = longInputs(request)
+      const decoded = long.length === 0 ? undefined : await decodeLong(request.modelName, long, this.#front.worker, account)
+      cut.throwIfHappened()
+      const received = (this.#received = receive(servable, request, decoded))
       const together = this.#front.readTogether()
       if (together !== undefined) await together
       cut.throwIfHappened()

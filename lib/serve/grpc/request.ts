@@ -8,6 +8,7 @@ import { checkDocument, checkTexts } from '../wire/check.js'
 import type { DocumentInput, DocumentOutput, InferDocument } from '../wire/document.js'
 import { countOf } from '../wire/document.js'
 import { bytesOfContents, type ContentsInput, writeContents } from './contents.js'
+import type { DecodedContents } from './long-contents.js'
 import { classesOf, type Parameters, readParameters, refuseSharedMemory } from './parameters.js'
 
 /** A request whose tensors are in a slot. */
@@ -17,10 +18,10 @@ export interface ReceivedRequest {
   readonly slot: Slot
 }
 
-/** Checks all of it, and copies its tensors: afterwards nobody needs the message. @throws Fault */
-export function receive(servable: Servable, request: InferRequest): ReceivedRequest {
+/** Checks all of it, and copies its tensors: afterwards nobody needs the message. `decoded`: where long contents are bytes already. @throws Fault */
+export function receive(servable: Servable, request: InferRequest, decoded?: DecodedContents): ReceivedRequest {
   const parameters = readParameters(request.parameters)
-  const sources = sourcesOf(request)
+  const sources = sourcesOf(request, decoded)
   const document = documentOf(request, sources, parameters)
   checkDocument(servable, document)
   const { places, bytes } = placesOf(document.inputs)
@@ -38,21 +39,25 @@ export function receive(servable: Servable, request: InferRequest): ReceivedRequ
 type Source = Uint8Array | ContentsInput
 
 /** @throws Fault INVALID_ARG with Triton's texts, UNSUPPORTED for shared memory */
-function sourcesOf({ modelName: model, inputs, rawInputContents: raw }: InferRequest): readonly Source[] {
-  let next = 0
-  const sources = inputs.map((input) => sourceOf(input, model, raw, next++))
+function sourcesOf({ modelName: model, inputs, rawInputContents: raw }: InferRequest, decoded?: DecodedContents): readonly Source[] {
+  const sources = inputs.map((input, index) => sourceOf(input, model, raw[index], raw.length > 0, decoded?.get(input)))
   if (raw.length > inputs.length) throw new Fault('INVALID_ARG', `unexpected additional input data for model '${model}'`)
   return sources
 }
 
-function sourceOf({ name, datatype, parameters, contents }: InferInput, model: string, raw: readonly Uint8Array[], index: number): Source {
+function sourceOf(
+  { name, datatype, parameters, contents }: InferInput,
+  model: string,
+  raw: Uint8Array | undefined,
+  hasRaw: boolean,
+  decoded: Uint8Array | undefined,
+): Source {
   refuseSharedMemory(parameters)
-  if (contents !== undefined && raw.length > 0)
+  if (contents !== undefined && hasRaw)
     throw new Fault('INVALID_ARG', `contents field must not be specified when using raw_input_contents for '${name}' for model '${model}'`)
-  if (contents !== undefined) return { name, datatype, contents }
-  const found = raw[index]
-  if (found === undefined) throw new Fault('INVALID_ARG', `unable to find data for input tensor '${name}' for model '${model}' in request.`)
-  return found
+  if (contents !== undefined) return decoded ?? { name, datatype, contents }
+  if (raw === undefined) throw new Fault('INVALID_ARG', `unable to find data for input tensor '${name}' for model '${model}' in request.`)
+  return raw
 }
 
 function documentOf(

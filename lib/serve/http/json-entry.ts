@@ -1,6 +1,7 @@
 // The thread of JsonWorker.
 import { parentPort } from 'node:worker_threads'
 import { faultOf } from '../faults.js'
+import { bytesOfTask } from '../grpc/long-contents.js'
 import { readDocument, withBytes } from '../wire/document.js'
 import type { Order, Reply, Results } from './json-messages.js'
 import { readLoad } from './load-body.js'
@@ -30,6 +31,10 @@ function done(order: Order): [Results[keyof Results], ArrayBuffer[]] {
   if (order.type === 'load') {
     const load = readLoad(order.bytes, order.depth)
     return [load, load.files.flatMap(([, bytes]) => (bytes.buffer instanceof ArrayBuffer && bytes.length > 0 ? [bytes.buffer] : []))]
+  }
+  if (order.type === 'contents') {
+    const contents = bytesOfTask(order)
+    return [contents, contents.map(({ buffer }) => buffer)]
   }
   const outputs = order.outputs.map((job) => encoded(job, true))
   return [

@@ -1,5 +1,6 @@
-// What goes between a server and the worker that reads and writes its long JSON.
+// What goes between a server and the worker that reads and writes its long JSON, and reads long contents of gRPC.
 import type { FaultKind } from '../faults.js'
+import type { ContentsTask } from '../grpc/long-contents.js'
 import type { DocumentLimits, InferDocument } from '../wire/document.js'
 import type { EncodedOutput, OutputJob } from './outputs.js'
 
@@ -7,6 +8,7 @@ export type Task =
   | { readonly type: 'read'; readonly bytes: Uint8Array; readonly limits: DocumentLimits }
   | { readonly type: 'write'; readonly outputs: readonly OutputJob[] }
   | { readonly type: 'load'; readonly bytes: Uint8Array; readonly depth: number }
+  | ({ readonly type: 'contents' } & ContentsTask)
 
 /** What a load asks for, as it goes between threads. */
 export interface LoadBody {
@@ -18,6 +20,7 @@ export interface Results {
   readonly read: InferDocument
   readonly write: readonly EncodedOutput[]
   readonly load: LoadBody
+  readonly contents: readonly Uint8Array<ArrayBuffer>[]
 }
 
 export type Order = Task & { readonly number: number }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { Fault } from '../faults.js'
+import type { ContentsTask } from '../grpc/long-contents.js'
 import type { DocumentLimits, InferDocument } from '../wire/document.js'
 import type { LoadBody, Order, Reply, Results, Task } from './json-messages.js'
 import type { EncodedOutput, OutputJob } from './outputs.js'
@@ -11,7 +12,7 @@ interface Waiting {
   readonly reject: (fault: Fault) => void
 }
 
-/** A thread for JSON that would hold the event loop; it begins with the first, and keeps the process alive only while it works. */
+/** A thread for JSON, and for contents of gRPC, that would hold the event loop; it begins with the first, and keeps the process alive only while it works. */
 export class JsonWorker {
   #worker: Worker | undefined
   #next = 0
@@ -35,6 +36,14 @@ export class JsonWorker {
   /** @throws Fault (as a rejection) */
   load(bytes: Uint8Array, depth: number): Promise<LoadBody> {
     return this.#run({ type: 'load', bytes, depth }, own(bytes))
+  }
+
+  /** The bytes of each input; those that were given are gone from here afterwards. @throws Fault (as a rejection) */
+  contents(task: ContentsTask): Promise<readonly Uint8Array[]> {
+    return this.#run(
+      { type: 'contents', ...task },
+      task.inputs.flatMap(({ parts }) => parts.map(({ buffer }) => buffer)),
+    )
   }
 
   async close(): Promise<void> {
