@@ -131,10 +131,11 @@ export const errorCodes = {
    *
    * Message: `A tensor made by engine.allocate() is in use by another inference: await that first`
    *
-   * Remedy: `await engine.released(memory)`; for a tensor on a device await the inference that has it. Or allocate one
-   * for each inference that is under way.
+   * Remedy: `await engine.released(memory)`; for a tensor on a device await the inference that has it, for a picture that
+   * is painted (`inPlace`) the call that does. Or allocate one for each inference that is under way.
    */
-  ERR_TRT_BUFFER_IN_USE: 'a tensor made by engine.allocate(), or one on a device that is written, is in use by another inference',
+  ERR_TRT_BUFFER_IN_USE:
+    'a tensor made by engine.allocate(), or one on a device that is written, is in use by another inference; or a picture that is painted by another call',
   /**
    * A DeviceTensor was used after `dispose()`, or after the block of its `using`.
    *

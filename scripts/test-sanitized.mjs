@@ -16,7 +16,9 @@ const crossing = [
   ...['infer', 'batching', 'device-tensors', 'misuse', 'misuse-native', 'host-memory', 'pinned-memory', 'sharing', 'plan-files'].map(
     (name) => `lanes/${name}`,
   ),
-  ...['into', 'tensor', 'masks', 'native-masks', 'candidates', 'blur', 'draw', 'misuse', 'hostile'].map((name) => `vision/${name}`),
+  ...['into', 'tensor', 'masks', 'native-masks', 'candidates', 'blur', 'draw', 'painting', 'misuse', 'hostile'].map(
+    (name) => `vision/${name}`,
+  ),
   ...['audit/engine', 'benchmark/engine', 'builder/calibration', 'cache/engine', 'engine/life', 'native/plan', 'refit/life', 'refit/refit'],
 ]
 
@@ -27,7 +29,7 @@ const all = [
   ...['into', 'tensor', 'pil', 'turned', 'native-masks', 'masks', 'instance-masks', 'components', 'polygons', 'candidates'].map(
     (name) => `vision/${name}`,
   ),
-  ...['blur', 'draw', 'overlay', 'misuse', 'hostile', 'threads'].map((name) => `vision/${name}`),
+  ...['blur', 'deep', 'draw', 'overlay', 'painting', 'misuse', 'hostile', 'threads'].map((name) => `vision/${name}`),
   ...['builder/calibration', 'builder/options', 'builder/timing-cache', 'refit/build', 'refit/engine', 'refit/life', 'refit/refit'],
 ]
 const parts = argv.includes('--long') ? all : crossing

@@ -19,7 +19,7 @@ const more = [
     (name) => `lanes/${name}`,
   ),
   ...['audit/engine', 'benchmark/engine', 'cancellation/calls', 'cancellation/stream', 'refit/engine', 'refit/refit'],
-  ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'tensor'].map((name) => `vision/${name}`),
+  ...['blur', 'candidates', 'draw', 'into', 'many', 'native-masks', 'overlay', 'painting', 'tensor'].map((name) => `vision/${name}`),
 ]
 const long = argv.includes('--long')
 const files = long ? [...few, ...more] : few

@@ -60,7 +60,12 @@ export function blurRegions(
   options?: BlurOptions & ManyOptions & Copied,
 ): Promise<Image[]>
 export async function blurRegions(pictures: unknown, regions: unknown, options?: unknown): Promise<unknown> {
-  const { signal: given, onProgress, inPlace, ...rest } = readOptions(options, [...regionNames, 'inPlace', 'signal', 'onProgress'], 'blurRegions')
+  const {
+    signal: given,
+    onProgress,
+    inPlace,
+    ...rest
+  } = readOptions(options, [...regionNames, 'inPlace', 'signal', 'onProgress'], 'blurRegions')
   const signal = unaborted(given)
   const style = regionStyle(rest)
   const painting = (_: Size, boxes: readonly Box[]): Painting => regionsHidden(boxes, style)

@@ -59,20 +59,14 @@ export async function cutOut(pictures: unknown, masks: unknown, options?: unknow
   return onEach({ pictures, others: masks, what: 'masks', signal, onProgress, work })
 }
 
-async function cutOutOne(
-  image: Image,
-  mask: PlacedMask | Alpha,
-  given: unknown,
-  cut: Cut | undefined,
-): Promise<Image | AlphaImage> {
+async function cutOutOne(image: Image, mask: PlacedMask | Alpha, given: unknown, cut: Cut | undefined): Promise<Image | AlphaImage> {
   const { width, height } = checkedImage(image)
   const placed = checkedPlacedOrAlpha(mask, image)
   const background = backgroundOf(given, image)
   const work = {
     image,
     others: { mask: placed.data, background },
-    native: (addon: NativeVision, picture: NativePainted) =>
-      addon.cutOut(false, picture, placed.data, edgesIn(placed.area), background),
+    native: (addon: NativeVision, picture: NativePainted) => addon.cutOut(false, picture, placed.data, edgesIn(placed.area), background),
     portable: () => cutOutBytes(image, placed, background),
   }
   const data = await paintedBytes(work, cut)

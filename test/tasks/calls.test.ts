@@ -15,7 +15,7 @@ import {
   Segmenter,
   voc,
 } from '../../lib/tasks/index.js'
-import { encodeImage, type Image } from '../../lib/vision/index.js'
+import { encodeImage, type Image, type RawImage } from '../../lib/vision/index.js'
 import { failure, failureOf } from '../support/errors.js'
 import { noise, plain } from '../vision/helpers.js'
 import { answering, colours, filled } from './models.js'
@@ -465,6 +465,15 @@ t.test('faces blurred, by boxes and by a mask: what is outside stays, what is in
   let streamed = 0
   for await (const { image, regions } of byBoxes.blur([picture, picture].values())) streamed += image.width * regions.length
   t.equal(streamed, 256)
+  // a frame of video: black is 16, and U and V of what is hidden are 128
+  const frame: RawImage = { width: 128, height: 64, format: 'nv12', data: new Uint8Array(128 * 96).fill(200) }
+  const inPlace = await byBoxes.blur(frame, { inPlace: true })
+  t.equal(inPlace.image, frame, 'the very frame')
+  t.same(inPlace.regions, result.regions)
+  t.ok(frame.data.subarray(0, 128 * 64).every((value, at) => value === (hidden[at] ? 16 : 200)))
+  const pairs = frame.data.subarray(128 * 64)
+  t.ok(pairs.every((value, at) => value === (hidden[Math.floor(at / 128) * 256 + (at % 128)] ? 128 : 200)))
+  await t.rejects(byBoxes.blur(frame, { inPlace: 'yes' } as never), failure('ERR_TRT_INVALID_ARGUMENT', / for inPlace/))
   await byBoxes.close()
   await byBoxes.close()
   const values = filled([1, 2, 64, 64], [], -1)
@@ -472,6 +481,9 @@ t.test('faces blurred, by boxes and by a mask: what is outside stays, what is in
   const byMask = await FaceBlur.load(answering([values]), { preset: 'unet', blur: { method: 'fill' }, backend: 'cpu' })
   const byPixels = await byMask.blur(picture)
   const masked = changed(byPixels)
+  const own = { ...picture, data: picture.data.slice() }
+  t.equal((await byMask.blur([own], { inPlace: true }))[0]?.image, own)
+  t.same(own.data, byPixels.image.data, 'by a mask the same in place')
   const [part, ...others] = byPixels.regions
   const places = [...masked.entries()].filter(([, is]) => is).map(([at]) => [at % 128, Math.floor(at / 128)] as const)
   const [xs, ys] = [places.map(([x]) => x), places.map(([, y]) => y)]

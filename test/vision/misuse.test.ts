@@ -28,6 +28,7 @@ const reading = {
 const encoding = { quality: 50, chromaSubsampling: '4:4:4', optimize: true, signal: new AbortController().signal }
 const mask = { width: 6, height: 5, data: new Uint8Array(30).fill(3, 7, 19) }
 const raw = { width: 4, height: 4, format: 'nv12', data: new Uint8Array(40), stride: 6, matrix: 'bt709', range: 'full' }
+const deep = { width: 3, height: 3, format: 'p010', data: new Uint8Array(40), stride: 8, matrix: 'bt2020', range: 'limited' }
 const framing = (size: vision.Size): vision.Frame => vision.letterbox(size, 8)
 const numbers = { filter: 'linear', coordinates: 'half_pixel', round: true, range: '0-1', mean: [1, 2, 3], std: 2, layout: 'NHWC', order: 'BGR', dtype: 'float32' } // prettier-ignore
 const zeros = (...shape: number[]): Tensor => Tensor.zeros('float32', shape)
@@ -37,9 +38,13 @@ const folder = t.testdir()
 /** Parameters with which a call succeeds. */
 const right: Readonly<Record<string, readonly unknown[]>> = {
   batchesOf: [[image], () => Tensor.zeros('float32', [1, 2]), { size: 2 }],
-  blurMask: [image, mask, { method: 'pixelate', strength: 0.5, color: [1, 2, 3], signal: reading.signal }],
-  blurRegions: [image, [[1, 1, 3, 3]], { shape: 'ellipse', strength: 0.5, grow: 1, feather: 0.5, method: 'fill', color: [1, 2, 3] }],
-  blurRegionsSync: [image, [[1, 1, 3, 3]], { shape: 'rectangle', strength: 0.5, grow: 1, feather: 0.5, method: 'blur' }],
+  blurMask: [image, mask, { inPlace: true, method: 'pixelate', strength: 0.5, color: [1, 2, 3], signal: reading.signal }],
+  blurRegions: [
+    image,
+    [[1, 1, 3, 3]],
+    { shape: 'ellipse', strength: 0.5, grow: 1, feather: 0.5, method: 'fill', color: [1, 2, 3], inPlace: false },
+  ],
+  blurRegionsSync: [raw, [[1, 1, 3, 3]], { inPlace: true, shape: 'rectangle', strength: 0.5, grow: 1, feather: 0.5, method: 'blur' }],
   clipBox: [[1, 1, 2, 2], image],
   crop: [image, [1, 1, 2, 2], { width: 4, height: 4 }, { fill: [1, 2, 3] }],
   cutOut: [image, mask, { background: image, signal: reading.signal }],
@@ -92,7 +97,7 @@ const right: Readonly<Record<string, readonly unknown[]>> = {
   drawBoxes: [
     image,
     [{ box: [1, 1, 3, 3], label: 'a', color: [1, 2, 3], landmarks: [[1, 2]] }],
-    { color: [1, 2, 3], lineWidth: 1, fontSize: 3 },
+    { color: [1, 2, 3], lineWidth: 1, fontSize: 3, inPlace: true },
   ],
   drawPolygons: [
     image,
@@ -122,7 +127,7 @@ const right: Readonly<Record<string, readonly unknown[]>> = {
   centerCrop: [image, 4, { resize: { width: 5, height: 5 }, fill: 3 }],
   rotatedCrop: [image, [1, 1, 3, 2], 30, { width: 4, height: 4 }, { fill: 3 }],
   toTensor: [[image, raw], [frame, framing], { ...numbers, into: Tensor.zeros('float32', [3, 8, 8, 3]), at: 1, signal: new AbortController().signal }], // prettier-ignore
-  toTensorSync: [[raw], framing, numbers],
+  toTensorSync: [[raw, deep], framing, numbers],
   writeImage: [image, join(folder, 'a.jpg'), encoding],
 }
 

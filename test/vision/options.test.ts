@@ -32,6 +32,7 @@ const calls: [string, string, (options: never) => unknown][] = [
   ['batchesOf', 'size', (options) => batchesOf([], () => Tensor.zeros('float32', [1]), options)],
   ['blurRegions', 'feather', (options) => blurRegions(image, [], options)],
   ['blurMask', 'method', (options) => blurMask(image, mask, options)],
+  ['blurRegions', 'inPlace', (options) => blurRegions(image, [], options)],
   ['crop', 'fill', (options) => crop(image, [0, 0, 2, 2], 2, options)],
   ['decodeGrid', 'layout', (options) => decodeGrid(Tensor.zeros('float32', [1, 0, 1, 1]), options)],
   ['cutOut', 'background', (options) => cutOut(image, mask, options)],

@@ -88,7 +88,7 @@ function* casesOf(width: number, height: number): Generator<Case> {
     copied: (picture) => drawPolygons(picture, [outline], lines),
     painted: (picture) => drawPolygons(picture, [outline], { ...lines, ...inPlace }),
   }
-  const disc = Uint8Array.from({ length: 19 * 15 }, (_, i) => ((i % 19) - 9) ** 2 + (Math.floor(i / 19) - 7) ** 2 < 50 ? 1 + (i % 3) : 0)
+  const disc = Uint8Array.from({ length: 19 * 15 }, (_, i) => (((i % 19) - 9) ** 2 + (Math.floor(i / 19) - 7) ** 2 < 50 ? 1 + (i % 3) : 0))
   const mask: PlacedMask = { x: 7, y: 6, width: 19, height: 15, data: disc }
   const bounds: Bounds[] = [[7, 6, 26, 21]]
   for (const method of ['blur', 'pixelate'] as const)
@@ -109,7 +109,15 @@ function* casesOf(width: number, height: number): Generator<Case> {
 const copyOf = <P extends Image | RawImage>(picture: P): P => ({ ...picture, data: picture.data.slice() })
 
 /** How far the planes are from those of what was painted as RGB; a change beyond the bounds is a failure. */
-function furthest(t: Test, painted: RawImage, before: RawImage, wanted: Image, { name, bounds }: Case, meaning: Meaning, gap: number): number {
+function furthest(
+  t: Test,
+  painted: RawImage,
+  before: RawImage,
+  wanted: Image,
+  { name, bounds }: Case,
+  meaning: Meaning,
+  gap: number,
+): number {
   const { width, height, format } = before
   const { place } = layoutOf(format, width, height, gap)
   const samples = new Set<number>()
@@ -242,7 +250,7 @@ bothWays(async (t) => {
   }
   await t.rejects(blurRegions(image, boxes, { inPlace: 1 } as never), invalid(/ for inPlace/))
   const detached = copyOf(image)
-  structuredClone(detached.data, { transfer: [detached.data.buffer] })
+  structuredClone(detached.data, { transfer: [detached.data.buffer as ArrayBuffer] })
   await t.rejects(blurRegions(detached, boxes, inPlace), failure('ERR_TRT_DETACHED', /buffer of image\.data/))
   await t.rejects(cutOut(image, { width: 64, height: 48, data: new Uint8Array(64 * 48) }, inPlace as never), invalid(/Unknown option "inPlace"/))
 }, 'misuse') // prettier-ignore

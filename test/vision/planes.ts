@@ -44,7 +44,7 @@ export function rgbOf(yuv: readonly number[], { matrix, range }: Meaning, bits =
 export interface Layout {
   readonly stride: number
   readonly bytes: number
-  place(plane: 0 | 1 | 2, x: number, y: number): number
+  readonly place: (plane: 0 | 1 | 2, x: number, y: number) => number
 }
 
 /** As the documentation of RawImage has it. */
@@ -56,7 +56,7 @@ export function layoutOf(format: RawImage['format'], width: number, height: numb
   return {
     stride: stride * word,
     bytes: (stride * height + 2 * half * rows) * word,
-    place(plane, x, y) {
+    place: (plane, x, y) => {
       if (plane === 0) return (y * stride + x) * word
       const sample = inTurns ? y * 2 * half + 2 * x + plane - 1 : (plane - 1) * rows * half + y * half + x
       return (stride * height + sample) * word

@@ -39,7 +39,7 @@ export interface PreprocessingOptions {
   /** How the picture's bytes lie; default NHWC: pixel after pixel. Only of `rgb`. */
   readonly layout?: 'NHWC' | 'NCHW' | undefined
   /** What Y, U and V mean: default `bt601`. Only of `nv12`. */
-  readonly matrix?: 'bt601' | 'bt709' | undefined
+  readonly matrix?: 'bt601' | 'bt709' | 'bt2020' | undefined
   /** Default `limited`. Only of `nv12`. */
   readonly range?: 'limited' | 'full' | undefined
   /** What the names of new values begin with; default `pre_`. */

@@ -18,7 +18,9 @@ export function maskAt({ data, area }: Placed<Uint8Array | Float32Array>, x: num
 
 export function overlayClasses(image: Surface, mask: Placed, palette: Uint8Array, opacity: number): void {
   const share = Math.floor(opacity * opaque + 0.5)
-  const colors = Array.from({ length: palette.length / 3 }, (_, i) => image.own([palette[i * 3]!, palette[i * 3 + 1]!, palette[i * 3 + 2]!]))
+  const colors = Array.from({ length: palette.length / 3 }, (_, i) =>
+    image.own([palette[i * 3]!, palette[i * 3 + 1]!, palette[i * 3 + 2]!]),
+  )
   for (let y = mask.area.top; y < mask.area.bottom; y++) {
     for (let x = mask.area.left; x < mask.area.right; x++) {
       const kind = maskAt(mask, x, y)

@@ -185,7 +185,7 @@ t.test('NV12', async (t) => {
   const [width, height] = [36, 22]
   const data = Uint8Array.from({ length: width * height * 1.5 }, () => random.below(256))
   const steps: PreprocessingSteps = { resize: 'letterbox', fill: 114, std: 255 }
-  for (const matrix of ['bt601', 'bt709'] as const) {
+  for (const matrix of ['bt601', 'bt709', 'bt2020'] as const) {
     for (const range of ['limited', 'full'] as const) {
       for (const picture of ['dynamic', { width, height }] as const) {
         const raw: RawImage = { width, height, format: 'nv12', data, matrix, range }
