@@ -26,7 +26,7 @@ import {
   worldOf,
 } from './threads-rig.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 driver.set({ devices: 2 })
 
 /** Adds one, and tells how many tensors have come from a device to the host in this thread. */
