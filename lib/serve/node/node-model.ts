@@ -95,7 +95,7 @@ export class NodeModel implements LoadedVersion {
   }
 
   async #start({ count, maxMemoryMb, start }: PreparedModule, signal: AbortSignal): Promise<void> {
-    const { onWarning = () => {}, onOutput = (line) => onWarning(line) } = this.#settings
+    const { onWarning = () => {}, onOutput = (line: string) => onWarning(line) } = this.#settings
     const options = {
       model: this.name,
       count,

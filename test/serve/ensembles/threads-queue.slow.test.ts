@@ -9,7 +9,7 @@ import { certain } from '../../support/waiting.js'
 import { ensemble } from './rig.js'
 import { type Asking, label, moduleFiles, nothingLeft, type World, worldOf } from './threads-rig.js'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 /** Gives, for each pixel, how many requests have left it before; one that is to wait does so until nobody waits for it any more. */
 const code = `
