@@ -40,7 +40,14 @@ import { isMeasurable, runBenchmark } from './engine/benchmark.js'
 import { checkedBenchmarkOptions } from './engine/benchmark-options.js'
 import { takenSince } from './engine/choice.js'
 import { type AnyTensorRecord, Forms } from './engine/forms.js'
-import { type GivenOptions, type InferOptions, type InferSyncOptions, readInferOptions, readWarmUpOptions, runOptions } from './engine/infer-options.js'
+import {
+  type GivenOptions,
+  type InferOptions,
+  type InferSyncOptions,
+  readInferOptions,
+  readWarmUpOptions,
+  runOptions,
+} from './engine/infer-options.js'
 import { attacherOf, type EngineToken, Opener, openerOf } from './engine/opener.js'
 import type { AttachOptions, DeclaredOptions, EngineOptions, Undeclared, UndeclaredOptions } from './engine/options.js'
 import type { EngineSource } from './engine/source.js'
@@ -553,7 +560,9 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     const times = checkedWhole(iterations, 'iterations', 1, 10_000)
     await awaited(within({ signal }, () => this.ready))
     const { backend } = this.#known()
-    await warmUp(backend, times, (inputs) => within({ signal }, (cut) => warmUpWithCut(this as unknown as Engine, inputs, undefined, cut ?? new Cut())))
+    await warmUp(backend, times, (inputs) =>
+      within({ signal }, (cut) => warmUpWithCut(this as unknown as Engine, inputs, undefined, cut ?? new Cut())),
+    )
   }
 
   /**

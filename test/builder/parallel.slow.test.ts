@@ -30,7 +30,7 @@ const prelude = `
 /** Runs a program in a process of its own: none of tap's hooks, which workers would load for seconds, and a memory that is only its own. */
 async function run(program: string): Promise<unknown> {
   const args = ['--expose-gc', '--input-type=module', '-e', `const prelude = ${JSON.stringify(prelude)}\n${prelude}\n${program}`]
-  const { code, signal, stdout, stderr } = await runNode(args, process.cwd(), 100_000)
+  const { code, signal, stdout, stderr } = await runNode(args)
   if (code !== 0 || stderr !== '') throw new Error(`ended with ${String(code ?? signal)}: ${stderr}`)
   return JSON.parse(stdout)
 }

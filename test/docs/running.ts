@@ -151,7 +151,7 @@ export class Reader {
       await (await new Builder().build(model, { shapes: { images: { min: of(1), opt: of(4), max: of(8) } } })).save(plan)`
     const file = join(this.folder, 'make-plan.mjs')
     writeFileSync(file, program)
-    const { code, stderr } = await runNode([file, model, plan], this.folder, 120_000, await this.#environment('fakes'))
+    const { code, stderr } = await runNode([file, model, plan], this.folder, undefined, await this.#environment('fakes'))
     if (code !== 0) throw new Error(`no plan was made: ${stderr}`)
   }
 }

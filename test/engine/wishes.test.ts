@@ -112,7 +112,7 @@ async function inProcess(machine: Machine, attempts: readonly Attempt[]): Promis
   const list = join(await mkdtemp(join(folder, 'attempts-')), 'attempts.json')
   await writeFile(list, JSON.stringify(attempts))
   const child = fileURLToPath(new URL('./wishes-child.js', import.meta.url))
-  const { code, stdout, stderr } = await runNode([child, model, list], folder, 100_000, { ...bare, ...machine.env })
+  const { code, stdout, stderr } = await runNode([child, model, list], folder, undefined, { ...bare, ...machine.env })
   if (code !== 0) throw new Error(stderr)
   return JSON.parse(stdout) as Outcome[]
 }

@@ -6,8 +6,6 @@ import { size } from '../support/tiers.js'
 import { runChild } from './children.js'
 import { onnxruntime } from './rig.js'
 
-const watchdog = 120_000
-
 /** PP-OCR's detector at work: about half a second of one thread for each call. */
 const busy = `
   const work = (e) => e.infer(Tensor.zeros('float32', [1, 3, 640, 640])).catch(() => {})
@@ -96,7 +94,7 @@ for (const [what, program, { error = /^$/, ...wanted }] of table) {
     for (let i = 0; i < times; i++) {
       const at = Math.round((i * 200) / times)
       const moment = `process.env.AT = '${at}'\n`
-      const { stderr, ...ended } = await runChild(moment + program(''), onnxruntime, watchdog)
+      const { stderr, ...ended } = await runChild(moment + program(''), onnxruntime)
       t.same(ended, { code: 0, signal: null, stdout: '', ...wanted }, `after ${at} ms`)
       t.match(stderr, error)
       t.notMatch(stderr, /abort|Segmentation|FATAL|terminate called/)

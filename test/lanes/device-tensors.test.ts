@@ -442,7 +442,7 @@ for (const runtime of [families[0], onnxruntime]) {
         await f.close()
         globalThis.pending = [kept[0].toHost(), e.infer(kept[1], there), e.upload(x)]
         ${end}`
-      t.same(await runChild(program, runtime, 30_000), { code: 0, signal: null, stdout: '', stderr: '' })
+      t.same(await runChild(program, runtime), { code: 0, signal: null, stdout: '', stderr: '' })
     })
   }
 }

@@ -24,6 +24,6 @@ for (const runtime of [families[0], onnxruntime]) {
       'await owner.close(); for (const worker of workers) worker.terminate()',
       'call(owner); for (const worker of workers) worker.unref()',
     ])
-      t.same(await runChild(`${program}\n${end}`, runtime, 60_000), { code: 0, signal: null, stdout: '', stderr: '' }, end)
+      t.same(await runChild(`${program}\n${end}`, runtime), { code: 0, signal: null, stdout: '', stderr: '' }, end)
   })
 }

@@ -24,7 +24,7 @@ const bare = {
 
 /** What a process with this environment makes of a job. */
 export async function run(job: Job, env: NodeJS.ProcessEnv): Promise<Outcome> {
-  const { code, stdout, stderr } = await runNode([child, JSON.stringify(job)], root, 100_000, { ...bare, ...env })
+  const { code, stdout, stderr } = await runNode([child, JSON.stringify(job)], root, undefined, { ...bare, ...env })
   if (code !== 0) throw new Error(`${String(code)}: ${stderr}`)
   return JSON.parse(stdout) as Outcome
 }

@@ -32,7 +32,7 @@ async function loadedBy(name: string, program: string, env: NodeJS.ProcessEnv = 
   const counted = join(folder, name)
   mkdirSync(counted)
   const args = ['--input-type=module', '--eval', program]
-  const { code, stdout, stderr } = await runNode(args, root, 120_000, { ...env, NODE_V8_COVERAGE: counted })
+  const { code, stdout, stderr } = await runNode(args, root, undefined, { ...env, NODE_V8_COVERAGE: counted })
   if (code !== 0) throw new Error(`${name}: ${String(code)} ${stderr}`)
   const paths = new Set<string>()
   for (const file of readdirSync(counted)) {

@@ -144,7 +144,7 @@ t.test('a disk that is full', { skip: !unshare && 'unshare cannot mount here' },
   const run = promisify(execFile)(
     'unshare',
     ['-rm', 'sh', '-c', script, 'sh', disk, process.execPath, program, ...plans.map((plan) => plan.path)],
-    { env, timeout: 60_000 },
+    { env, timeout: 500_000 },
   )
   const rounds = JSON.parse((await run).stdout) as { code: string; cause: string; files: string[]; sha256: string; free: number }[]
   const [, large] = plans
