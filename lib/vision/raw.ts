@@ -1,3 +1,4 @@
+import { isSharedArrayBuffer } from 'node:util/types'
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { expected } from '../errors.js'
 import { yuvCoefficients, yuvMatrices, yuvRanges, type YuvToRgb } from '../pixels/yuv.js'
@@ -30,14 +31,14 @@ export function checkedPixels(image: Image | RawImage, name: string): Pixels {
   const { width, height } = checkedSize(image, name)
   const { format } = image as Partial<RawImage>
   if (format === undefined) {
-    const { data } = checkedImage(image as Image, name)
+    const data = checkedOwn(checkedImage(image as Image, name).data, name)
     return { format: 'rgb', width, height, stride: width * 3, data, yuv: yuvCoefficients('bt601', 'limited') }
   }
   const { data, stride, matrix = 'bt601', range = 'limited' } = image as RawImage
   const layout = checkedChoice(format, `${name}.format`, pixelFormats)
   const least = rowBytes(layout, width)
   const bytes = stride === undefined ? least : checkedStride(stride, layout, least, `${name}.stride`)
-  checkedBytes(data, `${name}.data`)
+  checkedOwn(checkedBytes(data, `${name}.data`), name)
   const wanted = pictureBytes(layout, width, height, bytes)
   if (data.length < wanted)
     throw expected(`${wanted} bytes (${layout}, ${width} x ${height}, stride ${bytes})`, `${name}.data`, data.length)
@@ -47,6 +48,12 @@ export function checkedPixels(image: Image | RawImage, name: string): Pixels {
     isDeep(layout) ? 10 : 8,
   )
   return { format: layout, width, height, stride: bytes, data, yuv }
+}
+
+/** The addon cannot reach shared memory, and what other threads do with it nobody sees. */
+function checkedOwn(data: Uint8Array, name: string): Uint8Array {
+  if (isSharedArrayBuffer(data.buffer)) throw expected('memory that is not shared', `${name}.data`, 'a SharedArrayBuffer')
+  return data
 }
 
 function checkedStride(stride: unknown, format: PixelFormat, least: number, name: string): number {

@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { blurRegions, blurRegionsSync, type Image } from '../../lib/vision/index.js'
 import { onReleased } from '../../lib/engine.js'
 import { type EngineOptions, Tensor, TensorRTError } from '../../lib/index.js'
 import { failureOf } from '../support/errors.js'
@@ -58,6 +59,27 @@ for (const runtime of runtimes) {
       for (const overlapping of [floats(block, 3, 8), floats(block, 7, 8), floats(block, 0, 8)])
         t.equal((await failureOf(() => engine.infer({ a, b }, { into: { y: overlapping } }))).code, 'ERR_TRT_INVALID_ARGUMENT')
       t.same((await engine.infer({ a, b }, { into: { y } }))['y']?.data, both, 'nothing is leased by what was refused')
+    })
+
+    await t.test('a picture that lies in a block is not painted while a request reads it', async (t) => {
+      await using engine = await load(runtime, rowsPlan(), waiting)
+      const block = engine.allocateBytes(36).fill(7)
+      const picture: Image = { width: 4, height: 3, channels: 3, data: block }
+      const controller = new AbortController()
+      const call = engine.infer(rowsOf(block, 1, 1), { signal: controller.signal })
+      const inPlace = { method: 'fill', color: [255, 255, 255], inPlace: true } as const
+      t.match(await failureOf(() => blurRegions(picture, [[0, 0, 4, 3]], inPlace)), inUse)
+      t.match(await failureOf(() => blurRegionsSync(picture, [[0, 0, 4, 3]], inPlace)), inUse)
+      t.ok(
+        block.every((value) => value === 7),
+        'nothing is painted',
+      )
+      const reason = new Error('enough')
+      controller.abort(reason)
+      await t.rejects(call, reason)
+      await engine.released(block)
+      t.equal(await blurRegions(picture, [[-9, -9, 30, 30]], inPlace), picture)
+      t.ok(block.every((value) => value === 255))
     })
 
     await t.test('rows of one block are the inputs of several requests, which merge without a copy where they merge whole', async (t) => {
