@@ -89,7 +89,7 @@ napi_value bufferOver(Napi::Env env, const FrameReader::Frame& frame) {
     (void)number.release();
     return buffer;
   }
-  const Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, frame.size);
+  Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, frame.size);
   std::memcpy(copy.Data(), frame.data.get(), frame.size);
   return copy;
 }

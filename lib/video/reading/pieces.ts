@@ -1,0 +1,34 @@
+/** What ffprobe reads at most, unless told otherwise, and the first that a demuxer wants. */
+const headBytes = 8 * 2 ** 20
+
+/** The first pieces of a stream, as many as tell what it is, and the iterator of the others; undefined where there are none. */
+export async function headOf(
+  first: Uint8Array,
+  pieces: AsyncIterator<Uint8Array>,
+): Promise<{ readonly head: Uint8Array[]; readonly pieces: AsyncIterator<Uint8Array> | undefined }> {
+  const head = [first]
+  for (let bytes = first.length; bytes < headBytes; ) {
+    const { value, done } = await pieces.next()
+    if (done === true) return { head, pieces: undefined }
+    head.push(value)
+    bytes += value.length
+  }
+  return { head, pieces }
+}
+
+/** All of them again, one after the other. */
+export function withHead(head: readonly Uint8Array[], pieces: AsyncIterator<Uint8Array> | undefined): AsyncIterator<Uint8Array> {
+  const left = [...head]
+  return {
+    next: async () => {
+      const value = left.shift()
+      if (value !== undefined) return { value, done: false }
+      return pieces === undefined ? { value: undefined, done: true } : pieces.next()
+    },
+    return: async () => {
+      left.length = 0
+      await pieces?.return?.()
+      return { value: undefined, done: true }
+    },
+  }
+}
