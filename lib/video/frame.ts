@@ -17,7 +17,7 @@ export interface FrameParts {
 
 /**
  * A picture of a video, and when it is shown. Its bytes are where the decoder's pipe left them: `close()`, or `using`, gives their memory to the next frame, else the
- * collector does, later. Functions that take pictures take it as it is; work on it that has begun may go on when it is closed.
+ * collector does, later. Functions that take pictures take it as it is: close it when they are done.
  */
 export class VideoFrame implements RawImage, Disposable {
   /** How the bytes lie: `i420`, unless frames of another format were handed in. */

@@ -115,7 +115,7 @@ async function opened(source: Opened, reading: Reading): Promise<VideoSource> {
   const programs = await findPrograms({ ffmpeg, signal })
   const { input, head, stdin } = await bytesOf(source)
   try {
-    const info = await probeVideo(head ?? input.url, { signal, ffmpeg })
+    const info = await probeVideo(head ?? input.path ?? input.url, { signal, ffmpeg })
     refuseHdr(input.name, info)
     const decoder = await decoderFor(reading.hardware, programs.ffmpeg, signal)
     signal?.throwIfAborted()
@@ -139,8 +139,8 @@ async function bytesOf(source: Exclude<Opened, { kind: 'frames' }>) {
 }
 
 function refuseHdr(name: string, { hdr }: VideoInfo): void {
-  if (!hdr) return
-  const message = `${name} is of high dynamic range (${String(hdr)}), which 8 bits cannot show as it is: convert it with ffmpeg's filters zscale and tonemap first`
+  if (hdr === undefined) return
+  const message = `${name} is of high dynamic range (${hdr}), which 8 bits cannot show as it is: convert it with ffmpeg's filters zscale and tonemap first`
   throw new TensorRTError('ERR_TRT_VIDEO_DATA', message, { details: { hdr } })
 }
 
@@ -160,7 +160,8 @@ function infoOf(first: GivenFrame | undefined): VideoInfo {
   const { format = 'i420', width = 0, height = 0, matrix, range } = first?.image ?? {}
   return {
     ...{ width, height, rotation: 0, codec: 'rawvideo', pixelFormat: format, bitDepth: 8, container: givenName, audio: [] },
-    ...{ frameRate: undefined, averageFrameRate: undefined, duration: undefined, frames: undefined, hdr: undefined },
+    ...{ frameRate: undefined, averageFrameRate: undefined, duration: undefined, start: first?.pts, frames: undefined },
+    ...{ hdr: undefined, pixelAspect: undefined, colors: { space: undefined, primaries: undefined, transfer: undefined } },
     ...{ timeBase: first?.timeBase ?? microseconds, matrix, range },
   }
 }

@@ -27,7 +27,7 @@ export function decodingArguments(input: Input, info: VideoInfo, reading: Readin
     ...seeking(input, info, reading),
     ...input.options,
     // time stamps as they are
-    ...['-copyts', '-i', input.url, '-map', '0:v:0', '-map_metadata', '-1', '-map_chapters', '-1'],
+    ...['-copyts', '-i', input.url, '-map', '0:V:0', '-map_metadata', '-1', '-map_chapters', '-1'],
     ...filters(reading),
     // j: of full range, and no other numbers
     ...['-c:v', 'rawvideo', '-pix_fmt', isFullRange(info) ? 'yuvj420p' : 'yuv420p'],
