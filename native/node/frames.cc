@@ -143,6 +143,7 @@ void readAll(const std::shared_ptr<Reading>& reading) {
   }
   post(reading, [whole, failure](Napi::Env env, Reading& r) {
     r.over = true;
+    r.reader.reset();  // with what the system counts, which is not to wait for a collection
     tellEnd(env, r, whole, failure);
   });
 }
