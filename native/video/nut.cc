@@ -135,7 +135,7 @@ std::vector<uint8_t> NutParser::packet(uint64_t most) {
   uint32_t checksum = 0;
   for (const uint8_t each : body) checksum = withByte(checksum, each);
   if (checksum != 0) damaged("the checksum of a header is wrong");
-  body.resize(body.size() - 4);
+  body.erase(body.end() - 4, body.end());
   return body;
 }
 

@@ -42,6 +42,11 @@ export class NutReader {
     this.#pieces = pieces
   }
 
+  /** Once it has begun. */
+  get stream(): Headers['stream'] | undefined {
+    return this.#headers?.stream
+  }
+
   /** Once, first. Nothing where there are no bytes at all. @throws TensorRTError ERR_TRT_VIDEO_DATA, as next() does */
   async begin(): Promise<Headers['stream'] | undefined> {
     const first = await this.#idOrNothing()
