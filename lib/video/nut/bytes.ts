@@ -14,9 +14,9 @@ export class Pieces {
 
   /** Waits for more; false at the end. */
   async more(): Promise<boolean> {
-    const { value, done } = await this.#pieces.next()
-    if (done === true) return false
-    this.#buffered = this.#buffered.length === 0 ? value : joined(this.#buffered, value)
+    const next = await this.#pieces.next()
+    if (next.done === true) return false
+    this.#buffered = this.#buffered.length === 0 ? next.value : joined(this.#buffered, next.value)
     return true
   }
 

@@ -136,6 +136,7 @@ export class DecodedFrames implements FrameStream {
     if (this.#program.exit === undefined) this.#program.hold(true)
     const exit = await this.#program.exited
     if (this.#closing !== undefined) return undefined
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- what the source threw, whatever it is
     if (this.#pump?.failure !== undefined) throw this.#pump.failure.reason
     const { lines } = this.#program
     if (exit.code !== 0 || lines.some((line) => cutShort.test(line))) {

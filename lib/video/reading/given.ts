@@ -67,11 +67,12 @@ export class GivenFrames implements FrameStream {
     this.#first = undefined
     if (first !== undefined) return first
     if (this.#closed || this.#ended) return undefined
-    const { value, done } = await this.#frames.next()
-    if (done === true) {
+    const next = await this.#frames.next()
+    if (next.done === true) {
       this.#ended = true
       return undefined
     }
+    const { value } = next
     if (!isGivenFrame(value)) throw expected('{ image, pts }', 'a frame of source', value)
     if (!this.#closed) return value
     value.close?.()

@@ -8,10 +8,10 @@ export async function headOf(
 ): Promise<{ readonly head: Uint8Array[]; readonly pieces: AsyncIterator<Uint8Array> | undefined }> {
   const head = [first]
   for (let bytes = first.length; bytes < headBytes; ) {
-    const { value, done } = await pieces.next()
-    if (done === true) return { head, pieces: undefined }
-    head.push(value)
-    bytes += value.length
+    const next = await pieces.next()
+    if (next.done === true) return { head, pieces: undefined }
+    head.push(next.value)
+    bytes += next.value.length
   }
   return { head, pieces }
 }

@@ -28,10 +28,10 @@ export class Pump {
     const { signal } = this.#stopped
     try {
       for (;;) {
-        const { value, done } = await this.#pieces.next()
-        if (done === true) break
+        const next = await this.#pieces.next()
+        if (next.done === true) break
         if (signal.aborted) return await this.#leave()
-        if (!this.#into.write(value)) await once(this.#into, 'drain', { signal }).catch(() => undefined)
+        if (!this.#into.write(next.value)) await once(this.#into, 'drain', { signal }).catch(() => undefined)
         if (signal.aborted) return await this.#leave()
       }
       this.#into.end()

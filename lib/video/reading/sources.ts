@@ -42,8 +42,9 @@ export async function openedSource(source: unknown): Promise<Opened> {
     Symbol.asyncIterator in (source as object)
       ? (source as AsyncIterable<unknown>)[Symbol.asyncIterator]()
       : fromSync((source as Iterable<unknown>)[Symbol.iterator]())
-  const { value, done } = await elements.next()
-  if (done === true) return { kind: 'frames', first: undefined, frames: elements as AsyncIterator<GivenFrame> }
+  const next = await elements.next()
+  if (next.done === true) return { kind: 'frames', first: undefined, frames: elements as AsyncIterator<GivenFrame> }
+  const { value } = next
   if (value instanceof Uint8Array) return { kind: 'pieces', first: value, pieces: elements as AsyncIterator<Uint8Array> }
   if (isGivenFrame(value)) return { kind: 'frames', first: value, frames: elements as AsyncIterator<GivenFrame> }
   await elements.return?.()
