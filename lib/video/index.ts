@@ -1,0 +1,6 @@
+/**
+ * Videos: what they are, and frames out, by the programs ffmpeg and ffprobe, which are found where they are installed.
+ * @module node-tensorrt/video
+ */
+export { type ProbeOptions, type ProbeSource, probeVideo, type VideoAudio, type VideoColors, type VideoInfo } from './probe.js'
+export { type VideoLike, VideoWriter, type WritableFrame, writeVideo, type WriteVideoOptions } from './write.js'
