@@ -3,9 +3,10 @@ import { checkedBoolean } from '../base/checks.js'
 import { onFile, openFile } from '../base/files.js'
 import { isUint8Array } from 'node:util/types'
 import { infoOf, type VideoInfo } from './info.js'
+import { type BytesInput, withBytes } from './programs/bytes.js'
 import { failureOf } from './programs/failure.js'
 import { findPrograms, type FindOptions } from './programs/find.js'
-import { checkedInput, type Input, pipeInput } from './programs/inputs.js'
+import { checkedInput } from './programs/inputs.js'
 import { runProgram } from './programs/run.js'
 import { startProgram } from './programs/start.js'
 
@@ -46,11 +47,14 @@ export async function probeVideo(source: ProbeSource, options?: ProbeOptions): P
   const isCounted = checkedBoolean(count, 'count')
   const signal = unaborted(aborts)
   const bytes = isUint8Array(source) ? source : undefined
-  const input = bytes === undefined ? checkedInput(source) : pipeInput(`the video of ${bytes.length} bytes`)
-  if (input.path !== undefined) await checkReadable(input.path)
+  const input = bytes === undefined ? checkedInput(source) : undefined
+  if (input?.path !== undefined) await checkReadable(input.path)
   const { ffprobe } = await findPrograms({ ffmpeg: ffmpeg as FindOptions['ffmpeg'], signal })
-  const info = await asked(ffprobe, input, bytes, signal)
-  return isCounted ? { ...info, frames: await counted(ffprobe, input, bytes, signal) } : info
+  const ask = async (given: BytesInput): Promise<VideoInfo> => {
+    const info = await asked(ffprobe, given, signal)
+    return isCounted ? { ...info, frames: await counted(ffprobe, given, signal) } : info
+  }
+  return input === undefined ? withBytes(bytes!, ask) : ask({ input, stdin: undefined, more: [] })
 }
 
 /** ffprobe's own words for a file that is not there name no code. A pipe or a device is refused: it would have no frame left. */
@@ -60,15 +64,15 @@ async function checkReadable(path: string): Promise<void> {
 
 const told = ['-hide_banner', '-loglevel', 'level+warning'] as const
 
-async function asked(ffprobe: string, input: Input, bytes: Uint8Array | undefined, signal: AbortSignal | undefined): Promise<VideoInfo> {
+async function asked(ffprobe: string, { input, stdin, more }: BytesInput, signal: AbortSignal | undefined): Promise<VideoInfo> {
   const args = [...told, ...input.options, '-show_streams', '-show_format', '-of', 'json', '-i', input.url]
-  const { exit, output, lines } = await runProgram(ffprobe, args, { input: bytes, signal, mostBytes })
+  const { exit, output, lines } = await runProgram(ffprobe, args, { input: stdin, more, signal, mostBytes })
   if (exit.code !== 0) throw failureOf(`Cannot read ${input.name}`, exit, lines, 'ffprobe')
   return infoOf(output, input.name)
 }
 
 /** Pictures that are shown: not those before an edit list's beginning, which are decoded only since others need them. */
-async function counted(ffprobe: string, input: Input, bytes: Uint8Array | undefined, signal: AbortSignal | undefined): Promise<number> {
+async function counted(ffprobe: string, { input, stdin, more }: BytesInput, signal: AbortSignal | undefined): Promise<number> {
   const args = [
     ...told,
     ...input.options,
@@ -81,8 +85,8 @@ async function counted(ffprobe: string, input: Input, bytes: Uint8Array | undefi
     '-i',
     input.url,
   ]
-  await using program = await startProgram(ffprobe, args, { stdin: bytes === undefined ? 'ignore' : 'pipe', stdout: 'pipe', signal })
-  if (bytes !== undefined) program.stdin?.end(bytes)
+  await using program = await startProgram(ffprobe, args, { stdin: stdin === undefined ? 'ignore' : 'pipe', stdout: 'pipe', more, signal })
+  if (stdin !== undefined) program.stdin?.end(stdin)
   let frames = 0
   let isCounting = false
   // a line for each packet, of its flags, and empty ones: "K_", "__", "_D"
