@@ -11,9 +11,9 @@ export function howItEnded({ code, signal }: Exit): string {
  * video asks for; else ERR_TRT_VIDEO_DATA.
  * @param what such as "Cannot read in.mp4"
  */
-export function failureOf(what: string, exit: Exit, lines: readonly string[]): TensorRTError {
+export function failureOf(what: string, exit: Exit, lines: readonly string[], program = 'ffmpeg'): TensorRTError {
   const said = lines.findLast((line) => /\[(error|fatal|panic)\]/.test(line)) ?? lines.at(-1)
-  const message = `${what}: ffmpeg ${howItEnded(exit)}${said === undefined ? '' : `; it said: ${said}`}`
+  const message = `${what}: ${program} ${howItEnded(exit)}${said === undefined ? '' : `; it said: ${said}`}`
   const code = exit.signal === null ? 'ERR_TRT_VIDEO_DATA' : 'ERR_TRT_CRASH'
   return new TensorRTError(code, message, { details: { exitCode: exit.code, signal: exit.signal, stderr: lines } })
 }
