@@ -2,9 +2,10 @@ import { onAbort, within } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { VideoFrame } from './frame.js'
 import { probeVideo, type VideoInfo } from './probe.js'
+import { withBytes } from './programs/bytes.js'
 import { findPrograms } from './programs/find.js'
 import { pipeInput } from './programs/inputs.js'
-import { DecodedFrames, type FrameStream, type VideoStats } from './reading/decoded.js'
+import { DecodedFrames, type Decoding, type FrameStream, type VideoStats } from './reading/decoded.js'
 import { GivenFrames, givenName, microseconds } from './reading/given.js'
 import { decoderFor, type VideoDecoder } from './reading/hardware.js'
 import { checkedReading, type OpenVideoOptions, type Reading } from './reading/options.js'
@@ -111,31 +112,42 @@ export async function openVideo(source: VideoSourceInput, options?: OpenVideoOpt
 
 async function opened(source: Opened, reading: Reading): Promise<VideoSource> {
   if (source.kind === 'frames') return ofFrames(source, reading)
-  const { signal, ffmpeg } = reading
-  const programs = await findPrograms({ ffmpeg, signal })
-  const { input, head, stdin } = await bytesOf(source)
-  try {
-    const info = await probeVideo(head ?? input.path ?? input.url, { signal, ffmpeg })
-    refuseHdr(input.name, info)
-    const decoder = await decoderFor(reading.hardware, programs.ffmpeg, signal)
-    signal?.throwIfAborted()
-    const decoding = { ffmpeg: programs.ffmpeg, input, info, reading, hardware: decoder.hardware, stdin }
-    return new VideoSource(input.name, info, decoder, await DecodedFrames.start(decoding), signal)
-  } catch (error) {
-    await stdin?.return?.()
-    throw error
+  if (source.kind === 'input') {
+    const { input } = source
+    return decoded({ input, probed: input.path ?? input.url, stdin: undefined, more: [] }, reading)
   }
+  if (source.kind === 'bytes') return ofBytes(source.bytes, reading)
+  const { head, pieces } = await headOf(source.first, source.pieces)
+  const first = Buffer.concat(head)
+  if (pieces === undefined) return ofBytes(first, reading)
+  return decoded({ input: pipeInput('the video of a stream'), probed: first, stdin: withHead(first, pieces), more: [] }, reading)
+}
+
+function ofBytes(bytes: Uint8Array, reading: Reading): Promise<VideoSource> {
+  return withBytes(bytes, ({ input, stdin, more }) =>
+    decoded({ input, probed: bytes, stdin: stdin && withHead(stdin, undefined), more }, reading),
+  )
 }
 
 /** What ffmpeg reads, and what it is probed by. */
-async function bytesOf(source: Exclude<Opened, { kind: 'frames' }>) {
-  if (source.kind === 'input') return { input: source.input, head: undefined, stdin: undefined }
-  if (source.kind === 'bytes') {
-    const { bytes } = source
-    return { input: pipeInput(`the video of ${bytes.length} bytes`), head: bytes, stdin: withHead([bytes], undefined) }
+interface Given extends Pick<Decoding, 'input' | 'stdin' | 'more'> {
+  readonly probed: string | Uint8Array
+}
+
+async function decoded({ probed, ...given }: Given, reading: Reading): Promise<VideoSource> {
+  const { signal, ffmpeg } = reading
+  try {
+    const programs = await findPrograms({ ffmpeg, signal })
+    const info = await probeVideo(probed, { signal, ffmpeg })
+    refuseHdr(given.input.name, info)
+    const decoder = await decoderFor(reading.hardware, programs.ffmpeg, signal)
+    signal?.throwIfAborted()
+    const frames = await DecodedFrames.start({ ...given, ffmpeg: programs.ffmpeg, info, reading, hardware: decoder.hardware })
+    return new VideoSource(given.input.name, info, decoder, frames, signal)
+  } catch (error) {
+    await given.stdin?.return?.()
+    throw error
   }
-  const { head, pieces } = await headOf(source.first, source.pieces)
-  return { input: pipeInput('the video of a stream'), head: Buffer.concat(head), stdin: withHead(head, pieces) }
 }
 
 function refuseHdr(name: string, { hdr }: VideoInfo): void {

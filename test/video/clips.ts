@@ -1,7 +1,6 @@
 /** Clips that ffmpeg makes, and what ffmpeg's own tools say of them. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { OpenVideoOptions, VideoFrame, VideoSource, VideoSourceInput } from '../../lib/video/index.js'
@@ -10,9 +9,6 @@ import { processFolder } from '../support/folders.js'
 
 const run = promisify(execFile)
 const quiet = ['-hide_banner', '-nostdin', '-loglevel', 'error', '-y']
-
-/** For a test's option `skip`. */
-export const skipWithoutFfmpeg: string | false = spawnSync('ffmpeg', ['-version']).error === undefined ? false : 'no ffmpeg'
 
 const folder = processFolder()
 

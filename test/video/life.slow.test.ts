@@ -6,11 +6,12 @@ import { openVideo, type VideoFrame, type VideoSource } from '../../lib/video/in
 import { resize } from './resize.js'
 import { runNode } from '../support/children.js'
 import { certain, collect, until } from '../support/waiting.js'
-import { clip, moving, skipWithoutFfmpeg, sumOf, sumsOf } from './clips.js'
+import { skip } from '../support/video-clips.js'
+import { clip, moving, sumOf, sumsOf } from './clips.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
-if (skipWithoutFfmpeg !== false) {
-  t.plan(0, skipWithoutFfmpeg)
+if (skip !== false) {
+  t.plan(0, skip)
   process.exit()
 }
 

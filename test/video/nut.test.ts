@@ -11,12 +11,12 @@ import { NativeFeed } from '../../lib/video/nut/native-feed.js'
 import { NutReader } from '../../lib/video/nut/reader.js'
 import { processFolder } from '../support/folders.js'
 import { Random } from '../support/random.js'
+import { skip } from '../support/video-clips.js'
 import { size } from '../support/tiers.js'
-import { skipWithoutFfmpeg } from './clips.js'
 
 t.setTimeout(300_000)
-if (skipWithoutFfmpeg !== false) {
-  t.plan(0, skipWithoutFfmpeg)
+if (skip !== false) {
+  t.plan(0, skip)
   process.exit()
 }
 

@@ -3,11 +3,12 @@ import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { openVideo, VideoFrame } from '../../lib/video/index.js'
-import { clip, moving, readAll, skipWithoutFfmpeg, sumsOf, ticksOf, variable } from './clips.js'
+import { skip } from '../support/video-clips.js'
+import { clip, moving, readAll, sumsOf, ticksOf, variable } from './clips.js'
 
 t.setTimeout(300_000) // some thirty processes, on a machine that may be busy
-if (skipWithoutFfmpeg !== false) {
-  t.plan(0, skipWithoutFfmpeg)
+if (skip !== false) {
+  t.plan(0, skip)
   process.exit()
 }
 
@@ -88,6 +89,14 @@ t.test('bytes, pieces and streams are read as their file is', async (t) => {
     t.strictSame(read.ticks, ticks)
     t.strictSame(read.sums, sums)
   }
+  const late = await readAll(await readFile(vfr)) // an index at its end
+  t.equal(late.error, undefined)
+  t.strictSame(late.sums, whole.sums)
+  async function* failing() {
+    for (let at = 0; at < 9 * 2 ** 20; at += 2 ** 20) yield at === 0 ? bytes : new Uint8Array(2 ** 20)
+    throw new RangeError('the network is gone')
+  }
+  t.match(await readAll(failing()).then(({ error }) => error, (error: unknown) => error), { message: 'the network is gone' })
 })
 
 t.test('frames that are handed in pass through without a copy', async (t) => {

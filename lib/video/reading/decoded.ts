@@ -35,6 +35,8 @@ export interface Decoding {
   readonly hardware: 'none' | 'cuda'
   /** What the program reads from its stdin. */
   readonly stdin: AsyncIterator<Uint8Array> | undefined
+  /** Its descriptors from 3 on, which may be closed once it has started. */
+  readonly more: readonly number[]
 }
 
 /** What a demuxer says of a file that was cut short, with which ffmpeg ends as with a whole one. */
@@ -55,16 +57,15 @@ export class DecodedFrames implements FrameStream {
 
   /** @throws TensorRTError ERR_TRT_VIDEO_PROGRAM */
   static async start(decoding: Decoding): Promise<DecodedFrames> {
-    const { ffmpeg, input, info, reading, hardware, stdin } = decoding
+    const { ffmpeg, input, info, reading, hardware, stdin, more } = decoding
     const feed = frameFeed(reading.buffer)
     try {
       const args = decodingArguments(input, info, reading, hardware)
-      const program = await startProgram(ffmpeg, args, { stdin: stdin === undefined ? 'ignore' : 'pipe', stdout: feed.stdout })
+      const program = await startProgram(ffmpeg, args, { stdin: stdin === undefined ? 'ignore' : 'pipe', stdout: feed.stdout, more })
       feed.start(program.stdout)
       return new DecodedFrames(decoding, program, feed)
     } catch (error) {
       await feed.close()
-      await stdin?.return?.()
       throw error
     }
   }

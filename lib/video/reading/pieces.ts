@@ -16,17 +16,18 @@ export async function headOf(
   return { head, pieces }
 }
 
-/** All of them again, one after the other. */
-export function withHead(head: readonly Uint8Array[], pieces: AsyncIterator<Uint8Array> | undefined): AsyncIterator<Uint8Array> {
-  const left = [...head]
+/** All of them again. */
+export function withHead(head: Uint8Array, pieces: AsyncIterator<Uint8Array> | undefined): AsyncIterator<Uint8Array> {
+  let isFirst = true
   return {
     next: async () => {
-      const value = left.shift()
-      if (value !== undefined) return { value, done: false }
+      if (isFirst) {
+        isFirst = false
+        return { value: head, done: false }
+      }
       return pieces === undefined ? { value: undefined, done: true } : pieces.next()
     },
     return: async () => {
-      left.length = 0
       await pieces?.return?.()
       return { value: undefined, done: true }
     },
