@@ -113,8 +113,7 @@ void tellEnd(Napi::Env env, Reading& reading, bool whole, const std::exception_p
   const auto released =
       std::shared_ptr<void>(nullptr, [&](void*) { reading.environment->release(std::exchange(reading.callback, -1)); });
   napi_value error = failure ? static_cast<napi_value>(toJavaScript(env, failure)) : env.Undefined();
-  reading.environment->callHeld(env, callback,
-                                {Napi::String::New(env, "end"), Napi::Boolean::New(env, whole), error});
+  reading.environment->callHeld(env, callback, {Napi::String::New(env, "end"), Napi::Boolean::New(env, whole), error});
 }
 
 // Calls back on JavaScript's thread, in order.
@@ -154,8 +153,7 @@ Napi::Value start(const Napi::CallbackInfo& info) {
     const auto reading = *static_cast<std::shared_ptr<Reading>*>(info.Data());
     if (reading->started || reading->over) return info.Env().Undefined();
     reading->reader->closeWriteEnd();
-    reading->environment->background([reading] { readAll(reading); },
-                                     [reader = reading->reader] { reader->stop(); });
+    reading->environment->background([reading] { readAll(reading); }, [reader = reading->reader] { reader->stop(); });
     reading->started = true;
     return info.Env().Undefined();
   });
@@ -203,8 +201,7 @@ Napi::Value readFrames(const Napi::CallbackInfo& info) {
     if (!info[1].IsFunction()) throwExpected("a function", "callback");
     const auto reading = std::make_shared<Reading>();
     reading->environment = Environment::of(env);
-    reading->reader =
-        std::make_shared<FrameReader>(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()));
+    reading->reader = std::make_shared<FrameReader>(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()));
     reading->callback = reading->environment->hold(info[1].As<Napi::Object>());
     const Napi::Object object = Napi::Object::New(env);
     object.Set("descriptor", Napi::Number::New(env, reading->reader->writeEnd()));

@@ -18,8 +18,8 @@ namespace {
 constexpr int kPipeBytes = 1 << 20;  // more is not allowed to all users
 
 [[noreturn]] void failed(const char* what) {
-  throw Error("ERR_TRT_FILE", std::string("The system gives no pipe for the frames of a video: ") + what + ": " +
-                                  std::strerror(errno));
+  throw Error("ERR_TRT_FILE",
+              std::string("The system gives no pipe for the frames of a video: ") + what + ": " + std::strerror(errno));
 }
 
 }  // namespace
@@ -73,7 +73,8 @@ void FrameReader::stop() noexcept {
 
 bool FrameReader::run(const Listener& listener) {
   write_.reset();
-  const auto closed = std::unique_ptr<FrameReader, void (*)(FrameReader*)>(this, [](FrameReader* r) { r->read_.reset(); });
+  const auto closed =
+      std::unique_ptr<FrameReader, void (*)(FrameReader*)>(this, [](FrameReader* r) { r->read_.reset(); });
   Pipe pipe(*read_, stop_);
   NutParser parser(pipe);
   try {

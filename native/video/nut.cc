@@ -49,7 +49,9 @@ constexpr std::array<uint32_t, 256> makeTable() {
   return table;
 }
 constexpr std::array<uint32_t, 256> kTable = makeTable();
-constexpr uint32_t withByte(uint32_t checksum, uint8_t byte) { return (checksum << 8) ^ kTable[(checksum >> 24) ^ byte]; }
+constexpr uint32_t withByte(uint32_t checksum, uint8_t byte) {
+  return (checksum << 8) ^ kTable[(checksum >> 24) ^ byte];
+}
 
 // Seven bits a byte, the highest first; all but the last have their highest bit set.
 template <class Next>
@@ -299,8 +301,7 @@ NutFrame NutParser::readFrame(uint8_t first) {
   if ((flags & (kSideData | kInvalid)) != 0) damaged("a frame has flags that ffmpeg does not set");
   if (((flags & kStreamId) != 0 ? varint() : known.stream) != 0) damaged("a frame is of another stream");
   NutFrame frame;
-  frame.pts =
-      (flags & kCodedPts) != 0 ? ptsOf(varint(kMostTime, "a time stamp")) : lastPts_ + known.ptsDelta;
+  frame.pts = (flags & kCodedPts) != 0 ? ptsOf(varint(kMostTime, "a time stamp")) : lastPts_ + known.ptsDelta;
   if (frame.pts > static_cast<int64_t>(kMostTime) || frame.pts < -static_cast<int64_t>(kMostTime)) {
     damaged("a time stamp is too large");
   }
@@ -320,7 +321,8 @@ NutFrame NutParser::readFrame(uint8_t first) {
     if (checksum_ != 0) damaged("the checksum of a frame's header is wrong");
   }
   if (size != stream_->frameBytes || elided_[header].size() > size) {
-    damaged("a frame has " + std::to_string(size) + " bytes, where " + std::to_string(stream_->frameBytes) + " are one");
+    damaged("a frame has " + std::to_string(size) + " bytes, where " + std::to_string(stream_->frameBytes) +
+            " are one");
   }
   frame.elided = elided_[header];
   frame.size = stream_->frameBytes - frame.elided.size();

@@ -22,7 +22,12 @@ for (const name of clipNames.filter((each) => !broken.includes(each))) {
     t.strictSame(sums, await sumsOf(path, video.info.range === 'full' ? 'yuvj420p' : 'yuv420p'), 'planes')
     await using again = await openVideo(path)
     for await (const frame of again) {
-      t.match(frame, { width: again.info.width, height: again.info.height, matrix: again.info.matrix, range: again.info.range ?? 'limited' })
+      t.match(frame, {
+        width: again.info.width,
+        height: again.info.height,
+        matrix: again.info.matrix,
+        range: again.info.range ?? 'limited',
+      })
       break
     }
   })
@@ -90,7 +95,10 @@ t.test('key frames, reference frames, another size', async (t) => {
   t.ok(references.sums.every((sum) => sums.includes(sum)))
   for (const [scale, size] of [
     [{ width: 48 }, { width: 48, height: 32 }],
-    [{ width: 30, height: 31 }, { width: 30, height: 31 }],
+    [
+      { width: 30, height: 31 },
+      { width: 30, height: 31 },
+    ],
   ] as const)
     for await (const frame of await openVideo(film, { scale, decode: 'key' })) t.match(frame, { ...size, key: true })
 })

@@ -43,7 +43,7 @@ const hex = (data: Uint8Array): string => Buffer.from(data).toString('hex')
 /** Through a pipe, of which this process has both ends; no more than fits into it. */
 async function byAddon(bytes: Uint8Array): Promise<Outcome> {
   const feed = new NativeFeed(1 << 20)
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const { bytesWritten } = (await writeAll(feed.stdout, bytes, at, bytes.length - at, null)) as unknown as { bytesWritten: number }
     at += bytesWritten
   }
@@ -113,7 +113,11 @@ t.test('what ffmpeg writes', async (t) => {
     const ticks = native.frames.map(([pts]) => pts)
     const [first = 0n, second = 0n] = ticks
     t.ok(second > first && first > 0n)
-    t.strictSame(ticks, [...ticks.keys()].map((i) => first + BigInt(i) * (second - first)), 'times')
+    t.strictSame(
+      ticks,
+      [...ticks.keys()].map((i) => first + BigInt(i) * (second - first)),
+      'times',
+    )
     t.strictSame(script, native)
   }
 })
@@ -177,7 +181,11 @@ t.test('a reader that is never started, and one that is closed while it reads', 
   const descriptor = reading.stdout
   await writeAll(descriptor, Buffer.from('nut/multimedia'))
   reading.start()
-  t.equal(await reading.next().catch((error: unknown) => (error as TensorRTError).code), 'ERR_TRT_VIDEO_DATA', 'it ends within the first header')
+  t.equal(
+    await reading.next().catch((error: unknown) => (error as TensorRTError).code),
+    'ERR_TRT_VIDEO_DATA',
+    'it ends within the first header',
+  )
   await reading.close()
   const addon = loadAddon()
   for (const call of [() => addon.readFrames(-1, () => {}), () => addon.readFrames(1, 5 as never), () => addon.closeFrame(5 as never)])

@@ -18,7 +18,16 @@ const whole = { ticks: await ticksOf(vfr), sums: await sumsOf(vfr) }
 t.test('times are those of the source, and planes those of the decoder', async (t) => {
   const edited = await clip('edited.mp4', ['-ss', '0.5', '-i', vfr, '-c', 'copy'])
   const transport = await clip('copied.ts', ['-i', vfr, '-c', 'copy'])
-  const odd = await clip('odd.mkv', ['-f', 'lavfi', '-i', 'testsrc2=size=51x33:rate=30000/1001:duration=0.5', '-c:v', 'ffv1', '-pix_fmt', 'yuv420p'])
+  const odd = await clip('odd.mkv', [
+    '-f',
+    'lavfi',
+    '-i',
+    'testsrc2=size=51x33:rate=30000/1001:duration=0.5',
+    '-c:v',
+    'ffv1',
+    '-pix_fmt',
+    'yuv420p',
+  ])
   for (const path of [vfr, edited, transport, odd]) {
     const { ticks, sums, numbers, error, video } = await readAll(path)
     t.equal(error, undefined)
@@ -47,7 +56,17 @@ t.test('frames know what they are', async (t) => {
   t.strictSame(video.decoder, { hardware: 'none', reason: undefined })
   const [, second] = frames
   t.ok(second instanceof VideoFrame)
-  t.match(second, { format: 'i420', width: 96, height: 64, pts: 0.04, duration: 0.04, number: 1, source: path, range: 'limited', closed: false })
+  t.match(second, {
+    format: 'i420',
+    width: 96,
+    height: 64,
+    pts: 0.04,
+    duration: 0.04,
+    number: 1,
+    source: path,
+    range: 'limited',
+    closed: false,
+  })
   t.equal(second?.data.length, 96 * 64 * 1.5)
   t.equal(second?.key, undefined)
   const { data } = second!
@@ -96,7 +115,13 @@ t.test('bytes, pieces and streams are read as their file is', async (t) => {
     for (let at = 0; at < 9 * 2 ** 20; at += 2 ** 20) yield at === 0 ? bytes : new Uint8Array(2 ** 20)
     throw new RangeError('the network is gone')
   }
-  t.match(await readAll(failing()).then(({ error }) => error, (error: unknown) => error), { message: 'the network is gone' })
+  t.match(
+    await readAll(failing()).then(
+      ({ error }) => error,
+      (error: unknown) => error,
+    ),
+    { message: 'the network is gone' },
+  )
 })
 
 t.test('frames that are handed in pass through without a copy', async (t) => {

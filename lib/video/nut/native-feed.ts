@@ -1,7 +1,7 @@
 import { failing } from '../../base/stacks.js'
 import type { NativeFrameEvent, NativeFrameReader } from '../../backend/native-video.js'
 import { fromNative, loadAddon, nativeSync } from '../../backend/native.js'
-import type { FedFrame, FrameFeed } from './feed.js'
+import type { FedFrame, FrameFeed } from './fed.js'
 
 interface Waiter {
   readonly resolve: (frame: FedFrame | undefined | Promise<never>) => void

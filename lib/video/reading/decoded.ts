@@ -1,5 +1,6 @@
 import { VideoFrame } from '../frame.js'
-import { type FedFrame, type FrameFeed, frameFeed } from '../nut/feed.js'
+import type { FedFrame, FrameFeed } from '../nut/fed.js'
+import { frameFeed } from '../nut/feed.js'
 import type { VideoInfo } from '../probe.js'
 import { failureOf } from '../programs/failure.js'
 import type { Input } from '../programs/inputs.js'

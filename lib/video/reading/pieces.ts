@@ -7,7 +7,7 @@ export async function headOf(
   pieces: AsyncIterator<Uint8Array>,
 ): Promise<{ readonly head: Uint8Array[]; readonly pieces: AsyncIterator<Uint8Array> | undefined }> {
   const head = [first]
-  for (let bytes = first.length; bytes < headBytes; ) {
+  for (let bytes = first.length; bytes < headBytes;) {
     const next = await pieces.next()
     if (next.done === true) return { head, pieces: undefined }
     head.push(next.value)

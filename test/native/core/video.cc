@@ -135,7 +135,8 @@ TEST("video: a reader waits for room, and for nothing once it is stopped") {
   std::vector<FrameReader::Frame> frames;
   bool whole = true;
   std::thread thread([&] {
-    whole = reader.run({[](const auto&) {}, [&](auto each) {
+    whole = reader.run({[](const auto&) {},
+                        [&](auto each) {
                           const std::lock_guard lock(mutex);
                           frames.push_back(std::move(each));
                           changed.notify_all();
