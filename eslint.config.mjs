@@ -8,6 +8,7 @@ const rooms = [
   ['index.ts'],
   ['cli/'],
   ['client/', 'serve/'],
+  ['video/'],
   ['tasks/'],
   ['vision/'],
   ['quantization/'],

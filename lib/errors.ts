@@ -224,6 +224,18 @@ export const errorCodes = {
    */
   ERR_TRT_IMAGE: 'a picture cannot be read',
   /**
+   * A video is damaged, cut short, has no pictures, or cannot be made as it was asked for: what ffmpeg says of it is in
+   * the message. Frames that came before the damage were given.
+   *
+   * Message: `Cannot read the video of 1024 bytes: ffprobe ended with exit code 1; it said: …`
+   *
+   * Remedy: Play the file with another program. A file that was cut short has no index (moov) unless it was written to be
+   * streamed: make it again.
+   *
+   * Details: `exitCode`, `signal`, and `stderr`: the last lines of ffmpeg.
+   */
+  ERR_TRT_VIDEO_DATA: 'a video is damaged, has no pictures, or cannot be made',
+  /**
    * The file is damaged or truncated, an attribute or type is wrong, or weights in other files are missing or lie
    * outside of the model's folder.
    *
@@ -292,8 +304,8 @@ export const errorCodes = {
    */
   ERR_TRT_CALIBRATION: 'ranges cannot be measured, or a calibration cache is damaged or made for something else',
   /**
-   * With `isolation: 'process'` a build runs in a child process. It crashed, was killed (often for want of memory), or
-   * could not start. This process goes on.
+   * With `isolation: 'process'` a build runs in a child process, and ffmpeg is one for each video. It crashed, was killed
+   * (often for want of memory), or could not start. This process goes on.
    *
    * Message: `The process in which TensorRT built was ended by SIGSEGV before its first step`
    *
@@ -302,7 +314,7 @@ export const errorCodes = {
    *
    * Details: `signal`, `exitCode`, `phase` and `stderr`: its last lines.
    */
-  ERR_TRT_CRASH: 'a process that ran TensorRT for us ended without an answer, or could not be started',
+  ERR_TRT_CRASH: 'a process that ran TensorRT or ffmpeg for us ended without an answer, or could not be started',
   /**
    * The header, the sidecar or TensorRT says that the plan does not run here: damage, another version, GPU or system, a
    * plugin or host code that it lacks.
@@ -480,6 +492,15 @@ export const errorCodes = {
    * Details: `remedy`; `path`, `loaded` or `package`: where it was looked for.
    */
   ERR_TRT_NO_ONNXRUNTIME: 'the CPU backend needs the package onnxruntime-node',
+  /**
+   * Videos are read and written by the programs ffmpeg and ffprobe, of version 5.1 or newer. They are not there, too old,
+   * or built without the encoder that is needed.
+   *
+   * Message: `There is no program ffmpeg at /opt/ffmpeg, which the option ffmpeg names. What to do: …`
+   *
+   * Details: `remedy`; `program`; `path`, where one was found or given; `version`; `encoder`, where one is missing.
+   */
+  ERR_TRT_VIDEO_PROGRAM: 'ffmpeg is missing, too old, or lacks an encoder',
 } as const
 
 /** The code of a {@link TensorRTError}: a key of {@link errorCodes}. */

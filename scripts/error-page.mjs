@@ -83,6 +83,11 @@ const remediesOf = async () => {
       ['A path was given', remedyOf('ERR_TRT_NO_ONNXRUNTIME', { path: '/opt/onnxruntime' })],
       ['Another one is loaded', remedyOf('ERR_TRT_NO_ONNXRUNTIME', { path: '/opt/onnxruntime', loaded: '/usr/lib/libonnxruntime.so.1' })],
     ],
+    ERR_TRT_VIDEO_PROGRAM: [
+      ['It is missing or too old', remedyOf('ERR_TRT_VIDEO_PROGRAM')],
+      ['A path was given', remedyOf('ERR_TRT_VIDEO_PROGRAM', { by: 'the option ffmpeg' })],
+      ['It lacks an encoder', remedyOf('ERR_TRT_VIDEO_PROGRAM', { encoder: 'libx264' })],
+    ],
   }
   return remedies
 }

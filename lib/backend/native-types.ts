@@ -13,6 +13,7 @@ import type {
   ProfileShapes,
   UnsupportedTensor,
 } from './backend.js'
+import type { NativeVideo } from './native-video.js'
 import type { NativeVision } from './native-vision.js'
 import type { CalibrationFacts, FoundBy, Gpu, LibraryKind, NetworkTensor, Observed, ParsedFacts } from './facts.js'
 
@@ -345,7 +346,7 @@ export interface NativeRefitter {
 type Slots<K extends string> = Readonly<Record<string, Readonly<Record<K | 'since', number>>>>
 
 /** What native/node/ exports. */
-export interface NativeAddon extends NativeVision {
+export interface NativeAddon extends NativeVision, NativeVideo {
   methodTable(): { interface: string; method: string; parameters: string; slots: Slots<'index'> }[]
   enumTable(): { enum: string; name: string; values: Slots<'number'> }[]
   /** The functions of onnxruntime that are called: index in its table, first version of its interface that has them. */

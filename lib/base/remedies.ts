@@ -13,6 +13,8 @@ const remedies = {
   ERR_TRT_NO_LIBRARY: ({ path, plan }) => (path !== undefined ? pathRemedy(path) : plan !== undefined ? planRemedy(plan) : install),
   ERR_TRT_NO_ONNXRUNTIME: ({ path, loaded, package: folder }) =>
     path !== undefined ? onnxruntimeRemedy(path, loaded !== undefined) : folder !== undefined ? again : installOnnxRuntime,
+  ERR_TRT_VIDEO_PROGRAM: ({ by, encoder }) =>
+    encoder !== undefined ? `${installFfmpeg}; or take another codec` : by !== undefined ? ffmpegPathRemedy(by) : installFfmpeg,
 } satisfies Partial<Record<ErrorCode, (details: Details) => string>>
 
 type Details = Readonly<Record<string, unknown>>
@@ -30,6 +32,9 @@ const installOnnxRuntime = 'npm install onnxruntime-node; behind a firewall: ONN
 const again =
   'remove the onnxruntime-node that is installed, which has no library that loads here, and install it again ' +
   `(${installOnnxRuntime}); or set ONNXRUNTIME_PATH`
+
+/** Debian 12, Ubuntu 23.04 and what came after them have 5.1 or newer, with every encoder that is asked for here. */
+const installFfmpeg = 'apt-get install ffmpeg (5.1 or newer: Debian 12, Ubuntu 24.04), or set FFMPEG_PATH to the program or its folder'
 
 /** For pictures, which sharp reads and writes. */
 export const installSharp = 'npm install sharp'
@@ -94,6 +99,10 @@ function onnxruntimeRemedy(path: unknown, otherIsLoaded: boolean): string {
   const name = path === process.env['ONNXRUNTIME_PATH'] ? 'ONNXRUNTIME_PATH' : 'the option onnxruntime.path'
   if (otherIsLoaded) return `${name} names the library that is loaded, or is left out; another one needs a process of its own`
   return `${name} names the folder of libonnxruntime.so.1, or the library itself; without it, onnxruntime-node's is used`
+}
+
+function ffmpegPathRemedy(by: unknown): string {
+  return `${String(by)} names the program ffmpeg, or the folder that has it and ffprobe; without it, PATH is searched. To install it: apt-get install ffmpeg`
 }
 
 function surroundings(): Surroundings {

@@ -13,6 +13,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   nt::node::exportCpu(env, exports);
   nt::node::exportDeviceTensors(env, exports);
   nt::node::exportFileLock(env, exports);
+  nt::node::exportFrames(env, exports);
   nt::node::exportRefit(env, exports);
   nt::node::exportModel(env, exports);
   nt::node::exportLog(env, exports);

@@ -13,6 +13,7 @@ void exportCompletions(Napi::Env env, Napi::Object exports);
 void exportEngine(Napi::Env env, Napi::Object exports);
 void exportDeviceTensors(Napi::Env env, Napi::Object exports);
 void exportFileLock(Napi::Env env, Napi::Object exports);
+void exportFrames(Napi::Env env, Napi::Object exports);
 void exportRefit(Napi::Env env, Napi::Object exports);
 void exportMemory(Napi::Env env, Napi::Object exports);
 void exportModel(Napi::Env env, Napi::Object exports);

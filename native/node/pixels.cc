@@ -4,6 +4,7 @@
 
 #include "../base/error.h"
 #include "environment.h"
+#include "frames.h"
 #include "values.h"
 
 namespace nt::node {
@@ -13,6 +14,7 @@ void refuse(const std::string& what) { throw Error("ERR_TRT_INVALID_ARGUMENT", "
 PixelWork::View PixelWork::view(const Napi::Value& value, const char* name) {
   const Bytes bytes = viewOf(value, name);
   views_.push_back(value.As<Napi::Object>());
+  if (auto frame = holdFrame(bytes.data)) frames_.push_back(std::move(frame));
   return {const_cast<uint8_t*>(bytes.data), bytes.size};
 }
 
@@ -26,7 +28,8 @@ Napi::Value PixelWork::run(bool sync, std::function<void()> work, std::function<
   // one reference: each costs the event loop a call when it is let go
   const Napi::Array views = Napi::Array::New(env_, views_.size());
   for (std::size_t i = 0; i < views_.size(); ++i) views.Set(static_cast<uint32_t>(i), views_[i]);
-  return environment->run(env_, [work = std::move(work), finish = std::move(finish), kept = environment->keep(views)] {
+  return environment->run(env_, [work = std::move(work), finish = std::move(finish), kept = environment->keep(views),
+                                 frames = std::move(frames_)] {
     work();
     return finish;
   });

@@ -27,7 +27,8 @@ class PixelWork {
     std::size_t size = 0;  // bytes
   };
   // A typed array's bytes. The array is kept until the work is done; whoever transfers its buffer meanwhile takes the
-  // memory away, as with Node's own asynchronous calls. Throws ERR_TRT_INVALID_ARGUMENT, of a detached one too.
+  // memory away, as with Node's own asynchronous calls; a video's frame may be closed. Throws ERR_TRT_INVALID_ARGUMENT,
+  // of a detached one too.
   View view(const Napi::Value& value, const char* name);
 
   // As many elements of an object's typed array as are asked for, at least. Throws the same.
@@ -45,6 +46,7 @@ class PixelWork {
  private:
   Napi::Env env_;
   std::vector<Napi::Object> views_;
+  std::vector<std::shared_ptr<void>> frames_;
 };
 
 }  // namespace nt::node

@@ -1,0 +1,14 @@
+/**
+ * Videos: what they are, frames in and frames out, by the programs ffmpeg and ffprobe, which are found where they are
+ * installed.
+ * @module node-tensorrt/video
+ */
+export type { PixelFormat, RawImage, Size } from '../vision/index.js'
+export { VideoFrame } from './frame.js'
+export { openVideo, VideoSource } from './open.js'
+export { type ProbeOptions, type ProbeSource, probeVideo, type VideoAudio, type VideoColors, type VideoInfo } from './probe.js'
+export type { VideoStats } from './reading/decoded.js'
+export type { VideoDecoder } from './reading/hardware.js'
+export type { OpenVideoOptions } from './reading/options.js'
+export type { GivenFrame, VideoSourceInput } from './reading/sources.js'
+export { type VideoLike, VideoWriter, type WritableFrame, writeVideo, type WriteVideoOptions } from './write.js'

@@ -1,0 +1,301 @@
+import type { Writable } from 'node:stream'
+import { onAbort } from '../base/cancellation.js'
+import { isThere } from '../base/files.js'
+import { expected, TensorRTError } from '../errors.js'
+import type { Image, RawImage } from '../vision/index.js'
+import type { VideoInfo } from './info.js'
+import { NutWriter } from './nut/writer.js'
+import { probeVideo } from './probe.js'
+import { demandEncoder } from './programs/encoders.js'
+import { failureOf } from './programs/failure.js'
+import { findPrograms } from './programs/find.js'
+import { checkedInput, type Input } from './programs/inputs.js'
+import { type Program, startProgram } from './programs/start.js'
+import { codecs } from './writing/codecs.js'
+import { writingArguments } from './writing/arguments.js'
+import { Layout } from './writing/layout.js'
+import { checkedWriting, evenSize, type WriteVideoOptions, type Writing } from './writing/options.js'
+import { fileTarget, streamTarget, type Target } from './writing/target.js'
+import { type Timed, Times } from './writing/times.js'
+import { checkedPixels, type Pixels } from '../vision/raw.js'
+import { checkedObject } from '../base/checks.js'
+
+export type { VideoLike, WriteVideoOptions } from './writing/options.js'
+
+/**
+ * A picture and when it is shown: by `ticks` and `timeBase` exactly, by `pts` in seconds, or, with the option `frameRate`, after the one
+ * before. What `openVideo` gives is one.
+ */
+export type WritableFrame = (Image | RawImage) & Timed
+
+interface Parts {
+  readonly ffmpeg: string
+  readonly target: Target
+  readonly info: VideoInfo | undefined
+  readonly sounds: Input | undefined
+}
+
+/** What all frames are like, from the first one on. */
+interface Begun {
+  readonly layout: Layout
+  readonly times: Times
+  readonly nut: NutWriter
+  readonly program: Promise<Program>
+}
+
+/**
+ * A video that is being written. `close()` makes it whole; without it, by `abort()`, or at the end of an `await using`, nothing of it
+ * stays.
+ */
+export class VideoWriter implements AsyncDisposable {
+  readonly #writing: Writing
+  readonly #parts: Parts
+  readonly #forget: () => void
+  #begun: Begun | undefined
+  /** The last write, and whatever became of it. */
+  #tail: Promise<unknown> = Promise.resolve()
+  #frames = 0
+  #isWhole = false
+  #waiting = 0
+  #closing: Promise<void> | undefined
+  #failure: { readonly error: unknown } | undefined
+  #discarded: Promise<void> | undefined
+  #taken: Promise<void> = Promise.resolve()
+  /** Called when ffmpeg is gone while a frame is on its way. */
+  #onExit = (): void => {}
+
+  /** @internal {@link writeVideo} */
+  constructor(writing: Writing, parts: Parts) {
+    this.#writing = writing
+    this.#parts = parts
+    this.#forget = onAbort(writing.signal, () => void this.#fail(writing.signal?.reason))
+  }
+
+  /** How many frames ffmpeg has taken. */
+  get frames(): number {
+    return this.#frames
+  }
+
+  /**
+   * Writes a frame. Fulfilled when ffmpeg has taken it, until when its bytes are not to change, and it is not to be closed: whoever
+   * awaits it goes as fast as the encoder. Frames come in the order in which they are shown, all in the first one's size and format.
+   * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, of this frame alone; what the writing failed with:
+   * ERR_TRT_VIDEO_DATA, ERR_TRT_CRASH (ffmpeg was killed), ERR_TRT_FILE (the disk is full); ERR_TRT_CLOSED; the signal's reason
+   */
+  async write(frame: WritableFrame): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure.error
+    if (this.#closing !== undefined) throw this.#closed()
+    checkedObject(frame, 'frame', 'a picture')
+    const pixels = this.#begun?.layout.checked(frame) ?? this.#first(frame)
+    const begun = (this.#begun ??= this.#begin(frame, pixels))
+    const ticks = begun.times.next(frame)
+    const before = this.#tail
+    const sent = this.#busily(async () => {
+      await before
+      await this.#send(begun, pixels, ticks)
+    })
+    this.#tail = sent.catch(() => {})
+    return sent
+  }
+
+  /**
+   * Waits for the frames that were written, and for ffmpeg: fulfilled when the file is whole under its name. Twice without harm.
+   * @throws TensorRTError as `write`; ERR_TRT_VIDEO_DATA, too, where no frame was written; ERR_TRT_CLOSED after `abort()`
+   */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#busily(() => this.#close()))
+  }
+
+  /** Ends ffmpeg; nothing stays at the target, and a stream gets an error. After `close()` nothing happens. Twice without harm. */
+  async abort(): Promise<void> {
+    if (this.#isWhole) return
+    await this.#fail(new TensorRTError('ERR_TRT_CLOSED', `The writing of ${this.#parts.target.name} was aborted`))
+  }
+
+  /** {@link abort}, unless it was closed. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#closing === undefined) return this.abort()
+    await this.#closing.catch(() => {}) // whoever closed it was told
+  }
+
+  #closed(): TensorRTError {
+    return new TensorRTError('ERR_TRT_CLOSED', `The writer of ${this.#parts.target.name} is closed`)
+  }
+
+  #first(frame: WritableFrame): Pixels {
+    const pixels = checkedPixels(frame, 'frame')
+    const { width = pixels.width, height = pixels.height } = this.#writing.size
+    if (pixels.width !== width || pixels.height !== height)
+      throw expected(`${width} x ${height}, as the options say,`, 'the size of the frame', `${pixels.width} x ${pixels.height}`)
+    evenSize(this.#writing, width, height)
+    return pixels
+  }
+
+  #begin(frame: WritableFrame, pixels: Pixels): Begun {
+    const { info, sounds, target } = this.#parts
+    const layout = new Layout(pixels, padding(this.#writing, pixels))
+    const times = new Times(frame, this.#writing.frameRate ?? info?.averageFrameRate ?? info?.frameRate)
+    const { timeBase } = times
+    const { matrix, range } = frame as Partial<RawImage>
+    const args = writingArguments(this.#writing, { layout, matrix, range, timeBase }, { info, sounds, output: target.output })
+    const nut = new NutWriter({ width: layout.rowWidth, height: layout.rows, format: layout.format, timeBase })
+    const program = this.#start(args)
+    program.catch(() => {}) // each write is told
+    return { layout, times, nut, program }
+  }
+
+  async #start(args: readonly string[]): Promise<Program> {
+    const { ffmpeg, target } = this.#parts
+    try {
+      const program = await startProgram(ffmpeg, args, { stdin: 'pipe', stdout: target.output === undefined ? 'pipe' : 'ignore' })
+      program.hold(this.#waiting > 0)
+      if (program.stdout !== undefined) this.#taken = target.take(program.stdout)
+      this.#taken.catch((error: unknown) => void this.#fail(error))
+      if (this.#failure !== undefined) void program.kill()
+      void program.exited.then(() => this.#exited(program))
+      return program
+    } catch (error) {
+      void this.#fail(error) // which waits for this promise
+      throw error
+    }
+  }
+
+  async #send({ layout, nut, program: starting }: Begun, pixels: Pixels, ticks: bigint): Promise<void> {
+    const program = await starting.catch(() => undefined)
+    if (program === undefined || this.#failure !== undefined) throw this.#failure?.error
+    const bytes = layout.bytesOf(pixels)
+    const { stdin } = program
+    const isTaken = await new Promise<boolean>((resolve) => {
+      this.#onExit = () => resolve(false)
+      if (stdin === undefined || program.exit !== undefined) return resolve(false)
+      stdin.cork() // both go in one call of the system
+      stdin.write(nut.before(ticks, bytes.length))
+      stdin.write(bytes, (error) => resolve(error == null))
+      stdin.uncork()
+    })
+    if (!isTaken) throw await this.#whyGone(program)
+    this.#frames++
+  }
+
+  async #close(): Promise<void> {
+    await this.#tail
+    try {
+      if (this.#failure !== undefined) throw this.#failure.error
+      const { target } = this.#parts
+      if (this.#begun === undefined) throw new TensorRTError('ERR_TRT_VIDEO_DATA', `No frame was written to ${target.name}`)
+      const program = await this.#begun.program
+      program.stdin?.end()
+      const [exit] = await Promise.all([program.exited, this.#taken])
+      if (exit.code !== 0 || this.#failure !== undefined) throw await this.#whyGone(program)
+      this.#forget()
+      await target.finish()
+      this.#isWhole = true
+    } catch (error) {
+      await this.#fail(error)
+      throw error
+    }
+  }
+
+  #exited(program: Program): void {
+    this.#onExit()
+    if (program.exit?.code !== 0 || this.#closing === undefined) void this.#whyGone(program)
+  }
+
+  /** What all that is under way fails with, now that ffmpeg is gone, or about to be. */
+  async #whyGone(program: Program): Promise<unknown> {
+    const exit = await program.exited
+    await this.#fail(
+      this.#failure?.error ??
+        writingFailure(this.#parts.target.name, failureOf(`Cannot write ${this.#parts.target.name}`, exit, program.lines)),
+    )
+    return this.#failure?.error
+  }
+
+  /** The first failure is what everybody is told. Fulfilled when ffmpeg is gone, and what it had made. */
+  #fail(error: unknown): Promise<void> {
+    this.#failure ??= { error }
+    return (this.#discarded ??= this.#discard(error))
+  }
+
+  async #discard(error: unknown): Promise<void> {
+    this.#forget()
+    const program = await this.#begun?.program.catch(() => undefined)
+    await program?.kill()
+    await this.#parts.target.discard(error)
+  }
+
+  /** A writer for which nobody waits does not keep this process alive. */
+  async #busily(work: () => Promise<void>): Promise<void> {
+    if (this.#waiting++ === 0)
+      void this.#begun?.program.then(
+        (program) => program.hold(this.#waiting > 0),
+        () => {},
+      )
+    try {
+      await work()
+    } finally {
+      if (--this.#waiting === 0)
+        void this.#begun?.program.then(
+          (program) => program.hold(this.#waiting > 0),
+          () => {},
+        )
+    }
+  }
+}
+
+function padding(writing: Writing, { width, height }: Pixels): { readonly width: number; readonly height: number } | undefined {
+  return writing.odd === 'pad' ? evenSize(writing, width, height) : undefined
+}
+
+/** What the disk refuses, as such. */
+function writingFailure(name: string, failure: TensorRTError): TensorRTError {
+  const lines = (failure.details['stderr'] as readonly string[] | undefined) ?? []
+  const refusal = /No space left on device|File too large|Disk quota exceeded/.exec(lines.join('\n'))?.[0]
+  if (refusal === undefined) return failure
+  return new TensorRTError('ERR_TRT_FILE', `Cannot write ${name}: ${refusal}`, {
+    cause: failure,
+    details: { ...failure.details, path: name },
+  })
+}
+
+/**
+ * Writes a video: frames in, in the order in which they are shown, each with its time; sounds of the source as they are. ffmpeg
+ * encodes, in a process of its own, which begins with the first frame.
+ *
+ * @param target The path of a file (`.mp4`, `.m4v`, `.mov`, `.mkv`, `.webm`), or a Writable. A file has a temporary name beside its own until it is whole.
+ * @example
+ * ```ts
+ * import { probeVideo, writeVideo } from 'node-tensorrt/video'
+ *
+ * const { width, height } = await probeVideo('in.mp4')
+ * await using out = await writeVideo('out.mp4', { like: 'in.mp4', frameRate: 25, overwrite: true })
+ * for (let i = 0; i < 50; i++) await out.write({ width, height, channels: 3, data: new Uint8Array(width * height * 3).fill(5 * i) })
+ * await out.close()
+ * ```
+ * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM (no ffmpeg, or without the encoder), ERR_TRT_FILE (the folder is not there, the file is),
+ * ERR_TRT_VIDEO_DATA (of `like`), ERR_TRT_INVALID_ARGUMENT; the signal's reason
+ */
+export async function writeVideo(target: string | URL | Writable, options?: WriteVideoOptions): Promise<VideoWriter> {
+  const writing = checkedWriting(target, options)
+  const { ffmpeg, signal, codec, size } = writing
+  const { encoder } = codecs[codec]
+  const programs = await findPrograms({ ffmpeg, signal })
+  await demandEncoder(programs, encoder, signal)
+  const { info, sounds } = await likeness(writing)
+  if (size.width !== undefined && size.height !== undefined) evenSize(writing, size.width, size.height)
+  const to = typeof writing.target === 'string' ? await fileTarget(writing.target, writing.overwrite) : streamTarget(writing.target)
+  return new VideoWriter(writing, { ffmpeg: programs.ffmpeg, target: to, info, sounds })
+}
+
+async function likeness({ like, audio, ffmpeg, signal }: Writing): Promise<{ info: VideoInfo | undefined; sounds: Input | undefined }> {
+  if (like === undefined) return { info: undefined, sounds: undefined }
+  const isPlace = typeof like === 'string' || like instanceof URL
+  const info = isPlace ? await probeVideo(like, { ffmpeg, signal }) : like.info
+  if (info.hdr !== undefined) throw expected('a video without HDR, since frames of 8 bits have none,', 'like', `${info.hdr} video`)
+  if (audio === false || info.audio.length === 0) return { info, sounds: undefined }
+  if (isPlace) return { info, sounds: checkedInput(like, 'like') }
+  if (like.source !== undefined) return { info, sounds: checkedInput(like.source, 'like.source') }
+  if (like.name !== undefined && (await isThere(like.name))) return { info, sounds: checkedInput(like.name, 'like.name') }
+  const message = `The sounds of ${like.name ?? 'like'} cannot be copied, since it is no file that is there: give like.source, its path or URL, or audio: false`
+  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
+}

@@ -1,0 +1,168 @@
+import { extname } from 'node:path'
+import { Writable } from 'node:stream'
+import { checkedBoolean, checkedChoice, checkedNumber, checkedObject, checkedWhole, choiceOf } from '../../base/checks.js'
+import { checkedPath } from '../../base/files.js'
+import { readOptions, unaborted } from '../../base/options.js'
+import { expected, TensorRTError } from '../../errors.js'
+import type { VideoInfo } from '../info.js'
+import { type CodecName, codecNames, codecs, type ContainerName, containerNames, containers } from './codecs.js'
+
+/** What a video is written like. */
+export interface VideoLike {
+  readonly info: VideoInfo
+  /** The path or URL of the file whose sounds are copied, where `source` does not say it. */
+  readonly name?: string | undefined
+  /** The path or URL of the file whose sounds are copied. */
+  readonly source?: string | URL | undefined
+}
+
+/** Options of {@link writeVideo}. */
+export interface WriteVideoOptions {
+  /**
+   * The video that the frames came from: its colours, the shape of its pixels and its rate are kept, and its sounds, if it is a
+   * file. What `openVideo` gives, or a path or URL, which is probed.
+   */
+  readonly like?: VideoLike | string | URL | undefined
+  /** In pixels, where the first frame is not to say it. */
+  readonly width?: number | undefined
+  /** In pixels, where the first frame is not to say it. */
+  readonly height?: number | undefined
+  /** Frames a second, for frames that have no times: each follows the one before. */
+  readonly frameRate?: number | undefined
+  /** `copy`: all sounds of `like`, packet for packet, which is so unless given; false: none. */
+  readonly audio?: 'copy' | false | undefined
+  /** `h264` unless given (`vp9` in WebM); `ffv1` loses nothing. */
+  readonly codec?: CodecName | undefined
+  /** How long h264 and hevc search for a smaller file: `ultrafast` to `veryslow`, `veryfast` unless given. */
+  readonly preset?: string | undefined
+  /** CRF: lower is better and larger. Unless given 23 of h264 (0 to 51), 28 of hevc, 31 of vp9 (0 to 63), 35 of av1. */
+  readonly quality?: number | undefined
+  /**
+   * Of h264, hevc and av1, whose sides are even: what becomes of a side that is odd. `refuse` (unless given): an error; `crop`: its last
+   * row or column goes; `pad`: it comes twice.
+   */
+  readonly odd?: 'refuse' | 'crop' | 'pad' | undefined
+  /** Of a Writable `mp4` (in fragments, unless given), `matroska` or `webm`; of a file what its name says. */
+  readonly container?: ContainerName | undefined
+  /** Whether a file that is there already is replaced, once the new one is whole; false unless given. */
+  readonly overwrite?: boolean | undefined
+  /** The program ffmpeg, or the folder that has it and ffprobe; else FFMPEG_PATH, else PATH. */
+  readonly ffmpeg?: string | URL | undefined
+  /** Aborts the writing, as {@link VideoWriter.abort} does; calls reject with its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Options that were checked. */
+export interface Writing {
+  readonly target: string | Writable
+  readonly like: VideoLike | string | URL | undefined
+  readonly size: { readonly width: number | undefined; readonly height: number | undefined }
+  readonly frameRate: number | undefined
+  readonly audio: 'copy' | false
+  readonly codec: CodecName
+  readonly preset: string | undefined
+  readonly quality: number | undefined
+  readonly odd: 'refuse' | 'crop' | 'pad'
+  readonly container: ContainerName
+  readonly overwrite: boolean
+  readonly ffmpeg: string | URL | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+const names = [
+  'like',
+  'width',
+  'height',
+  'frameRate',
+  'audio',
+  'codec',
+  'preset',
+  'quality',
+  'odd',
+  'container',
+  'overwrite',
+  'ffmpeg',
+  'signal',
+] as const
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT; the signal's reason */
+export function checkedWriting(target: unknown, options: unknown): Writing {
+  const {
+    like,
+    width,
+    height,
+    frameRate,
+    audio = 'copy',
+    overwrite = false,
+    odd = 'refuse',
+    ffmpeg,
+    signal,
+    ...rest
+  } = readOptions(options, names, 'writeVideo')
+  const to = target instanceof Writable ? target : checkedPath(target, 'target')
+  const side = (value: unknown, name: string): number | undefined =>
+    value === undefined ? undefined : checkedWhole(value, name, 1, 16_384)
+  if (audio !== false) checkedChoice(audio, 'audio', ['copy'], "'copy' or false")
+  return {
+    target: to,
+    like: checkedLike(like),
+    size: { width: side(width, 'width'), height: side(height, 'height') },
+    frameRate: frameRate === undefined ? undefined : checkedNumber(frameRate, 'frameRate', 0.001, 1000),
+    audio: audio as 'copy' | false,
+    odd: checkedChoice(odd, 'odd', ['refuse', 'crop', 'pad']),
+    overwrite: checkedBoolean(overwrite, 'overwrite'),
+    ffmpeg: ffmpeg as string | URL | undefined,
+    signal: unaborted(signal),
+    ...checkedEncoding(to, rest),
+  }
+}
+
+type Encoding = Pick<Writing, 'codec' | 'preset' | 'quality' | 'container'>
+
+function checkedEncoding(target: string | Writable, given: Partial<Record<keyof Encoding, unknown>>): Encoding {
+  const container = checkedContainer(target, given.container)
+  const known: readonly CodecName[] = containers[container].codecs
+  const codec = checkedChoice(given.codec ?? known[0], 'codec', codecNames)
+  if (!known.includes(codec)) throw expected(`${choiceOf(known)} in ${container}`, 'codec', codec)
+  const { presets, quality } = codecs[codec]
+  if (given.preset !== undefined && presets === undefined) throw expected(`nothing, since ${codec} has no presets,`, 'preset', given.preset)
+  if (given.quality !== undefined && quality === undefined)
+    throw expected(`nothing, since ${codec} loses nothing,`, 'quality', given.quality)
+  return {
+    container,
+    codec,
+    preset: presets && checkedChoice(given.preset ?? 'veryfast', 'preset', presets),
+    quality: quality && checkedNumber(given.quality ?? quality.usual, 'quality', 0, quality.worst),
+  }
+}
+
+function checkedContainer(target: string | Writable, given: unknown): ContainerName {
+  if (given !== undefined) return checkedChoice(given, 'container', containerNames)
+  if (typeof target !== 'string') return 'mp4'
+  const extension = extname(target).toLowerCase()
+  const found = containerNames.find((name) => (containers[name].extensions as readonly string[]).includes(extension))
+  if (found !== undefined) return found
+  const known = containerNames.flatMap((name) => containers[name].extensions)
+  throw expected(`a name that ends in ${known.join(', ')}, or the option container,`, 'target', target)
+}
+
+function checkedLike(like: unknown): Writing['like'] {
+  if (like === undefined || typeof like === 'string' || like instanceof URL) return like
+  const { info, name, source } = checkedObject(like, 'like', 'a video, a path or a URL') as VideoLike
+  checkedObject(info, 'like.info')
+  return { info, name, source }
+}
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where this codec cannot have the size, and `odd` is not to mend it */
+export function evenSize(
+  { codec, odd }: Pick<Writing, 'codec' | 'odd'>,
+  width: number,
+  height: number,
+): { readonly width: number; readonly height: number } {
+  if (!codecs[codec].isEven || (width % 2 === 0 && height % 2 === 0)) return { width, height }
+  const round = odd === 'crop' ? Math.floor : Math.ceil
+  const even = { width: 2 * round(width / 2), height: 2 * round(height / 2) }
+  if (odd !== 'refuse' && even.width > 0 && even.height > 0) return even
+  const message = `Expected even sides, which ${codec} needs, for the frames but received ${width} x ${height}: give the option odd: 'crop' or 'pad', or codec: 'vp9' or 'ffv1'`
+  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message, { details: { width, height } })
+}

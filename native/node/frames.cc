@@ -1,0 +1,247 @@
+// readFrames(): the frames of a video, from a pipe to JavaScript.
+#include "frames.h"
+
+#include <napi.h>
+
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "../video/frame_reader.h"
+#include "environment.h"
+#include "errors.h"
+#include "exports.h"
+#include "values.h"
+
+namespace nt::node {
+namespace {
+
+using video::FrameReader;
+
+// All that JavaScript has of frames, in the whole process, by their first byte. Leaked on purpose, as all that
+// finalizers may touch at exit.
+struct FrameMemory {
+  struct Piece {
+    std::shared_ptr<uint8_t> data;
+    std::size_t bytes = 0;
+    uint64_t number = 0;
+  };
+  std::mutex mutex;
+  std::map<uintptr_t, Piece> byAddress;
+  std::atomic<std::size_t> count{0};
+  uint64_t numbers = 0;
+
+  uint64_t add(const std::shared_ptr<uint8_t>& data, std::size_t bytes) {
+    const std::lock_guard lock(mutex);
+    byAddress[reinterpret_cast<uintptr_t>(data.get())] = {data, bytes, ++numbers};
+    count.store(byAddress.size(), std::memory_order_relaxed);
+    return numbers;
+  }
+  // Of whatever number, where that is 0. Another frame may lie where a closed one did.
+  void remove(const void* data, uint64_t number = 0) {
+    std::shared_ptr<uint8_t> owner;  // goes after the lock
+    const std::lock_guard lock(mutex);
+    const auto found = byAddress.find(reinterpret_cast<uintptr_t>(data));
+    if (found == byAddress.end() || (number != 0 && found->second.number != number)) return;
+    owner = std::move(found->second.data);
+    byAddress.erase(found);
+    count.store(byAddress.size(), std::memory_order_relaxed);
+  }
+};
+FrameMemory& frameMemory() {
+  static auto& all = *new FrameMemory;
+  return all;
+}
+
+void forget(napi_env, void* data, void* hint) {
+  const std::unique_ptr<uint64_t> number(static_cast<uint64_t*>(hint));
+  frameMemory().remove(data, *number);
+}
+
+// What is known of a reader; on JavaScript's thread only.
+struct Reading {
+  std::shared_ptr<Environment> environment;
+  std::shared_ptr<FrameReader> reader;
+  int callback = -1;
+  bool started = false;
+  bool over = false;
+  bool awaited = false;  // the process stays alive for what comes next
+};
+
+void await(Napi::Env env, Reading& reading) {
+  if (!std::exchange(reading.awaited, true)) reading.environment->begin(env);
+}
+
+void arrived(Napi::Env env, Reading& reading) {
+  if (std::exchange(reading.awaited, false)) reading.environment->end(env);
+}
+
+using Numbers = std::initializer_list<uint32_t>;
+
+// A copy where the runtime refuses external memory.
+napi_value bufferOver(Napi::Env env, const FrameReader::Frame& frame) {
+  auto number = std::make_unique<uint64_t>(0);
+  napi_value buffer = nullptr;
+  if (napi_create_external_arraybuffer(env, frame.data.get(), frame.size, forget, number.get(), &buffer) == napi_ok) {
+    *number = frameMemory().add(frame.data, frame.size);
+    (void)number.release();
+    return buffer;
+  }
+  Napi::ArrayBuffer copy = Napi::ArrayBuffer::New(env, frame.size);
+  std::memcpy(copy.Data(), frame.data.get(), frame.size);
+  return copy;
+}
+
+void tellFrame(Napi::Env env, Reading& reading, FrameReader::Frame& frame) {
+  napi_value buffer = bufferOver(env, frame);
+  frame.data.reset();
+  const Napi::Value pts = Napi::BigInt::New(env, frame.pts);
+  reading.environment->callHeld(env, reading.callback, {Napi::String::New(env, "frame"), buffer, pts});
+}
+
+void tellStream(Napi::Env env, Reading& reading, const video::NutStream& stream) {
+  std::vector<napi_value> arguments{Napi::String::New(env, "stream")};
+  for (const uint32_t each : {stream.width, stream.height, stream.num, stream.den})
+    arguments.push_back(Napi::Number::New(env, each));
+  reading.environment->callHeld(env, reading.callback, arguments);
+}
+
+void tellEnd(Napi::Env env, Reading& reading, bool whole, const std::exception_ptr& failure) {
+  const int callback = reading.callback;
+  const auto released =
+      std::shared_ptr<void>(nullptr, [&](void*) { reading.environment->release(std::exchange(reading.callback, -1)); });
+  napi_value error = failure ? static_cast<napi_value>(toJavaScript(env, failure)) : env.Undefined();
+  reading.environment->callHeld(env, callback, {Napi::String::New(env, "end"), Napi::Boolean::New(env, whole), error});
+}
+
+// Calls back on JavaScript's thread, in order.
+template <class Tell>
+void post(const std::shared_ptr<Reading>& reading, Tell tell) {
+  reading->environment->post([reading, tell = std::move(tell)](Napi::Env env) mutable {
+    arrived(env, *reading);
+    tell(env, *reading);
+  });
+}
+
+void readAll(const std::shared_ptr<Reading>& reading) {
+  FrameReader::Listener listener;
+  listener.onStream = [&](const video::NutStream& stream) {
+    post(reading, [stream](Napi::Env env, Reading& r) { tellStream(env, r, stream); });
+  };
+  listener.onFrame = [&](FrameReader::Frame frame) {
+    post(reading, [frame = std::move(frame)](Napi::Env env, Reading& r) mutable { tellFrame(env, r, frame); });
+  };
+  bool whole = false;
+  std::exception_ptr failure;
+  try {
+    whole = reading->reader->run(listener);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  post(reading, [whole, failure](Napi::Env env, Reading& r) {
+    r.over = true;
+    r.reader.reset();  // with what the system counts, which is not to wait for a collection
+    tellEnd(env, r, whole, failure);
+  });
+}
+
+// start(): the writer has its end of the pipe, and this process lets go of its own.
+Napi::Value start(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const auto reading = *static_cast<std::shared_ptr<Reading>*>(info.Data());
+    if (reading->started || reading->over) return info.Env().Undefined();
+    reading->reader->closeWriteEnd();
+    reading->environment->background([reading] { readAll(reading); }, [reader = reading->reader] { reader->stop(); });
+    reading->started = true;
+    return info.Env().Undefined();
+  });
+}
+
+// want(): somebody waits for the next frame, or the end.
+Napi::Value want(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    Reading& reading = kept<Reading>(info);
+    if (!reading.started || reading.over) return info.Env().Undefined();
+    await(info.Env(), reading);
+    reading.reader->want();
+    return info.Env().Undefined();
+  });
+}
+
+// close(): 'end' is told soon, where it was not yet. One that was not started tells nothing.
+Napi::Value close(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    Reading& reading = kept<Reading>(info);
+    if (reading.over) return info.Env().Undefined();
+    if (reading.started) {
+      await(info.Env(), reading);
+      reading.reader->stop();
+    } else {
+      reading.over = true;
+      reading.environment->release(std::exchange(reading.callback, -1));
+      reading.reader.reset();
+    }
+    return info.Env().Undefined();
+  });
+}
+
+Napi::Value used(const Napi::CallbackInfo& info) {
+  const Reading& reading = kept<Reading>(info);
+  return Napi::Number::New(info.Env(), reading.reader ? static_cast<double>(reading.reader->used()) : 0);
+}
+
+// readFrames(most: bytes, callback): { descriptor, start(), want(), close(), used() }. The callback is told
+// ('stream', width, height, num, den), ('frame', buffer, pts) and, last, ('end', whole, error).
+Napi::Value readFrames(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    const Napi::Env env = info.Env();
+    if (!info[0].IsNumber() || info[0].As<Napi::Number>().DoubleValue() < 0) throwExpected("a number of bytes", "most");
+    if (!info[1].IsFunction()) throwExpected("a function", "callback");
+    const auto reading = std::make_shared<Reading>();
+    reading->environment = Environment::of(env);
+    reading->reader = std::make_shared<FrameReader>(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()));
+    reading->callback = reading->environment->hold(info[1].As<Napi::Object>());
+    const Napi::Object object = Napi::Object::New(env);
+    object.Set("descriptor", Napi::Number::New(env, reading->reader->writeEnd()));
+    object.Set("start", keeping(env, start, "start", reading));
+    object.Set("want", keeping(env, want, "want", reading));
+    object.Set("close", keeping(env, close, "close", reading));
+    object.Set("used", keeping(env, used, "used", reading));
+    return object;
+  });
+}
+
+// closeFrame(buffer): it is detached, and its memory is used again once no work on it is left.
+Napi::Value closeFrame(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    if (!info[0].IsArrayBuffer()) throwExpected("an ArrayBuffer", "buffer");
+    void* data = nullptr;
+    std::size_t bytes = 0;
+    const bool there = napi_get_arraybuffer_info(info.Env(), info[0], &data, &bytes) == napi_ok && bytes > 0;
+    // what was detached before belongs to another array, and goes with that
+    if (there && napi_detach_arraybuffer(info.Env(), info[0]) == napi_ok) frameMemory().remove(data);
+    return info.Env().Undefined();
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<void> holdFrame(const void* data) {
+  FrameMemory& all = frameMemory();
+  if (data == nullptr || all.count.load(std::memory_order_relaxed) == 0) return nullptr;
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  const std::lock_guard lock(all.mutex);
+  auto above = all.byAddress.upper_bound(address);
+  if (above == all.byAddress.begin()) return nullptr;
+  const auto& [base, piece] = *--above;
+  return address < base + piece.bytes ? piece.data : nullptr;
+}
+
+void exportFrames(Napi::Env env, Napi::Object exports) {
+  exports.Set("readFrames", Napi::Function::New(env, readFrames));
+  exports.Set("closeFrame", Napi::Function::New(env, closeFrame));
+}
+
+}  // namespace nt::node

@@ -1,0 +1,72 @@
+/** Clips that ffmpeg makes, and what ffmpeg's own tools say of them. */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { OpenVideoOptions, VideoFrame, VideoSource, VideoSourceInput } from '../../lib/video/index.js'
+import { openVideo } from '../../lib/video/index.js'
+import { processFolder } from '../support/folders.js'
+
+const run = promisify(execFile)
+const quiet = ['-hide_banner', '-nostdin', '-loglevel', 'error', '-y']
+
+const folder = processFolder()
+
+/** A clip of the name, which tells the container: what ffmpeg makes of `args`, which have all but the output. */
+export async function clip(name: string, args: readonly string[]): Promise<string> {
+  const path = join(folder, name)
+  await run('ffmpeg', [...quiet, ...args, path])
+  return path
+}
+
+/** ffmpeg's moving test picture, as H.264 with B-frames and a key frame each second. */
+export const moving = (size = '96x64', rate = '25', seconds = 2): string[] => [
+  ...['-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=${rate}:duration=${seconds}`],
+  ...['-c:v', 'libx264', '-preset', 'veryfast', '-bf', '3', '-g', '25', '-pix_fmt', 'yuv420p'],
+]
+
+/** Frames of a constant rate, of which some are left out. */
+export const variable = ['-vf', "select='lt(n,20)+not(mod(n,3))+eq(mod(n,7),1)'", '-fps_mode', 'vfr']
+
+/** The time stamps of a file's frames in ticks, as ffprobe tells them. */
+export async function ticksOf(path: string): Promise<bigint[]> {
+  const args = ['-v', 'error', '-select_streams', 'v:0', '-show_entries', 'frame=best_effort_timestamp', '-of', 'csv=p=0', path]
+  const { stdout } = await run('ffprobe', args, { maxBuffer: 1 << 26 })
+  return Array.from(stdout.matchAll(/^-?\d+/gm), ([text]) => BigInt(text))
+}
+
+/** The MD5 of each frame's planes, as ffmpeg's framemd5 has them. */
+export async function sumsOf(path: string, format = 'yuv420p'): Promise<string[]> {
+  const args = [...quiet, '-i', path, '-map', '0:v:0', '-fps_mode', 'passthrough', '-pix_fmt', format, '-f', 'framemd5', '-']
+  const { stdout } = await run('ffmpeg', args, { maxBuffer: 1 << 26 })
+  return Array.from(stdout.matchAll(/^\d.*, (\w+)$/gm), ([, sum = '']) => sum)
+}
+
+export const sumOf = (frame: VideoFrame): string => createHash('md5').update(frame.data).digest('hex')
+
+/** What was read of a video. */
+export interface Read {
+  readonly video: VideoSource
+  readonly ticks: readonly bigint[]
+  readonly sums: readonly string[]
+  readonly numbers: readonly number[]
+  /** What the loop threw, if anything. */
+  readonly error: unknown
+}
+
+/** Reads a video to its end, and closes each frame. */
+export async function readAll(source: VideoSourceInput, options?: OpenVideoOptions): Promise<Read> {
+  const video = await openVideo(source, options)
+  const [ticks, sums, numbers]: [bigint[], string[], number[]] = [[], [], []]
+  try {
+    for await (const frame of video) {
+      ticks.push(frame.ticks)
+      sums.push(sumOf(frame))
+      numbers.push(frame.number)
+      frame.close()
+    }
+    return { video, ticks, sums, numbers, error: undefined }
+  } catch (error) {
+    return { video, ticks, sums, numbers, error }
+  }
+}
