@@ -6,7 +6,7 @@ import ts from 'typescript'
 import { root } from '../fake/build.js'
 
 const lib = join(root, 'dist', 'lib')
-const entries = ['index', 'onnx/index', 'vision/index', 'quantization/index', 'tasks/index', 'benchmark/index', 'serve/index'].map(
+const entries = ['index', 'onnx/index', 'vision/index', 'quantization/index', 'tasks/index', 'benchmark/index', 'serve/index', 'video/index'].map(
   (name) => `${name}.d.ts`,
 )
 const program = ts.createProgram(
