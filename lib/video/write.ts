@@ -13,11 +13,11 @@ import { checkedInput, type Input } from './programs/inputs.js'
 import { type Program, startProgram } from './programs/start.js'
 import { codecs } from './writing/codecs.js'
 import { writingArguments } from './writing/arguments.js'
-import { Layout } from './writing/layout.js'
+import { Layout, type WritablePixels, writablePixels } from './writing/layout.js'
 import { checkedWriting, evenSize, type WriteVideoOptions, type Writing } from './writing/options.js'
 import { fileTarget, streamTarget, type Target } from './writing/target.js'
 import { type Timed, Times } from './writing/times.js'
-import { checkedPixels, type Pixels } from '../vision/raw.js'
+import type { Size } from '../base/size.js'
 import { checkedObject } from '../base/checks.js'
 
 export type { VideoLike, WriteVideoOptions } from './writing/options.js'
@@ -122,8 +122,8 @@ export class VideoWriter implements AsyncDisposable {
     return new TensorRTError('ERR_TRT_CLOSED', `The writer of ${this.#parts.target.name} is closed`)
   }
 
-  #first(frame: WritableFrame): Pixels {
-    const pixels = checkedPixels(frame, 'frame')
+  #first(frame: WritableFrame): WritablePixels {
+    const pixels = writablePixels(frame)
     const { width = pixels.width, height = pixels.height } = this.#writing.size
     if (pixels.width !== width || pixels.height !== height)
       throw expected(`${width} x ${height}, as the options say,`, 'the size of the frame', `${pixels.width} x ${pixels.height}`)
@@ -131,7 +131,7 @@ export class VideoWriter implements AsyncDisposable {
     return pixels
   }
 
-  #begin(frame: WritableFrame, pixels: Pixels): Begun {
+  #begin(frame: WritableFrame, pixels: WritablePixels): Begun {
     const { info, sounds, target } = this.#parts
     const layout = new Layout(pixels, padding(this.#writing, pixels))
     const times = new Times(frame, this.#writing.frameRate ?? info?.averageFrameRate ?? info?.frameRate)
@@ -160,7 +160,7 @@ export class VideoWriter implements AsyncDisposable {
     }
   }
 
-  async #send({ layout, nut, program: starting }: Begun, pixels: Pixels, ticks: bigint): Promise<void> {
+  async #send({ layout, nut, program: starting }: Begun, pixels: WritablePixels, ticks: bigint): Promise<void> {
     const program = await starting.catch(() => undefined)
     if (program === undefined || this.#failure !== undefined) throw this.#failure?.error
     const bytes = layout.bytesOf(pixels)
@@ -243,7 +243,7 @@ export class VideoWriter implements AsyncDisposable {
   }
 }
 
-function padding(writing: Writing, { width, height }: Pixels): { readonly width: number; readonly height: number } | undefined {
+function padding(writing: Writing, { width, height }: Size): { readonly width: number; readonly height: number } | undefined {
   return writing.odd === 'pad' ? evenSize(writing, width, height) : undefined
 }
 

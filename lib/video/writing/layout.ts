@@ -1,11 +1,25 @@
 import { checkedPixels, checkPixelsThere, type Pixels } from '../../vision/raw.js'
-import { TensorRTError } from '../../errors.js'
+import { expected, TensorRTError } from '../../errors.js'
 import type { Size } from '../../base/size.js'
 import type { Image, RawImage } from '../../vision/index.js'
 
-type Format = Pixels['format']
+type Format = Exclude<Pixels['format'], 'i42010' | 'p010'>
+
+/** Pixels that can be written: of 8 bits. */
+export type WritablePixels = Pixels & { readonly format: Format }
 
 const bytesOfPixel: Readonly<Record<Format, number>> = { i420: 1, nv12: 1, gray: 1, rgb: 3, bgr: 3, rgba: 4, bgra: 4 }
+
+/** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also for pixels of 10 bits */
+export function writablePixels(frame: Image | RawImage): WritablePixels {
+  const pixels = checkedPixels(frame, 'frame')
+  if (isWritable(pixels)) return pixels
+  throw expected(`pixels of 8 bits (${Object.keys(bytesOfPixel).join(', ')})`, 'frame.format', pixels.format)
+}
+
+function isWritable(pixels: Pixels): pixels is WritablePixels {
+  return Object.hasOwn(bytesOfPixel, pixels.format)
+}
 
 /** How all frames of a video lie in the pipe: as the first one lies in memory, so that it goes there without a copy; ffmpeg cuts off what stands after each row. */
 export class Layout {
@@ -20,7 +34,7 @@ export class Layout {
   readonly #rowBytes: number
 
   /** @param padded what is written where that is larger by one: the last column and the last row come twice, in a copy */
-  constructor({ format, width, height, stride }: Pixels, padded: Size = { width, height }) {
+  constructor({ format, width, height, stride }: WritablePixels, padded: Size = { width, height }) {
     const pixel = bytesOfPixel[format]
     const isPadded = padded.width > width || padded.height > height
     this.#pixel = pixel
@@ -38,8 +52,8 @@ export class Layout {
   }
 
   /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, also where it differs from the first frame */
-  checked(frame: Image | RawImage): Pixels {
-    const pixels = checkedPixels(frame, 'frame')
+  checked(frame: Image | RawImage): WritablePixels {
+    const pixels = writablePixels(frame)
     const { format, width, height } = pixels
     if (format === this.format && width === this.width && height === this.height) return pixels
     const message = `Expected a frame as the first one, ${this.format} of ${this.width} x ${this.height}, but received ${format} of ${width} x ${height}: a video has one size, so scale it, or begin another file`
@@ -47,7 +61,7 @@ export class Layout {
   }
 
   /** The bytes for the pipe: those of the frame, or a copy where its rows are of another length than the first frame's. @throws TensorRTError ERR_TRT_DETACHED */
-  bytesOf(pixels: Pixels): Uint8Array {
+  bytesOf(pixels: WritablePixels): Uint8Array {
     checkPixelsThere(pixels, 'frame')
     const { data, stride } = pixels
     const { bytes } = this
@@ -55,7 +69,7 @@ export class Layout {
     return this.#copy(pixels)
   }
 
-  #copy({ data, stride, format, height, width }: Pixels): Uint8Array {
+  #copy({ data, stride, format, height, width }: WritablePixels): Uint8Array {
     const out = new Uint8Array(this.bytes)
     const target = planesOf(format, this.rows, this.#rowBytes)
     let from = 0
