@@ -3,4 +3,14 @@
  * @module node-tensorrt/video
  */
 export { type ProbeOptions, type ProbeSource, probeVideo, type VideoAudio, type VideoColors, type VideoInfo } from './probe.js'
-export { type VideoLike, VideoWriter, type WritableFrame, writeVideo, type WriteVideoOptions } from './write.js'
+export {
+  type FrameTime,
+  type TimeBase,
+  type VideoCodec,
+  type VideoContainer,
+  type VideoLike,
+  VideoWriter,
+  type WritableFrame,
+  writeVideo,
+  type WriteVideoOptions,
+} from './write.js'
