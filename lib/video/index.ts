@@ -11,4 +11,14 @@ export type { VideoStats } from './reading/decoded.js'
 export type { VideoDecoder } from './reading/hardware.js'
 export type { OpenVideoOptions } from './reading/options.js'
 export type { GivenFrame, VideoSourceInput } from './reading/sources.js'
-export { type VideoLike, VideoWriter, type WritableFrame, writeVideo, type WriteVideoOptions } from './write.js'
+export {
+  type FrameTime,
+  type TimeBase,
+  type VideoCodec,
+  type VideoContainer,
+  type VideoLike,
+  VideoWriter,
+  type WritableFrame,
+  writeVideo,
+  type WriteVideoOptions,
+} from './write.js'

@@ -1,32 +1,33 @@
 import type { Writable } from 'node:stream'
 import { onAbort } from '../base/cancellation.js'
-import { isThere } from '../base/files.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Image, RawImage } from '../vision/index.js'
 import type { VideoInfo } from './info.js'
 import { NutWriter } from './nut/writer.js'
-import { probeVideo } from './probe.js'
 import { demandEncoder } from './programs/encoders.js'
 import { failureOf } from './programs/failure.js'
 import { findPrograms } from './programs/find.js'
-import { checkedInput, type Input } from './programs/inputs.js'
+import type { Input } from './programs/inputs.js'
 import { type Program, startProgram } from './programs/start.js'
 import { codecs } from './writing/codecs.js'
 import { writingArguments } from './writing/arguments.js'
+import { likeness } from './writing/likeness.js'
 import { Layout, type WritablePixels, writablePixels } from './writing/layout.js'
 import { checkedWriting, evenSize, type WriteVideoOptions, type Writing } from './writing/options.js'
 import { fileTarget, streamTarget, type Target } from './writing/target.js'
-import { type Timed, Times } from './writing/times.js'
+import { type FrameTime, Times } from './writing/times.js'
 import type { Size } from '../base/size.js'
 import { checkedObject } from '../base/checks.js'
 
+export type { VideoCodec, VideoContainer } from './writing/codecs.js'
 export type { VideoLike, WriteVideoOptions } from './writing/options.js'
+export type { FrameTime, TimeBase } from './writing/times.js'
 
 /**
  * A picture and when it is shown: by `ticks` and `timeBase` exactly, by `pts` in seconds, or, with the option `frameRate`, after the one
  * before. What `openVideo` gives is one.
  */
-export type WritableFrame = (Image | RawImage) & Timed
+export type WritableFrame = (Image | RawImage) & FrameTime
 
 interface Parts {
   readonly ffmpeg: string
@@ -285,17 +286,4 @@ export async function writeVideo(target: string | URL | Writable, options?: Writ
   if (size.width !== undefined && size.height !== undefined) evenSize(writing, size.width, size.height)
   const to = typeof writing.target === 'string' ? await fileTarget(writing.target, writing.overwrite) : streamTarget(writing.target)
   return new VideoWriter(writing, { ffmpeg: programs.ffmpeg, target: to, info, sounds })
-}
-
-async function likeness({ like, audio, ffmpeg, signal }: Writing): Promise<{ info: VideoInfo | undefined; sounds: Input | undefined }> {
-  if (like === undefined) return { info: undefined, sounds: undefined }
-  const isPlace = typeof like === 'string' || like instanceof URL
-  const info = isPlace ? await probeVideo(like, { ffmpeg, signal }) : like.info
-  if (info.hdr !== undefined) throw expected('a video without HDR, since frames of 8 bits have none,', 'like', `${info.hdr} video`)
-  if (audio === false || info.audio.length === 0) return { info, sounds: undefined }
-  if (isPlace) return { info, sounds: checkedInput(like, 'like') }
-  if (like.source !== undefined) return { info, sounds: checkedInput(like.source, 'like.source') }
-  if (like.name !== undefined && (await isThere(like.name))) return { info, sounds: checkedInput(like.name, 'like.name') }
-  const message = `The sounds of ${like.name ?? 'like'} cannot be copied, since it is no file that is there: give like.source, its path or URL, or audio: false`
-  throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }

@@ -6,9 +6,16 @@ import ts from 'typescript'
 import { root } from '../fake/build.js'
 
 const lib = join(root, 'dist', 'lib')
-const entries = ['index', 'onnx/index', 'vision/index', 'quantization/index', 'tasks/index', 'benchmark/index', 'serve/index', 'video/index'].map(
-  (name) => `${name}.d.ts`,
-)
+const entries = [
+  'index',
+  'onnx/index',
+  'vision/index',
+  'quantization/index',
+  'tasks/index',
+  'benchmark/index',
+  'serve/index',
+  'video/index',
+].map((name) => `${name}.d.ts`)
 const program = ts.createProgram(
   entries.map((entry) => join(lib, entry)),
   { module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, types: ['node'], skipLibCheck: true },

@@ -25,10 +25,11 @@ export const codecs = {
   },
   av1: { encoder: 'libsvtav1', isEven: true, quality: { usual: 35, worst: 63 }, presets: undefined, arguments: ['-preset', '8'] },
   ffv1: { encoder: 'ffv1', isEven: false, quality: undefined, presets: undefined, arguments: ['-level', '3', '-slices', '4'] },
-} as const satisfies Record<string, Codec>
+} as const satisfies Record<VideoCodec, Codec>
 
-export type CodecName = keyof typeof codecs
-export const codecNames = Object.keys(codecs) as readonly CodecName[]
+/** What a video is encoded as. */
+export type VideoCodec = 'h264' | 'hevc' | 'vp9' | 'av1' | 'ffv1'
+export const codecNames = Object.keys(codecs) as readonly VideoCodec[]
 
 /** ffmpeg's muxers, and the names of files that are theirs. */
 export const containers = {
@@ -36,7 +37,8 @@ export const containers = {
   mov: { extensions: ['.mov'], codecs: ['h264', 'hevc'] },
   matroska: { extensions: ['.mkv'], codecs: codecNames },
   webm: { extensions: ['.webm'], codecs: ['vp9', 'av1'] },
-} as const satisfies Record<string, { readonly extensions: readonly string[]; readonly codecs: readonly CodecName[] }>
+} as const satisfies Record<VideoContainer, { readonly extensions: readonly string[]; readonly codecs: readonly VideoCodec[] }>
 
-export type ContainerName = keyof typeof containers
-export const containerNames = Object.keys(containers) as readonly ContainerName[]
+/** The format of a file, by ffmpeg's name. */
+export type VideoContainer = 'mp4' | 'mov' | 'matroska' | 'webm'
+export const containerNames = Object.keys(containers) as readonly VideoContainer[]

@@ -5,10 +5,11 @@ import { checkedPath } from '../../base/files.js'
 import { readOptions, unaborted } from '../../base/options.js'
 import { expected, TensorRTError } from '../../errors.js'
 import type { VideoInfo } from '../info.js'
-import { type CodecName, codecNames, codecs, type ContainerName, containerNames, containers } from './codecs.js'
+import { type VideoCodec, codecNames, codecs, type VideoContainer, containerNames, containers } from './codecs.js'
 
 /** What a video is written like. */
 export interface VideoLike {
+  /** Of `probeVideo` or `openVideo`. */
   readonly info: VideoInfo
   /** The path or URL of the file whose sounds are copied, where `source` does not say it. */
   readonly name?: string | undefined
@@ -16,7 +17,7 @@ export interface VideoLike {
   readonly source?: string | URL | undefined
 }
 
-/** Options of {@link writeVideo}. */
+/** Options of `writeVideo`. */
 export interface WriteVideoOptions {
   /**
    * The video that the frames came from: its colours, the shape of its pixels and its rate are kept, and its sounds, if it is a
@@ -32,7 +33,7 @@ export interface WriteVideoOptions {
   /** `copy`: all sounds of `like`, packet for packet, which is so unless given; false: none. */
   readonly audio?: 'copy' | false | undefined
   /** `h264` unless given (`vp9` in WebM); `ffv1` loses nothing. */
-  readonly codec?: CodecName | undefined
+  readonly codec?: VideoCodec | undefined
   /** How long h264 and hevc search for a smaller file: `ultrafast` to `veryslow`, `veryfast` unless given. */
   readonly preset?: string | undefined
   /** CRF: lower is better and larger. Unless given 23 of h264 (0 to 51), 28 of hevc, 31 of vp9 (0 to 63), 35 of av1. */
@@ -43,12 +44,12 @@ export interface WriteVideoOptions {
    */
   readonly odd?: 'refuse' | 'crop' | 'pad' | undefined
   /** Of a Writable `mp4` (in fragments, unless given), `matroska` or `webm`; of a file what its name says. */
-  readonly container?: ContainerName | undefined
+  readonly container?: VideoContainer | undefined
   /** Whether a file that is there already is replaced, once the new one is whole; false unless given. */
   readonly overwrite?: boolean | undefined
   /** The program ffmpeg, or the folder that has it and ffprobe; else FFMPEG_PATH, else PATH. */
   readonly ffmpeg?: string | URL | undefined
-  /** Aborts the writing, as {@link VideoWriter.abort} does; calls reject with its reason. */
+  /** Aborts the writing, as `abort()` of the writer does; calls reject with its reason. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -59,11 +60,11 @@ export interface Writing {
   readonly size: { readonly width: number | undefined; readonly height: number | undefined }
   readonly frameRate: number | undefined
   readonly audio: 'copy' | false
-  readonly codec: CodecName
+  readonly codec: VideoCodec
   readonly preset: string | undefined
   readonly quality: number | undefined
   readonly odd: 'refuse' | 'crop' | 'pad'
-  readonly container: ContainerName
+  readonly container: VideoContainer
   readonly overwrite: boolean
   readonly ffmpeg: string | URL | undefined
   readonly signal: AbortSignal | undefined
@@ -121,7 +122,7 @@ type Encoding = Pick<Writing, 'codec' | 'preset' | 'quality' | 'container'>
 
 function checkedEncoding(target: string | Writable, given: Partial<Record<keyof Encoding, unknown>>): Encoding {
   const container = checkedContainer(target, given.container)
-  const known: readonly CodecName[] = containers[container].codecs
+  const known: readonly VideoCodec[] = containers[container].codecs
   const codec = checkedChoice(given.codec ?? known[0], 'codec', codecNames)
   if (!known.includes(codec)) throw expected(`${choiceOf(known)} in ${container}`, 'codec', codec)
   const { presets, quality } = codecs[codec]
@@ -136,7 +137,7 @@ function checkedEncoding(target: string | Writable, given: Partial<Record<keyof 
   }
 }
 
-function checkedContainer(target: string | Writable, given: unknown): ContainerName {
+function checkedContainer(target: string | Writable, given: unknown): VideoContainer {
   if (given !== undefined) return checkedChoice(given, 'container', containerNames)
   if (typeof target !== 'string') return 'mp4'
   const extension = extname(target).toLowerCase()

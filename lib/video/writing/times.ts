@@ -5,9 +5,12 @@ import { expected, TensorRTError } from '../../errors.js'
 export type TimeBase = readonly [numerator: number, denominator: number]
 
 /** When a frame is shown: exactly, in seconds, or after the one before. */
-export interface Timed {
+export interface FrameTime {
+  /** Seconds, at least 0. */
   readonly pts?: number | undefined
+  /** In ticks of `timeBase`; goes before `pts`. */
   readonly ticks?: bigint | undefined
+  /** What a tick is. */
   readonly timeBase?: TimeBase | undefined
 }
 
@@ -22,13 +25,13 @@ export class Times {
   #frames = 0
 
   /** @param first what the first frame says */
-  constructor(first: Timed, frameRate: number | undefined) {
+  constructor(first: FrameTime, frameRate: number | undefined) {
     this.timeBase = first.ticks === undefined ? fine : checkedTimeBase(first.timeBase)
     this.#frameRate = frameRate
   }
 
   /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
-  next(frame: Timed): bigint {
+  next(frame: FrameTime): bigint {
     const ticks = this.#ticksOf(frame)
     if (this.#last !== undefined && ticks <= this.#last) {
       const message = `Expected a frame after the one before (${this.#seconds(this.#last)} s) but received one of ${this.#seconds(ticks)} s: frames are written in the order in which they are shown`
@@ -43,7 +46,7 @@ export class Times {
     return (Number(ticks) * this.timeBase[0]) / this.timeBase[1]
   }
 
-  #ticksOf({ ticks, timeBase, pts }: Timed): bigint {
+  #ticksOf({ ticks, timeBase, pts }: FrameTime): bigint {
     const [numerator, denominator] = this.timeBase
     if (ticks !== undefined) {
       if (typeof ticks !== 'bigint' || ticks < 0n || ticks > 2n ** 52n) throw expected('a bigint of at least 0', 'frame.ticks', ticks)
