@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { capabilities, type Capabilities } from '../../lib/index.js'
 import { buildFakes } from '../fake/build.js'
+import { temporaryFolder } from '../support/folders.js'
 import { rtxPath, skipWithoutRtx } from '../support/tensorrt.js'
 import { bareTrt as trt, health } from './bare.js'
 
@@ -32,6 +35,25 @@ t.test('an onnxruntime that a variable names is the one, or is missing', async (
   const found = JSON.parse(stdout) as Capabilities
   t.same(found.cpu, { available: false })
   t.ok(found.missing.some(({ what }) => what === 'onnxruntime'))
+})
+
+t.test('which ffmpeg reads and writes videos, or what mends it where there is none', async (t) => {
+  const folder = temporaryFolder(t)
+  const ffmpeg = join(folder, 'ffmpeg')
+  writeFileSync(ffmpeg, '#!/bin/sh\necho "ffmpeg version 6.1.1-3 Copyright"\n', { mode: 0o755 })
+  writeFileSync(join(folder, 'ffprobe'), '#!/bin/sh\n', { mode: 0o755 })
+  const [text, json, none] = await Promise.all([
+    trt(['doctor', '--tensorrt', '/nonexistent'], { FFMPEG_PATH: folder }),
+    trt(['doctor', '--json', '--tensorrt', '/nonexistent'], { FFMPEG_PATH: folder }),
+    trt(['doctor', '--tensorrt', '/nonexistent'], { FFMPEG_PATH: '/nonexistent/ffmpeg' }),
+  ])
+  t.ok(text.stdout.includes(`ffmpeg 6.1.1-3, ${ffmpeg}`))
+  t.match(JSON.parse(json.stdout), { video: { available: true, version: '6.1.1-3', ffmpeg } })
+  t.match(none.stdout, /videos +There is no program ffmpeg at \/nonexistent\/ffmpeg, which FFMPEG_PATH names/)
+  t.match(
+    none.stdout,
+    /- ffmpeg and ffprobe, for reading and writing videos\n +→ FFMPEG_PATH names the program ffmpeg, .*apt-get install ffmpeg/,
+  )
 })
 
 t.test('TensorRT-RTX without a GPU builds, and does not run', { skip: skipWithoutRtx }, async (t) => {

@@ -8,6 +8,7 @@ import { facePhoto } from '../../examples/support/program.js'
 import { Tensor } from '../../lib/index.js'
 import { GraphBuilder, type Value, writeModel } from '../../lib/onnx/index.js'
 import { centerFacePath, skipWithoutCenterFace } from '../support/tensorrt.js'
+import { clip, skip as skipVideo } from '../support/video-clips.js'
 import { ints } from '../support/values.js'
 import type { Machine } from './pages.js'
 
@@ -51,6 +52,7 @@ export function givenFiles(makePlan: MakePlan): Readonly<Record<string, GivenFil
         for (const [i, photo] of [1, 2, 5].entries()) await copyFile(facePhoto(photo), join(path, `photo-${i + 1}.jpg`))
       },
     },
+    'in.mp4': { lacks: skipVideo, make: async (path) => copyFile(await clip('plain'), path) },
     'labels.txt': {
       make: (path) => writeFile(path, 'ant\nbee\ncat\ndog\nelk\nfox\ngnu\nhen\nibis\njay\n'),
     },

@@ -7,6 +7,7 @@ import { Builder, Engine, type EngineOptions, Plan, Tensor } from '../../lib/ind
 import { GraphBuilder, writeModel } from '../../lib/onnx/index.js'
 import { Calibrator } from '../../lib/quantization/index.js'
 import { serve } from '../../lib/serve/index.js'
+import { probeVideo, writeVideo } from '../../lib/video/index.js'
 import { readImage } from '../../lib/vision/index.js'
 import { fakePlan } from '../fake/plan.js'
 import { useFakes } from '../native/fakes.js'
@@ -162,6 +163,8 @@ const provoked: Record<string, () => unknown> = {
   NO_LIBRARY: () => built('/opt/tensorrt', oneNode('Relu')),
   NO_GPU: () => Engine.load(plan, { ...onGpu, device: 7 }),
   NO_ONNXRUNTIME: () => Engine.load(model, { ...cpu, onnxruntime: { path: '/opt/onnxruntime' } }),
+  VIDEO_PROGRAM: () => writeVideo(join(folder, 'a.mp4'), { ffmpeg: '/opt/ffmpeg' }),
+  VIDEO_DATA: () => probeVideo(new Uint8Array(1024)),
   // from then on nothing runs on the device
   DEVICE_LOST: async () => {
     await using engine = await Engine.load(plan, onGpu)

@@ -83,7 +83,7 @@ t.test('publint and attw find nothing that is not so on purpose', async (t) => {
 t.test('import and require', async (t) => {
   t.equal(await program('imports.mjs', `import { capabilities, Tensor } from 'node-tensorrt'\n${use}`), used)
   t.equal(await program('requires.cjs', `const { capabilities, Tensor } = require('node-tensorrt')\n${use}`), used)
-  for (const name of ['onnx', 'serve', 'vision', 'tasks'])
+  for (const name of ['onnx', 'serve', 'video', 'vision', 'tasks'])
     t.equal(
       await program(`${name}.mjs`, `import * as all from 'node-tensorrt/${name}'\nconsole.log(Object.keys(all).length > 0)`),
       'true\n',

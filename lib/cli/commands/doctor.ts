@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Capabilities, RunCheck, TensorRTLibrary } from '../../capabilities.js'
+import { TensorRTError } from '../../errors.js'
 import { exitCodes } from '../exit-codes.js'
 import { bytesText } from '../output/format.js'
 import { action, choice, newCommand } from '../parsing.js'
@@ -38,7 +39,8 @@ export function command(session: Session): Command {
     .addOption(choice('--require <WHAT...>', 'exit with 3 unless the machine has it', Object.keys(abilities)))
   return action(doctor, session, async ({ tensorrt, require = [] }: DoctorGiven) => {
     const { capabilities } = await import('../../capabilities.js')
-    const found = await capabilities({ run: true, ...(tensorrt !== undefined && { tensorrt }) })
+    const [machine, video] = await Promise.all([capabilities({ run: true, ...(tensorrt !== undefined && { tensorrt }) }), videoPrograms()])
+    const found = { ...machine, video, missing: [...machine.missing, ...withoutVideo(video)] }
     session.result(found, () => report(session, found))
     const lacking = require.filter((each) => !abilities[each](found))
     for (const each of lacking) {
@@ -49,8 +51,27 @@ export function command(session: Session): Command {
   })
 }
 
-function report(session: Session, found: Capabilities): string {
-  const { platform, addon, driver, gpus, cpu, pictures, run } = found
+/** The programs that read and write videos, or why there are none. */
+type VideoPrograms =
+  | { readonly available: true; readonly version: string; readonly ffmpeg: string; readonly ffprobe: string }
+  | { readonly available: false; readonly error: string; readonly remedy: string }
+
+async function videoPrograms(): Promise<VideoPrograms> {
+  const { findPrograms } = await import('../../video/programs/find.js')
+  try {
+    return { available: true, ...(await findPrograms()) }
+  } catch (error) {
+    if (!(error instanceof TensorRTError)) throw error
+    return { available: false, error: error.message.replace(/\. What to do: .*/s, ''), remedy: String(error.details['remedy']) }
+  }
+}
+
+function withoutVideo(video: VideoPrograms): Capabilities['missing'] {
+  return video.available ? [] : [{ what: 'ffmpeg and ffprobe', for: 'reading and writing videos', remedy: video.remedy }]
+}
+
+function report(session: Session, found: Capabilities & { readonly video: VideoPrograms }): string {
+  const { platform, addon, driver, gpus, cpu, pictures, video, run } = found
   const ofDriver = driver.found
     ? `CUDA ${driver.cuda ?? '?'}, ${driver.path ?? ''}${driver.error ? `: ${driver.error}` : ''}`
     : (driver.error ?? 'none')
@@ -65,6 +86,7 @@ function report(session: Session, found: Capabilities): string {
     ...(ofGpus.length === 0 ? [['GPUs', 'none'] as const] : ofGpus),
     ['CPU backend', onCpu(cpu)],
     ['pictures', pictures.available ? `sharp ${pictures.version ?? ''}` : 'sharp is not installed'],
+    ['videos', video.available ? `ffmpeg ${video.version}, ${video.ffmpeg}` : video.error],
     ...(run === undefined ? [] : running(run)),
   ])
   return `${fields}\n\n${libraries(session, found.tensorrt)}\n${advice(found)}`

@@ -82,7 +82,7 @@ export class DecodedFrames implements FrameStream {
     this.#timeBase = { num: BigInt(info.timeBase[0]), den: BigInt(info.timeBase[1]) }
     const { frameRate, averageFrameRate } = info
     this.#duration = frameRate !== undefined && frameRate === averageFrameRate ? 1 / frameRate : undefined
-    if (feed.holds) program.hold(false) // who forgets a video does not keep the process alive
+    program.hold(false) // who forgets a video does not keep the process alive
   }
 
   get stats(): VideoStats {
