@@ -18,11 +18,9 @@ export interface FedFrame {
 export interface FrameFeed {
   /** What the program's stdout is. */
   readonly stdout: 'pipe' | number
-  /** Whether the process stays alive while somebody waits for a frame, also without the program. */
-  readonly holds: boolean
   /** Once the program is there; `stdout`, where it is a pipe of Node's. */
   start(stdout: Readable | undefined): void
-  /** The next frame; undefined at the end, and once it is closed. @throws TensorRTError ERR_TRT_VIDEO_DATA where the bytes are no frames, or end too early */
+  /** The next frame, until which the process stays alive; undefined at the end, and once it is closed. @throws TensorRTError ERR_TRT_VIDEO_DATA where the bytes are no frames, or end too early */
   next(): Promise<FedFrame | undefined>
   /** Lets go of the pipe and of what was read ahead. Settled when no thread is left. Twice without harm. */
   close(): Promise<void>

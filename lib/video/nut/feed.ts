@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { whyPortable } from '../../backend/portable/why.js'
 import { TensorRTError } from '../../errors.js'
@@ -14,12 +15,12 @@ export function frameFeed(most: number): FrameFeed {
 /** Reads when somebody asks: the pipe's few bytes are all that is read ahead. */
 class StreamFeed implements FrameFeed {
   readonly stdout = 'pipe'
-  readonly holds = false
   #pieces: Pieces | undefined
   #reader: NutReader | undefined
   #stdout: Readable | undefined
   #stream: Awaited<ReturnType<NutReader['begin']>>
   #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
   #closed = false
 
   start(stdout: Readable | undefined): void {
@@ -28,9 +29,22 @@ class StreamFeed implements FrameFeed {
   }
 
   next(): Promise<FedFrame | undefined> {
-    const next = this.#last.then(() => this.#next())
+    if (this.#waiting++ === 0) this.#hold(true)
+    const next = this.#last
+      .then(() => this.#next())
+      .finally(() => {
+        if (--this.#waiting === 0) this.#hold(false)
+      })
     this.#last = next.catch(() => undefined)
     return next
+  }
+
+  /** Whether the process stays alive for what the pipe brings. */
+  #hold(firmly: boolean): void {
+    const pipe = this.#stdout as Socket | undefined
+    if (pipe?.destroyed !== false) return
+    if (firmly) pipe.ref()
+    else pipe.unref()
   }
 
   async #next(): Promise<FedFrame | undefined> {

@@ -9,7 +9,6 @@ interface Waiter {
 
 /** A thread of the addon reads ahead, as far as the bytes go; what is not wanted any more is given back. */
 export class NativeFeed implements FrameFeed {
-  readonly holds = true
   readonly #reader: NativeFrameReader
   readonly #frames: FedFrame[] = []
   readonly #waiters: Waiter[] = []

@@ -82,7 +82,7 @@ export class DecodedFrames implements FrameStream {
     this.#timeBase = { num: BigInt(info.timeBase[0]), den: BigInt(info.timeBase[1]) }
     const { frameRate, averageFrameRate } = info
     this.#duration = frameRate !== undefined && frameRate === averageFrameRate ? 1 / frameRate : undefined
-    if (feed.holds) program.hold(false) // who forgets a video does not keep the process alive
+    program.hold(false) // who forgets a video does not keep the process alive
   }
 
   get stats(): VideoStats {
@@ -138,7 +138,6 @@ export class DecodedFrames implements FrameStream {
     if (this.#program.exit === undefined) this.#program.hold(true)
     const exit = await this.#program.exited
     if (this.#closing !== undefined) return undefined
-    // eslint-disable-next-line @typescript-eslint/only-throw-error -- what the source threw, whatever it is
     if (this.#pump?.failure !== undefined) throw this.#pump.failure.reason
     const { lines } = this.#program
     if (exit.code !== 0 || lines.some((line) => cutShort.test(line))) {
@@ -146,6 +145,7 @@ export class DecodedFrames implements FrameStream {
       const what = this.#delivered === 0 ? `Cannot read ${name}` : `Cannot read ${name} beyond ${this.#counted()}`
       throw failureOf(what, exit, lines)
     }
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- what the feed threw
     if (error !== undefined) throw error
     return undefined
   }
