@@ -66,7 +66,7 @@ for (const runtime of [...runtimes, rtx]) {
     await t.test('what warms up is held to no policy', async (t) => {
       const queue = { maxQueue: 1, queueTimeoutMs: 0.001 }
       await using engine = await load(runtime, rowsPlan(), batching({ queue, holdUntil: 3 }))
-      const runs = [0, 1, 2].map((i) => warmUpWithCut(engine as unknown as Engine, rows(i), undefined, new Cut()))
+      const runs = [0, 1, 2].map((i) => warmUpWithCut(engine, rows(i), undefined, new Cut()))
       for (const [i, y] of (await Promise.all(runs)).entries()) t.same((y as Tensor).data, wanted(rows(i).data))
       await engine.warmup()
       t.match(engine.counters().failures, { queueTimeout: 0, rejected: 0 })

@@ -70,7 +70,7 @@ export class FrameProgress {
   /** Gives whether a message has ended in these bytes. */
   take(bytes: Uint8Array): boolean {
     let hasEnded = false
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       if (this.#head < frameHead) {
         if (this.#head++ > 0) this.#length = this.#length * 256 + bytes[at]!
         at++

@@ -78,7 +78,7 @@ export class DecodedFrames implements FrameStream {
     this.#pump = decoding.stdin === undefined ? undefined : new Pump(decoding.stdin, program.stdin!)
     const { info } = decoding
     const rgb = isRgb(info)
-    this.#picture = { matrix: rgb ? 'bt601' : (info.matrix as VideoFrame['matrix']), range: isFullRange(info) ? 'full' : 'limited' }
+    this.#picture = { matrix: rgb ? 'bt601' : info.matrix, range: isFullRange(info) ? 'full' : 'limited' }
     this.#timeBase = { num: BigInt(info.timeBase[0]), den: BigInt(info.timeBase[1]) }
     const { frameRate, averageFrameRate } = info
     this.#duration = frameRate !== undefined && frameRate === averageFrameRate ? 1 / frameRate : undefined

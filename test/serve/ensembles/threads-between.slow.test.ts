@@ -175,7 +175,7 @@ await t.test('texts from the wire, between modules, and to the wire', async (t) 
   await using server = await serve({ modelRepository: folder, http: { port: 0, address: '127.0.0.1' } })
   const url = `${server.addresses.http?.url ?? ''}/v2/models/lines/infer`
   const post = async (body: string | Buffer, headers: Record<string, string> = {}): Promise<unknown> =>
-    (await (await fetch(url, { method: 'POST', body, headers })).json())
+    await (await fetch(url, { method: 'POST', body, headers })).json()
   const data = ['é', '', 'three\nlines', 'ß']
   const asJson = await post(JSON.stringify({ inputs: [{ name: 'WORDS', datatype: 'BYTES', shape: [2, 2], data }] }))
   const outputs = [

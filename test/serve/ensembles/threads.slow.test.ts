@@ -95,7 +95,10 @@ for (const runtime of runtimes)
     await t.test('a module that awaits has as many batches under way as it says', async (t) => {
       const files = labelFiles(runtime)
       const first = 'triple/1/model.js'
-      const world = await worldOf(t, runtime, { ...files, [first]: String(files[first]).replace('export default {', 'export default { concurrency: 2,') })
+      const world = await worldOf(t, runtime, {
+        ...files,
+        [first]: String(files[first]).replace('export default {', 'export default { concurrency: 2,'),
+      })
       const hanging = new Cut()
       const hung = label(world, [1, 2, 3], { parameters: { pre: 'waits' }, cut: hanging })
       t.same(await label(world, [4, 5, 6]), labelOf([4, 5, 6]), 'beside one that has not ended')
