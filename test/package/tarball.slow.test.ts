@@ -58,8 +58,8 @@ t.test('no file names a source map, has a source, or names what is not there; th
   t.match(readFileSync(join(installed, 'dist/lib/engine.d.ts'), 'utf8'), /\/\*\*[\s\S]+@throws/)
 })
 
-t.test('its size: with the binary, of less than 650 kB, it is at most 1.4 MB', async (t) => {
-  t.ok(bytes <= 740_000, `${bytes} bytes without the binary`)
+t.test('its size: with the binary, of less than 730 kB, it is at most 1.55 MB', async (t) => {
+  t.ok(bytes <= 820_000, `${bytes} bytes without the binary`)
 })
 
 /** What `attw` says and is so on purpose: of its kind of problem, and of the one kind of resolution that has it. */
