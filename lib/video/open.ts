@@ -89,17 +89,19 @@ export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
 
 /**
  * Opens a video, whose frames come as YUV (`i420`, 8 bit), upright, each with its time as the source has it. ffmpeg decodes, as a process of its own.
- *
+ * @param source a path, a URL, the bytes of a file, such bytes in pieces (a stream), or frames of another library, which are passed on without a copy
+ * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where there is no ffmpeg; ERR_TRT_VIDEO_DATA where there is no video, or one that cannot be read (also: of high dynamic range);
+ * ERR_TRT_INVALID_ARGUMENT; the signal's reason
+ * @example
  * ```ts
+ * import { openVideo } from 'node-tensorrt/video'
+ *
  * await using video = await openVideo('in.mp4', { start: 10, end: 20 })
  * for await (const frame of video) {
  *   console.log(frame.pts, frame.number)
  *   frame.close()
  * }
  * ```
- * @param source a path, a URL, the bytes of a file, such bytes in pieces (a stream), or frames of another library, which are passed on without a copy
- * @throws TensorRTError ERR_TRT_VIDEO_PROGRAM where there is no ffmpeg; ERR_TRT_VIDEO_DATA where there is no video, or one that cannot be read (also: of high dynamic range);
- * ERR_TRT_INVALID_ARGUMENT; the signal's reason
  */
 export async function openVideo(source: VideoSourceInput, options?: OpenVideoOptions): Promise<VideoSource> {
   const reading = checkedReading(options)
