@@ -73,7 +73,7 @@ Data frame(uint64_t number) {
   return all;
 }
 
-Data video(uint64_t frames) {
+Data videoOf(uint64_t frames) {
   Data all = headers();
   for (uint64_t i = 0; i < frames; ++i) put(all, frame(i));
   put(all, packet(0x4E58DD672F23E64E, numbers({1, 2, 3})));
@@ -91,7 +91,7 @@ std::size_t writeTo(int pipe, const Data& data) {
   return written;
 }
 
-std::string codeOf(const std::function<void()>& body) {
+std::string errorCode(const std::function<void()>& body) {
   try {
     body();
     return "";
@@ -110,7 +110,7 @@ bool isRight(const FrameReader::Frame& each, std::size_t number) {
 
 TEST("video: frames arrive as they were written") {
   FrameReader reader(1 << 20);
-  CHECK_EQ(writeTo(reader.writeEnd(), video(100)), video(100).size());
+  CHECK_EQ(writeTo(reader.writeEnd(), videoOf(100)), videoOf(100).size());
   std::vector<FrameReader::Frame> frames;
   nt::video::NutStream stream;
   const bool whole = reader.run({[&](const auto& each) { stream = each; }, [&](auto each) { frames.push_back(each); }});
@@ -129,7 +129,7 @@ TEST("video: frames arrive as they were written") {
 
 TEST("video: a reader waits for room, and for nothing once it is stopped") {
   FrameReader reader(3 * kFrame);
-  (void)writeTo(reader.writeEnd(), video(50));
+  (void)writeTo(reader.writeEnd(), videoOf(50));
   std::mutex mutex;
   nt::Condition changed;
   std::vector<FrameReader::Frame> frames;
@@ -166,7 +166,7 @@ TEST("video: a reader waits for room, and for nothing once it is stopped") {
 TEST("video: a reader that waits for the pipe is stopped") {
   FrameReader reader(1 << 20);
   const int other = ::dup(reader.writeEnd());  // somebody may still write
-  Data part = video(3);
+  Data part = videoOf(3);
   part.resize(part.size() / 2);
   (void)writeTo(other, part);
   bool whole = true;
@@ -178,7 +178,7 @@ TEST("video: a reader that waits for the pipe is stopped") {
 }
 
 TEST("video: bytes that are cut short or changed give an error") {
-  const Data whole = video(5);
+  const Data whole = videoOf(5);
   std::mt19937 random(7);
   int failed = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -190,7 +190,7 @@ TEST("video: bytes that are cut short or changed give an error") {
     }
     FrameReader reader(1 << 20);
     (void)writeTo(reader.writeEnd(), data);
-    const std::string code = codeOf([&] { (void)reader.run({[](const auto&) {}, [](auto) {}}); });
+    const std::string code = errorCode([&] { (void)reader.run({[](const auto&) {}, [](auto) {}}); });
     if (!code.empty()) {
       ++failed;
       CHECK_EQ(code, std::string("ERR_TRT_VIDEO_DATA"));
