@@ -1,23 +1,11 @@
 import { TensorRTError } from '../../errors.js'
+import { crc32 } from './crc.js'
 
 /** There are not as many bytes yet as what is being read has. */
 export const needsMore = Symbol('needs more')
 
 export function damaged(what: string): TensorRTError {
   return new TensorRTError('ERR_TRT_VIDEO_DATA', `The frames that ffmpeg gave are damaged: ${what}`)
-}
-
-/** A CRC-32 with the polynomial 0x04C11DB7, its highest bit first, from 0: of bytes and their checksum it is 0. */
-const table = Uint32Array.from({ length: 256 }, (_, i) => {
-  let value = i << 24
-  for (let bit = 0; bit < 8; bit++) value = (value << 1) ^ (value < 0 ? 0x04c11db7 : 0)
-  return value >>> 0
-})
-
-export function checksumOf(bytes: Uint8Array): number {
-  let checksum = 0
-  for (const byte of bytes) checksum = ((checksum << 8) ^ table[(checksum >>> 24) ^ byte]!) >>> 0
-  return checksum
 }
 
 /** Reads NUT's fields, one after the other. */
@@ -38,7 +26,7 @@ export class Fields {
 
   /** Of what was read so far. */
   get checksum(): number {
-    return checksumOf(this.#bytes.subarray(0, this.at))
+    return crc32(this.#bytes.subarray(0, this.at))
   }
 
   byte(): number {

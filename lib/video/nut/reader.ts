@@ -1,6 +1,7 @@
 import { TensorRTError } from '../../errors.js'
 import type { Pieces } from './bytes.js'
-import { checksumOf, damaged, Fields, limited, mostTime, needsMore } from './fields.js'
+import { crc32 } from './crc.js'
+import { damaged, Fields, limited, mostTime, needsMore } from './fields.js'
 import { mostFrameBytes, type Headers, readHeaders, startcodes } from './headers.js'
 
 /** A frame of a stream of raw I420 frames. */
@@ -185,7 +186,7 @@ function packetOf(fields: Fields): { readonly code: bigint; readonly body: Uint8
     if (fields.checksum !== 0) throw damaged("the checksum of a header's length is wrong")
   }
   const body = fields.bytes(size)
-  if (code !== startcodes.index && checksumOf(body) !== 0) throw damaged('the checksum of a header is wrong')
+  if (code !== startcodes.index && crc32(body) !== 0) throw damaged('the checksum of a header is wrong')
   return { code, body: body.subarray(0, -4) }
 }
 
