@@ -11,6 +11,8 @@ export interface FrameParts {
   readonly number: number
   readonly key: boolean | undefined
   readonly source: string
+  /** When its bytes were there: milliseconds, as `performance.now()` counts. */
+  readonly arrived: number
   /** Called once, when it is closed. */
   readonly release: (() => void) | undefined
 }
@@ -46,11 +48,12 @@ export class VideoFrame implements RawImage, Disposable {
   readonly key: boolean | undefined
   /** The name of the source. */
   readonly source: string
+  readonly #arrived: number
   readonly #release: (() => void) | undefined
   #data: Uint8Array | undefined
 
   /** @internal {@link openVideo} */
-  constructor({ image, pts, ticks, timeBase, duration, number, key, source, release }: FrameParts) {
+  constructor({ image, pts, ticks, timeBase, duration, number, key, source, arrived, release }: FrameParts) {
     this.format = image.format
     this.width = image.width
     this.height = image.height
@@ -65,6 +68,7 @@ export class VideoFrame implements RawImage, Disposable {
     this.number = number
     this.key = key
     this.source = source
+    this.#arrived = arrived
     this.#release = release
   }
 
@@ -78,6 +82,11 @@ export class VideoFrame implements RawImage, Disposable {
       throw new TensorRTError('ERR_TRT_CLOSED', message)
     }
     return this.#data
+  }
+
+  /** Seconds since it was decoded; of a frame that was handed in, since it came. */
+  get age(): number {
+    return (performance.now() - this.#arrived) / 1000
   }
 
   /** Whether {@link close} was called. */

@@ -16,6 +16,8 @@ export interface VideoStats {
   readonly decoded: number
   /** Frames that were given. */
   readonly delivered: number
+  /** Frames that were left out, since newer ones came before anybody took them: of live sources. */
+  readonly dropped: number
 }
 
 /** Frames, one after the other. */
@@ -87,7 +89,7 @@ export class DecodedFrames implements FrameStream {
 
   get stats(): VideoStats {
     const { every } = this.#decoding.reading
-    return { decoded: this.#delivered === 0 ? 0 : (this.#delivered - 1) * every + 1, delivered: this.#delivered }
+    return { decoded: this.#delivered === 0 ? 0 : (this.#delivered - 1) * every + 1, delivered: this.#delivered, dropped: 0 }
   }
 
   async next(): Promise<VideoFrame | undefined> {
@@ -124,6 +126,7 @@ export class DecodedFrames implements FrameStream {
       number: this.#delivered++ * reading.every,
       key: reading.decode === 'key' ? true : undefined,
       source: input.name,
+      arrived: performance.now(),
       release,
     })
   }

@@ -30,7 +30,7 @@ export class GivenFrames implements FrameStream {
   }
 
   get stats(): VideoStats {
-    return { decoded: this.#decoded, delivered: this.#delivered }
+    return { decoded: this.#decoded, delivered: this.#delivered, dropped: 0 }
   }
 
   async next(): Promise<VideoFrame | undefined> {
@@ -97,6 +97,7 @@ function frameOf(given: GivenFrame, number: number): VideoFrame {
     number,
     key,
     source: givenName,
+    arrived: performance.now(),
     release: given.close === undefined ? undefined : () => given.close?.(),
   })
 }
