@@ -138,7 +138,13 @@ export class GrpcFrontEnd implements Transport {
   async #closeIdle(): Promise<void> {
     const stopped = this.stopAccepting()
     for (const stream of this.streams) stream.end({ code: grpcCodes.UNAVAILABLE, details: 'the server is shutting down' })
-    await within({ timeoutMs: goodbyeMs }, () => stopped).catch(() => {}) // a client that reads nothing is not waited for
+    await within({ timeoutMs: goodbyeMs }, () => this.#lastBytes(stopped)).catch(() => {}) // a client that reads nothing is not waited for
+  }
+
+  /** From Node 24 on a connection's session is closed before its socket has sent all. */
+  async #lastBytes(stopped: Promise<void>): Promise<void> {
+    await stopped
+    await Promise.all(Array.from(this.#sockets, (socket) => once(socket, 'close')))
   }
 
   /** Ends all connections, whatever is under way. */
