@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { OpenVideoOptions, VideoFrame, VideoSource, VideoSourceInput } from '../../lib/video/index.js'
 import { openVideo } from '../../lib/video/index.js'
+import type { RawImage } from '../../lib/vision/index.js'
 import { processFolder } from '../support/folders.js'
 
 const run = promisify(execFile)
@@ -35,6 +36,19 @@ export async function ticksOf(path: string): Promise<bigint[]> {
   return Array.from(stdout.matchAll(/^-?\d+/gm), ([text]) => BigInt(text))
 }
 
+/** The same as ffmpeg tells them, which fills in what a file has not. */
+export async function guessedTicksOf(path: string, [num, den]: readonly [number, number]): Promise<bigint[]> {
+  const times = ['-copyts', '-i', path, '-map', '0:v:0', '-fps_mode', 'passthrough', '-enc_time_base', `${num}/${den}`]
+  const { stdout } = await run('ffmpeg', [...quiet, ...times, '-output_ts_offset', '1048576', '-f', 'framemd5', '-'])
+  return Array.from(stdout.matchAll(/^\d+, *-?\d+, *(-?\d+)/gm), ([, text = '']) => BigInt(text) - BigInt((1_048_576 * den) / num))
+}
+
+/** The first frame as RGB, as swscale makes it exactly, of the same chroma for four pixels. */
+export async function rgbOf(path: string): Promise<Buffer> {
+  const flags = ['-sws_flags', 'neighbor+accurate_rnd+full_chroma_int', '-frames:v', '1', '-pix_fmt', 'rgb24', '-f', 'rawvideo', '-']
+  return (await run('ffmpeg', [...quiet, '-i', path, ...flags], { encoding: 'buffer', maxBuffer: 1 << 26 })).stdout
+}
+
 /** The MD5 of each frame's planes, as ffmpeg's framemd5 has them. */
 export async function sumsOf(path: string, format = 'yuv420p'): Promise<string[]> {
   const args = [...quiet, '-i', path, '-map', '0:v:0', '-fps_mode', 'passthrough', '-pix_fmt', format, '-f', 'framemd5', '-']
@@ -50,23 +64,35 @@ export interface Read {
   readonly ticks: readonly bigint[]
   readonly sums: readonly string[]
   readonly numbers: readonly number[]
+  /** What the first frame says of itself. */
+  readonly first: Partial<Pick<VideoFrame, 'width' | 'height' | 'matrix' | 'range'>>
   /** What the loop threw, if anything. */
   readonly error: unknown
+}
+
+/** A copy of the first frame. */
+export async function firstFrame(path: string): Promise<RawImage> {
+  for await (const { format, width, height, data, matrix, range } of await openVideo(path))
+    return { format, width, height, data: Uint8Array.from(data), ...(matrix && { matrix }), ...(range && { range }) }
+  throw new Error(`${path} has no frame`)
 }
 
 /** Reads a video to its end, and closes each frame. */
 export async function readAll(source: VideoSourceInput, options?: OpenVideoOptions): Promise<Read> {
   const video = await openVideo(source, options)
   const [ticks, sums, numbers]: [bigint[], string[], number[]] = [[], [], []]
+  let first: Read['first'] | undefined
   try {
     for await (const frame of video) {
+      const { width, height, matrix, range } = frame
+      first ??= { width, height, matrix, range }
       ticks.push(frame.ticks)
       sums.push(sumOf(frame))
       numbers.push(frame.number)
       frame.close()
     }
-    return { video, ticks, sums, numbers, error: undefined }
+    return { video, ticks, sums, numbers, first: first ?? {}, error: undefined }
   } catch (error) {
-    return { video, ticks, sums, numbers, error }
+    return { video, ticks, sums, numbers, first: first ?? {}, error }
   }
 }
