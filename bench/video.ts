@@ -1,9 +1,13 @@
-/** Frames of video. Parts: painting (in place, beside the way over RGB). */
+/** Frames of video. Parts: decoding (beside ffmpeg, OpenCV), painting (in place, beside the way over RGB). */
 import { parseArgs } from 'node:util'
 import { machine, note, print, type Row } from './support/report.js'
+import { decodingRows } from './support/video-decoding.js'
 import { paintingRows } from './support/video-painting.js'
 
-const parts: Readonly<Record<string, () => Promise<Row[]>>> = { painting: paintingRows }
+const parts: Readonly<Record<string, () => Promise<Row[]>>> = {
+  decoding: decodingRows,
+  painting: paintingRows,
+}
 
 const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })
 const wanted = positionals.length > 0 ? positionals : Object.keys(parts)

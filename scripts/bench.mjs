@@ -37,6 +37,10 @@ const needs = /** @type {Record<string, () => Promise<Record<string, string>>>} 
     TRT_BENCH_PYTHON: had(await ensureVisionPython()),
     TRT_BENCH_CENTERFACE: had(await ensureCenterFace()),
   }),
+  video: async () => ({
+    TRT_BENCH_PYTHON: had(await ensureVisionPython()),
+    TRT_BENCH_CENTERFACE: had(await ensureCenterFace()),
+  }),
   vision: async () => ({ TRT_BENCH_PYTHON: had(await ensureVisionPython()) }),
   trt: async () => {
     await buildBare('trtexec_loop')
