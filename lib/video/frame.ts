@@ -18,6 +18,12 @@ export interface FrameParts {
 }
 
 /**
+ * Keeps the memory of a frame, also where it is closed meanwhile.
+ * @returns lets go of it; twice without harm
+ */
+export let keepFrame: (frame: VideoFrame) => () => void
+
+/**
  * A picture of a video, and when it is shown. Its bytes are where the decoder's pipe left them: `close()`, or `using`, gives their memory to the next frame, else the
  * collector does, later. Functions that take pictures take it as it is: close it when they are done.
  */
@@ -51,6 +57,21 @@ export class VideoFrame implements RawImage, Disposable {
   readonly #arrived: number
   readonly #release: (() => void) | undefined
   #data: Uint8Array | undefined
+  /** How many still read its bytes, whoever closes it. */
+  #readers = 0
+
+  static {
+    keepFrame = (frame) => {
+      frame.#readers++
+      let isDone = false
+      return () => {
+        if (isDone) return
+        isDone = true
+        frame.#readers--
+        frame.#giveBack()
+      }
+    }
+  }
 
   /** @internal {@link openVideo} */
   constructor({ image, pts, ticks, timeBase, duration, number, key, source, arrived, release }: FrameParts) {
@@ -98,7 +119,11 @@ export class VideoFrame implements RawImage, Disposable {
   close(): void {
     if (this.#data === undefined) return
     this.#data = undefined
-    this.#release?.()
+    this.#giveBack()
+  }
+
+  #giveBack(): void {
+    if (this.#data === undefined && this.#readers === 0) this.#release?.()
   }
 
   /** {@link close} */

@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import { onAbort } from '../base/cancellation.js'
 import { expected, TensorRTError } from '../errors.js'
 import type { Image, RawImage } from '../vision/index.js'
+import { keepFrame, VideoFrame } from './frame.js'
 import type { VideoInfo } from './info.js'
 import { NutWriter } from './nut/writer.js'
 import { demandEncoder } from './programs/encoders.js'
@@ -78,8 +79,8 @@ export class VideoWriter implements AsyncDisposable {
   }
 
   /**
-   * Writes a frame. Fulfilled when ffmpeg has taken it, until when its bytes are not to change, and it is not to be closed: whoever
-   * awaits it goes as fast as the encoder. Frames come in the order in which they are shown, all in the first one's size and format.
+   * Writes a frame. Fulfilled when ffmpeg has taken it, until when its bytes are not to change: whoever awaits it goes as fast as the
+   * encoder. A {@link VideoFrame} may be closed at once. Frames come in the order in which they are shown, all in the first one's size and format.
    * @throws TensorRTError ERR_TRT_INVALID_ARGUMENT, ERR_TRT_DETACHED, of this frame alone; what the writing failed with:
    * ERR_TRT_VIDEO_DATA, ERR_TRT_CRASH (ffmpeg was killed), ERR_TRT_FILE (the disk is full); ERR_TRT_CLOSED; the signal's reason
    */
@@ -91,9 +92,10 @@ export class VideoWriter implements AsyncDisposable {
     const begun = (this.#begun ??= this.#begin(frame, pixels))
     const ticks = begun.times.next(frame)
     const before = this.#tail
+    const release = frame instanceof VideoFrame ? keepFrame(frame) : undefined
     const sent = this.#busily(async () => {
       await before
-      await this.#send(begun, pixels, ticks)
+      await this.#send(begun, pixels, ticks).finally(release)
     })
     this.#tail = sent.catch(() => {})
     return sent

@@ -4,11 +4,11 @@ import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import t from 'tap'
-import { type VideoWriter, type WritableFrame, writeVideo } from '../../lib/video/index.js'
+import { openVideo, type VideoFrame, type VideoWriter, type WritableFrame, writeVideo } from '../../lib/video/index.js'
 import { failure, failureOf } from '../support/errors.js'
 import { runNode } from '../support/children.js'
 import { temporaryFolder } from '../support/folders.js'
-import { programs, skip } from '../support/video-clips.js'
+import { clip, decodedFrames, programs, skip } from '../support/video-clips.js'
 import { certain } from '../support/waiting.js'
 
 const [width, height] = [640, 480]
@@ -186,3 +186,23 @@ function isRunning(pid: number): boolean {
     return false
   }
 }
+
+t.test('a frame may be closed once it was given', { skip }, async (t) => {
+  const source = await clip('plain')
+  const path = join(temporaryFolder(t), 'closed.mkv')
+  await using video = await openVideo(source)
+  await using out = await writeVideo(path, { codec: 'ffv1' })
+  const writes = []
+  let last: VideoFrame | undefined
+  for await (const frame of video) {
+    writes.push(out.write(frame))
+    frame.close()
+    t.throws(() => frame.data, { code: 'ERR_TRT_CLOSED' })
+    last = frame
+  }
+  await t.rejects(out.write(last!), { code: 'ERR_TRT_CLOSED' })
+  await Promise.all(writes)
+  await out.close()
+  const pixels = async (of: string) => (await decodedFrames(of)).map(({ data }) => Buffer.from(data).toString('base64'))
+  t.same(await pixels(path), await pixels(source))
+})
