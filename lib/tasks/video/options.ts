@@ -28,7 +28,7 @@ export interface VideoProgress {
   readonly regions: number
 }
 
-/** What all methods take that go through a video. */
+/** What all methods take that go through a video. With `start` or `end` the sounds of an output are cut, too, and its times count from `start`. */
 export interface VideoReadingOptions extends Pick<OpenVideoOptions, 'start' | 'end' | 'hardware' | 'buffer' | 'ffmpeg'> {
   /** Called after each frame. What it throws ends the call. */
   readonly onProgress?: ((progress: VideoProgress) => void) | undefined

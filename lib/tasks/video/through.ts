@@ -78,7 +78,8 @@ async function opened(input: VideoInput, call: VideoCall): Promise<Opened> {
   if (output === undefined) return { video, writer: undefined }
   try {
     const source = typeof input === 'string' || input instanceof URL ? input : undefined
-    const like = { info: video.info, name: video.name, source }
+    const { start, end } = reading
+    const like = { info: video.info, name: video.name, source, start, end }
     // what is to stay when the call is aborted is not aborted with it
     const writer = await writeVideo(output, { ...writing, like, ...(!keepPartial && { signal }) })
     return { video, writer }
