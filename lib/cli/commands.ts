@@ -4,6 +4,7 @@ import type { CommandFiles } from './command.js'
 export const commandFiles: CommandFiles = {
   build: () => import('./commands/build.js'),
   run: () => import('./commands/run.js'),
+  video: () => import('./commands/video.js'),
   bench: () => import('./commands/bench.js'),
   exec: () => import('./commands/exec.js'),
   serve: () => import('./commands/serve.js'),

@@ -72,6 +72,13 @@ export function whole(least: number): (text: string) => number {
   }
 }
 
+/** The size of a picture: 640, or 640x480. */
+export function sizeOf(text: string): { width: number; height: number } {
+  const [, width, height = width] = /^([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?$/.exec(text) ?? []
+  if (width === undefined) throw new InvalidArgumentError('Expected 640, or 640x480 (width x height).')
+  return { width: Number(width), height: Number(height) }
+}
+
 /** A number from `least` to `most`. */
 export function numberIn(least: number, most: number): (text: string) => number {
   return (text) => {

@@ -2,6 +2,7 @@
 export const summaries = {
   build: 'build a plan from ONNX',
   run: 'run a model on files: tensors, or pictures with answers for people',
+  video: 'find things in videos, draw them, or hide them',
   bench: 'measure a model, as trtexec does and as an application sees it',
   exec: "take trtexec's own options: build a plan and measure it",
   serve: 'serve a repository of models over HTTP, as Triton does',

@@ -25,6 +25,7 @@ import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } 
 import { outputsNamed } from './outputs.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import type { DetectOutput, DetectPreset } from './presets.js'
+import type { DetectedFrame, VideoInput, VideoLoopOptions } from './video/options.js'
 
 /** Options of a decoder, without its name. */
 type PartOf<T> = T extends unknown ? Partial<Omit<T, 'decoder'>> : never
@@ -109,6 +110,25 @@ export class Detector implements AsyncDisposable {
   detect(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<Found[], void, undefined>
   detect(pictures: unknown, options?: TaskOptions): Promise<Found[] | Found[][]> | AsyncGenerator<Found[], void, undefined> {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'detect')
+  }
+
+  /**
+   * What is in each frame of a video, in order, with several under way at once. A frame is open until the loop goes on. With `output` boxes, labels and masks are drawn on the
+   * frames where they are, and written with their times, colours and sounds: the file is whole when the loop has ended. Where it fails, or is left early, nothing stays,
+   * unless `keepPartial` is true.
+   * @param input a path, a URL, bytes, a stream, or an open `VideoSource`, which is read to its end and closed
+   * @throws TensorRTError (in the loop) as {@link detect}, `openVideo` and `writeVideo` of `node-tensorrt/video`; or it is the reason of the signal
+   * @example
+   * ```ts
+   * import { Detector } from 'node-tensorrt/tasks'
+   *
+   * await using detector = await Detector.load('yolov8n.onnx', { preset: 'yolov8', labels: 'coco80' })
+   * for await (const { frame, found } of detector.detectVideo('in.mp4', { output: 'boxes.mp4' })) console.log(frame.pts, found.length)
+   * ```
+   */
+  async *detectVideo(input: VideoInput, options?: VideoLoopOptions): AsyncGenerator<DetectedFrame, void, undefined> {
+    const { detectedFrames } = await import('./video/calls.js')
+    yield* detectedFrames(this, this.#opened.pipeline.inFlight, [input, options])
   }
 
   /**

@@ -20,6 +20,7 @@ import type { Opened, TaskSource } from './opening.js'
 import type { PictureStream, TaskOptions } from './pipeline.js'
 import { type Preset, presets } from './presets.js'
 import { openSegmenter, type SegmenterOptions } from './segmenter.js'
+import type { BlurredVideo, BlurVideoOptions, VideoInput, VideoOutput } from './video/options.js'
 
 /**
  * Options of {@link FaceBlur.load}: those of a Detector, or of a Segmenter where the preset is one's; and how faces are
@@ -122,6 +123,29 @@ export class FaceBlur implements AsyncDisposable {
   blur(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<BlurResult, void, undefined>
   blur(pictures: unknown, options?: TaskOptions): Promise<Hidden | Hidden[]> | AsyncGenerator<Hidden, void, undefined> {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'blur')
+  }
+
+  /**
+   * A copy of a video in which what was found is hidden in every frame, and how much that is: 0 `regions` say that nothing was found, and that the copy shows all that
+   * the video does. Frames are painted where they are, several under way at once; their times, the colours and the sounds stay as they are. ffmpeg reads and
+   * writes: see {@link https://github.com/node-tensorrt/node-tensorrt/blob/main/docs/guides/video.md | the guide}.
+   * @param input a path, a URL, bytes, a stream, or an open `VideoSource`, which is read to its end and closed
+   * @param output a path (`.mp4`, `.m4v`, `.mov`, `.mkv`, `.webm`) or a Writable. Until all of it is there a file has a temporary name; where the call fails nothing stays,
+   * unless `keepPartial` is true
+   * @throws TensorRTError (as a rejection) as {@link blur}, `openVideo` and `writeVideo` of `node-tensorrt/video`: ERR_TRT_VIDEO_PROGRAM without ffmpeg,
+   * ERR_TRT_VIDEO_DATA for a video that is damaged or has no picture, ERR_TRT_FILE; or it is the reason of the signal
+   * @example
+   * ```ts
+   * import { FaceBlur } from 'node-tensorrt/tasks'
+   *
+   * await using faces = await FaceBlur.load('centerface.onnx', { preset: 'centerface' })
+   * const { frames, regions } = await faces.blurVideo('in.mp4', 'out.mp4', { onProgress: ({ frames, of }) => console.log(frames, of) })
+   * console.log(`${regions} faces hidden in ${frames} frames`)
+   * ```
+   */
+  async blurVideo(input: VideoInput, output: VideoOutput, options?: BlurVideoOptions): Promise<BlurredVideo> {
+    const { blurredVideo } = await import('./video/calls.js')
+    return blurredVideo(this, this.#opened.pipeline.inFlight, [input, output, options])
   }
 
   /**

@@ -22,4 +22,16 @@ export {
   type SegmentPreset,
 } from './presets.js'
 export { Segmenter, type SegmenterOptions } from './segmenter.js'
+export type {
+  BlurredVideo,
+  BlurVideoOptions,
+  DetectedFrame,
+  SegmentedFrame,
+  VideoInput,
+  VideoLoopOptions,
+  VideoOutput,
+  VideoProgress,
+  VideoReadingOptions,
+  VideoWritingOptions,
+} from './video/options.js'
 export type { InputSize, InputSteps, PictureSize } from './steps.js'

@@ -68,6 +68,11 @@ export class Pipeline {
     this.#pool = new TensorPool(engine, input.name, inFlight)
   }
 
+  /** How many batches are under way at once. */
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
   /** One picture, an array of them, or a stream: an answer, an array of answers, or a stream of them; `owner` is what messages name the call. */
   call<R>(answers: Answers<R>, pictures: unknown, options: unknown, owner: string): Promise<R | R[]> | AsyncGenerator<R, void, undefined> {
     const checked = (): Call<R> => {

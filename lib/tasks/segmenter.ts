@@ -10,6 +10,7 @@ import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource, w
 import { soleOutput } from './outputs.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import type { SegmentOutput, SegmentPreset } from './presets.js'
+import type { SegmentedFrame, VideoInput, VideoLoopOptions } from './video/options.js'
 
 /** Options of {@link Segmenter.load}. */
 export interface SegmenterOptions extends LoadOptions<SegmentPreset> {
@@ -83,6 +84,18 @@ export class Segmenter implements AsyncDisposable {
   matte(pictures: unknown, options?: TaskOptions): Promise<Alpha | Alpha[]> | AsyncGenerator<Alpha, void, undefined> {
     if (this.#mattes === undefined) return refused(expected("'matte', for a matte,", 'output.decide', this.#decide))
     return this.#opened.pipeline.call(this.#mattes, pictures, options, 'matte')
+  }
+
+  /**
+   * The mask of each frame of a video, in order, with several under way at once. A frame is open until the loop goes on. With `output` masks are laid on the frames where they
+   * are, and written with their times, colours and sounds: the file is whole when the loop has ended. Where it fails, or is left early, nothing stays, unless
+   * `keepPartial` is true.
+   * @param input a path, a URL, bytes, a stream, or an open `VideoSource`, which is read to its end and closed
+   * @throws TensorRTError (in the loop) as {@link segment}, `openVideo` and `writeVideo` of `node-tensorrt/video`; or it is the reason of the signal
+   */
+  async *segmentVideo(input: VideoInput, options?: VideoLoopOptions): AsyncGenerator<SegmentedFrame, void, undefined> {
+    const { segmentedFrames } = await import('./video/calls.js')
+    yield* segmentedFrames(this, this.#opened.pipeline.inFlight, [input, options])
   }
 
   /**

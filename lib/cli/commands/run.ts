@@ -1,22 +1,17 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import type { Engine } from '../../engine.js'
-import { reworded, TensorRTError } from '../../errors.js'
-import type { InputSize } from '../../tasks/index.js'
-import type { OpenedSizes, SourceToLoad } from '../../tasks/opened-sizes.js'
+import type { Command } from 'commander'
 import { exitCodes } from '../exit-codes.js'
-import { engineOptions, withEngineOptions } from '../options/engine.js'
+import { withEngineOptions } from '../options/engine.js'
 import { withShapeOptions } from '../options/builder.js'
-import { openingShapes } from '../options/opening.js'
-import { tellBuild } from '../output/build-progress.js'
 import { counted } from '../output/format.js'
 import { refuseOutputs, withForce } from '../output/writable.js'
-import { action, choice, each, newCommand, numberIn, usageError, whole } from '../parsing.js'
+import { action, choice, each, newCommand, numberIn, sizeOf, usageError, whole } from '../parsing.js'
+import { openEngine } from '../run/engine.js'
 import type { RunGiven } from '../run/given.js'
 import { jobOf, type RunJob } from '../run/job.js'
 import { filesOfRun } from '../run/outputs.js'
 import { answerPictures } from '../run/pictures.js'
 import { isPictureFile, saveAnswers, type Target } from '../run/target.js'
-import { inputOf, taskNames } from '../run/tasks.js'
+import { taskNames } from '../run/tasks.js'
 import { runTensors } from '../run/tensors.js'
 import type { Session } from '../session.js'
 
@@ -78,7 +73,7 @@ export function command(session: Session): Command {
     async (given: RunGiven, model: string, files: readonly string[]) => {
       const job = await jobOf(given, files, usageError(run))
       await refuseOutputs(filesOfRun(model, given, job), usageError(run))
-      await using engine = await opened(model, given, job, session)
+      await using engine = await openEngine(model, given, 'task' in job ? job.given : job.pictures, session)
       const {
         head,
         rows,
@@ -126,49 +121,4 @@ function writtenText(target: Target | undefined, { results }: { readonly results
   if (isPictureFile(target) && files.length === 0) return 'Nothing was written'
   if (target.kind === 'file') return `Written to ${target.path}`
   return `${counted(files.length, 'file')} written to ${target.path}`
-}
-
-/** A model that fixes pictures at less than the preset works with is loaded with its sizes opened. */
-async function opened(model: string, given: RunGiven, job: RunJob, session: Session): Promise<Engine> {
-  const { Engine } = await import('../../engine.js')
-  const { source, opened: sizes } = await sourceOf(model, job, session)
-  const shapes = await openingShapes(model, given)
-  const progress = session.progress()
-  const options = {
-    ...engineOptions(given),
-    ...(shapes !== undefined && { shapes }),
-    ...(given.batch !== undefined && { batching: { maxBatch: given.batch } }),
-    onProgress: tellBuild(progress),
-    signal: session.signal,
-  }
-  const engine = await Engine.load(source, options).catch((error: unknown) => {
-    throw withShapeFlags(error, sizes)
-  })
-  progress.end()
-  const why = engine.backendReason === undefined ? '' : `: no TensorRT that runs here (${session.name} doctor says why)`
-  session.note(`Runs on ${engine.description}${why}`)
-  return engine
-}
-
-async function sourceOf(model: string, job: RunJob, session: Session): Promise<SourceToLoad> {
-  const pictures = 'task' in job ? job.given : job.pictures
-  if (pictures === undefined) return { source: model }
-  const { openedText, sizesOpened } = await import('../../tasks/opened-sizes.js')
-  const { checkedSteps, mergedSteps } = await import('../../tasks/steps.js')
-  const found = await sizesOpened(model, checkedSteps(mergedSteps(pictures.preset.preset.input, inputOf(pictures))))
-  if (found.opened !== undefined) session.note(openedText(found.opened))
-  return found
-}
-
-/** TensorRT builds for shapes: of a model whose sizes were opened here, nobody could know that they are wanted. */
-function withShapeFlags(error: unknown, sizes: OpenedSizes | undefined): unknown {
-  if (sizes === undefined || !(error instanceof TensorRTError) || error.code !== 'ERR_TRT_SHAPES_REQUIRED') return error
-  const flags = Object.entries(sizes.shapes).map(([end, shape]) => `--${end}-shapes ${sizes.input}:${shape.join('x')}`)
-  return reworded(error, `${error.message}, such as ${flags.join(' ')}`)
-}
-
-function sizeOf(text: string): InputSize {
-  const [, width, height = width] = /^([1-9]\d{0,5})(?:x([1-9]\d{0,5}))?$/.exec(text) ?? []
-  if (width === undefined) throw new InvalidArgumentError('Expected 640, or 640x480 (width x height).')
-  return { width: Number(width), height: Number(height) }
 }

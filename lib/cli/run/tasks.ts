@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine.js'
-import type { Found, InputSize, InputSteps, PresetName, SegmenterOptions } from '../../tasks/index.js'
+import type { FaceBlur, Found, InputSize, InputSteps, PresetName, SegmenterOptions } from '../../tasks/index.js'
 import type { MatteAndMask } from '../../tasks/segmenter.js'
 import type { Alpha, EncodableImage, Image, InstanceMask, Mask } from '../../vision/index.js'
 import { percentText } from '../output/format.js'
@@ -105,7 +105,7 @@ async function detecting(engine: Engine, common: Common, { labels, threshold }: 
 }
 
 /** Of a mask, where it lies and how many pixels it has. */
-function plainFound({ mask, ...found }: Found): object {
+export function plainFound({ mask, ...found }: Found): object {
   return mask === undefined
     ? found
     : { ...found, mask: { x: mask.x, y: mask.y, width: mask.width, height: mask.height, pixels: pixelsOf(mask) } }
@@ -115,7 +115,7 @@ function pixelsOf({ data }: Mask): number {
   return data.reduce((sum, value) => sum + (value === 0 ? 0 : 1), 0)
 }
 
-function nameOf({ label, classIndex }: { readonly label?: string | undefined; readonly classIndex: number }): string {
+export function nameOf({ label, classIndex }: { readonly label?: string | undefined; readonly classIndex: number }): string {
   return label ?? `class ${classIndex}`
 }
 
@@ -193,7 +193,7 @@ function isMatte({ preset }: FoundPreset): boolean {
 }
 
 /** The classes that a mask has, the largest first. */
-function classesOf(
+export function classesOf(
   { data }: Mask,
   labels: readonly string[] | undefined,
 ): { classIndex: number; label?: string; pixels: number; share: number }[] {
@@ -208,11 +208,7 @@ function classesOf(
 }
 
 async function blurring(engine: Engine, common: Common, given: TaskGiven, signal: AbortSignal): Promise<Worker> {
-  const { FaceBlur } = await import('../../tasks/index.js')
-  const { preset, threshold, method, grow, strength } = given
-  const finding = preset.preset.task === 'segment' ? { output: { threshold } } : { scoreThreshold: threshold }
-  const style = Object.fromEntries(Object.entries({ method, grow, strength }).filter(([, value]) => value !== undefined))
-  const faces = await FaceBlur.load(engine, { ...common, ...(threshold !== undefined && finding), blur: style })
+  const faces = await loadBlur(engine, common, given)
   return {
     head: ['hidden'],
     right: [0],
@@ -225,4 +221,12 @@ async function blurring(engine: Engine, common: Common, given: TaskGiven, signal
     },
     [Symbol.asyncDispose]: () => faces.close(),
   }
+}
+
+export async function loadBlur(engine: Engine, common: object, given: TaskGiven): Promise<FaceBlur> {
+  const { FaceBlur } = await import('../../tasks/index.js')
+  const { preset, threshold, method, grow, strength } = given
+  const finding = preset.preset.task === 'segment' ? { output: { threshold } } : { scoreThreshold: threshold }
+  const style = Object.fromEntries(Object.entries({ method, grow, strength }).filter(([, value]) => value !== undefined))
+  return FaceBlur.load(engine, { ...common, ...(threshold !== undefined && finding), blur: style })
 }

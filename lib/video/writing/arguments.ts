@@ -41,9 +41,17 @@ export function writingArguments(
     ...(preset === undefined ? [] : ['-preset', preset]),
     ...(quality === undefined ? [] : ['-crf', String(quality)]),
     ...encoderTags(tags),
+    ...partOf(writing.like),
     ...(codec === 'hevc' && container !== 'matroska' ? ['-tag:v', 'hvc1'] : []),
     ...muxing(container, output, picture.timeBase),
   ]
+}
+
+/** As options of the output they cut sounds, which are copied, at their packets, and move both by as much. */
+function partOf(like: Writing['like']): string[] {
+  if (typeof like !== 'object' || like instanceof URL) return []
+  const { start, end } = like
+  return [...(start === undefined ? [] : ['-ss', start.toFixed(6)]), ...(end === undefined ? [] : ['-to', end.toFixed(6)])]
 }
 
 interface Tags {

@@ -15,6 +15,10 @@ export interface VideoLike {
   readonly name?: string | undefined
   /** The path or URL of the file whose sounds are copied. */
   readonly source?: string | URL | undefined
+  /** Seconds of the source, where the frames are of a part of it: what is heard or shown before is left out, and times count from there. */
+  readonly start?: number | undefined
+  /** Seconds of the source, where the frames are of a part of it: what is heard or shown then or later is left out. */
+  readonly end?: number | undefined
 }
 
 /** Options of `writeVideo`. */
@@ -149,9 +153,11 @@ function checkedContainer(target: string | Writable, given: unknown): VideoConta
 
 function checkedLike(like: unknown): Writing['like'] {
   if (like === undefined || typeof like === 'string' || like instanceof URL) return like
-  const { info, name, source } = checkedObject(like, 'like', 'a video, a path or a URL') as VideoLike
+  const { info, name, source, start, end } = checkedObject(like, 'like', 'a video, a path or a URL') as VideoLike
   checkedObject(info, 'like.info')
-  return { info, name, source }
+  if (start !== undefined) checkedNumber(start, 'like.start')
+  if (end !== undefined) checkedNumber(end, 'like.end')
+  return { info, name, source, start, end }
 }
 
 /** @throws TensorRTError ERR_TRT_INVALID_ARGUMENT where this codec cannot have the size, and `odd` is not to mend it */

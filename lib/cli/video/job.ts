@@ -1,0 +1,150 @@
+import { stat } from 'node:fs/promises'
+import { basename, extname } from 'node:path'
+import { TensorRTError } from '../../errors.js'
+import { withoutCredentials } from '../../video/programs/credentials.js'
+import { containerNames, containers } from '../../video/writing/codecs.js'
+import { checkedWriting } from '../../video/writing/options.js'
+import { checkedReading } from '../../video/reading/options.js'
+import type { OpenVideoOptions, WriteVideoOptions } from '../../video/index.js'
+import type { Files, Refuse } from '../output/writable.js'
+import { filesOf } from '../run/files.js'
+import { presetOf } from '../run/preset.js'
+import { pathsIn, type Target, targetOf } from '../run/target.js'
+import type { TaskGiven } from '../run/tasks.js'
+import { type VideoGiven, type VideoTask, videoTasks } from './given.js'
+
+/** A video, and where it goes. */
+export interface Item {
+  /** As ffmpeg is given it. */
+  readonly source: string
+  /** For messages: a URL without its password. */
+  readonly name: string
+  readonly path: string | undefined
+}
+
+/** What the command line asks for, held against itself. */
+export interface VideoJob {
+  readonly task: VideoTask
+  readonly given: TaskGiven
+  readonly items: readonly Item[]
+  readonly target: Target | undefined
+  readonly reading: OpenVideoOptions
+  readonly writing: WriteVideoOptions
+}
+
+/** @throws TensorRTError ERR_TRT_FILE where a video is not there */
+export async function videoJobOf(given: VideoGiven, inputs: readonly string[], refuse: Refuse): Promise<VideoJob> {
+  const preset = await presetOf(given.preset, refuse)
+  const task = given.task ?? (preset.task as VideoTask)
+  if (!videoTasks.includes(task))
+    refuse(`--task takes ${videoTasks.join(', ')} for videos, and ${preset.task}, the preset's own, is none of them`)
+  if (task !== 'blur' && preset.task !== task)
+    refuse(`--task ${task} needs a preset of that task: ${given.preset} is one of ${preset.task}`)
+  refuseForeign(given, task, refuse)
+  if (given.grow !== undefined && preset.task === 'segment')
+    refuse('--grow enlarges the boxes of a detector: what a segmenter finds is hidden to the pixel')
+  const sources = await sourcesOf(inputs, refuse)
+  const target = given.output === undefined ? undefined : await targetOf(given.output)
+  refuseTarget(task, target, sources, refuse)
+  const reading = readingOf(given)
+  const writing = writingOf(given)
+  const items = itemsOf(sources, target, task)
+  refuseOptions(() => {
+    checkedReading(reading)
+    for (const { path } of items) if (path !== undefined) checkedWriting(path, writing)
+  }, refuse)
+  return { task, given: { ...given, preset }, items, target, reading, writing }
+}
+
+/** What is read, and what is written. */
+export function filesOfVideo(given: VideoGiven, { items, target }: VideoJob): Files {
+  const { model, labels, preset, force } = given
+  const paths = items.flatMap(({ path }) => path ?? [])
+  const texts = [labels, preset.endsWith('.json') ? preset : undefined]
+  const read = { models: [model], inputs: [...items.map(({ source }) => source), ...texts], force }
+  return target?.kind === 'folder' ? { ...read, folder: target.path, inFolder: paths } : { ...read, outputs: paths }
+}
+
+const options = {
+  labels: ['detect', 'segment'],
+  every: ['detect', 'segment'],
+  method: ['blur'],
+  grow: ['blur'],
+  strength: ['blur'],
+} as const satisfies Partial<Record<keyof VideoGiven, readonly VideoTask[]>>
+
+const ofOutput = ['codec', 'encoderPreset', 'quality', 'odd'] as const
+
+/** What would have no effect. */
+function refuseForeign(given: VideoGiven, task: VideoTask, refuse: Refuse): void {
+  for (const [name, tasks] of Object.entries(options) as [keyof typeof options, readonly VideoTask[]][])
+    if (given[name] !== undefined && !tasks.includes(task)) refuse(`${flagOf(name)} is of ${tasks.join(', ')}, and not of ${task}`)
+  const { output, audio, every, json, jsonl } = given
+  const written = ofOutput.find((name) => given[name] !== undefined)
+  if (output === undefined && written !== undefined) refuse(`${flagOf(written)} is of --output, which was not given`)
+  if (output === undefined && !audio) refuse('--no-audio is of --output, which was not given')
+  if (output !== undefined && every !== undefined) refuse('--every is for answers alone: with --output all frames are written')
+  if (json === true && jsonl === true) refuse('--json prints one document in the end, --jsonl a line for each frame: give one of them')
+}
+
+const flagOf = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+
+const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]+:\/\//i.test(text)
+
+async function sourcesOf(inputs: readonly string[], refuse: Refuse): Promise<string[]> {
+  const { pictureExtensions } = await import('../../vision/pictures.js')
+  const all: string[] = []
+  for (const input of inputs) {
+    if (isUrl(input)) all.push(input)
+    else {
+      if ((await stat(input).catch(() => undefined))?.isDirectory() === true)
+        refuse(`${input} is a folder: name its videos, or a pattern such as '${input.replace(/\/+$/, '')}/*.mp4'`)
+      all.push(...(await filesOf([input], 'pictures')))
+    }
+  }
+  const picture = all.find((path) => pictureExtensions.includes(extname(path).toLowerCase()) && !/\.gif$/i.test(path))
+  if (picture !== undefined) refuse(`${picture} is a picture: trt run takes pictures, trt video takes videos`)
+  return [...new Set(all)]
+}
+
+const endings: readonly string[] = containerNames.flatMap((name) => containers[name].extensions)
+
+function refuseTarget(task: VideoTask, target: Target | undefined, sources: readonly string[], refuse: Refuse): void {
+  if (target === undefined) return task === 'blur' ? refuse('--task blur needs --output: a folder, or a file for one video') : undefined
+  if (target.kind === 'file' && !endings.includes(target.ending))
+    refuse(`--output takes a folder, or a file that ends in ${endings.join(', ')}, not ${target.path}`)
+  if (target.kind === 'file' && sources.length > 1) refuse(`--output takes a folder for ${sources.length} videos, not one file`)
+}
+
+const suffixes = { detect: 'detected', blur: 'blurred', segment: 'segmented' } as const
+
+/** In a folder a video is called as its source is, and of its kind where that can be written. */
+function itemsOf(sources: readonly string[], target: Target | undefined, task: VideoTask): Item[] {
+  const named = sources.map((source) => (isUrl(source) ? basename(new URL(source).pathname) || 'video' : source))
+  const ending = (name: string): string => (endings.includes(extname(name).toLowerCase()) ? extname(name).toLowerCase() : '.mp4')
+  const paths = target?.kind === 'folder' ? pathsIn(target.path, named, (name) => `-${suffixes[task]}${ending(name)}`) : [target?.path]
+  return sources.map((source, index) => ({ source, name: withoutCredentials(source), path: paths[index] }))
+}
+
+function readingOf({ start, end, every, hardware, ffmpeg }: VideoGiven): OpenVideoOptions {
+  return defined({ start, end, every, hardware, ffmpeg })
+}
+
+function writingOf({ codec, encoderPreset, quality, odd, audio, ffmpeg }: VideoGiven): WriteVideoOptions {
+  return { ...defined({ codec, preset: encoderPreset, quality, odd, ffmpeg, audio: audio ? undefined : false }), overwrite: true }
+}
+
+function defined<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>
+}
+
+/** What a codec does not take is a wrong command line, and known before a model is opened. */
+function refuseOptions(check: () => void, refuse: Refuse): void {
+  try {
+    check()
+  } catch (error) {
+    if (error instanceof TensorRTError && error.code === 'ERR_TRT_INVALID_ARGUMENT')
+      refuse(error.message.replace(' for preset ', ' for --encoder-preset '))
+    throw error
+  }
+}

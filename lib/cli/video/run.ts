@@ -1,0 +1,131 @@
+import { TensorRTError } from '../../errors.js'
+import type { VideoCall, VideoProgress } from '../../tasks/video/options.js'
+import type { Engine } from '../../engine.js'
+import { counted, jsonText } from '../output/format.js'
+import type { Row } from '../output/table.js'
+import { makeFolder } from '../run/target.js'
+import { Interrupted, type Session } from '../session.js'
+import type { Item, VideoJob } from './job.js'
+import { Tally, type VideoSummary } from './tally.js'
+import { type FrameAnswer, openVideoWorker, type VideoWorker } from './worker.js'
+
+/** A video that failed; the others are done. */
+export interface FailedVideo {
+  readonly source: string
+  readonly code: string
+  readonly message: string
+  /** The file that has the frames before that. */
+  readonly written?: string
+  readonly frames: number
+}
+
+export interface VideoAnswers {
+  readonly results: readonly VideoSummary[]
+  readonly failed: readonly FailedVideo[]
+}
+
+/** Several at once, unless the command line says how many: each has ffmpeg decode, and encode. */
+const usuallyAtOnce = 4
+
+/** All videos through one engine, several side by side. */
+export async function answerVideos(
+  engine: Engine,
+  job: VideoJob,
+  { parallel = usuallyAtOnce, jsonl = false }: Asked,
+  session: Session,
+): Promise<VideoAnswers> {
+  await using worker = await openVideoWorker(job, engine)
+  if (job.target?.kind === 'folder') await makeFolder(job.target.path)
+  const far = new HowFar(job, session)
+  const outcomes = new Array<VideoSummary | FailedVideo>(job.items.length)
+  const left = [...job.items.entries()]
+  const lane = async (): Promise<void> => {
+    for (let next = left.shift(); next !== undefined && !session.signal.aborted; next = left.shift()) {
+      const [index, item] = next
+      outcomes[index] = await outcomeOf(worker, item, { ...job, jsonl, tell: (progress) => far.tell(index, progress) }, session)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(parallel, left.length) }, lane))
+  session.signal.throwIfAborted()
+  return { results: outcomes.filter((each) => 'regions' in each), failed: outcomes.filter((each) => 'code' in each) }
+}
+
+export interface Asked {
+  readonly parallel?: number
+  readonly jsonl?: boolean
+}
+
+interface Told extends VideoJob {
+  readonly jsonl: boolean
+  readonly tell: (progress: VideoProgress) => void
+}
+
+/** What is wrong with a video is told, and what there is of it named. @throws what is no fault of the video */
+async function outcomeOf({ work }: VideoWorker, item: Item, told: Told, session: Session): Promise<VideoSummary | FailedVideo> {
+  const { throughTask } = await import('../../tasks/video/through.js')
+  const tally = new Tally(item)
+  try {
+    const through = throughTask<FrameAnswer>(item.source, callOf(item, told, session), work)
+    for (let next = await through.next(); ; next = await through.next()) {
+      if (next.done === true) return tally.end(next.value.info, told)
+      const { frame, answer } = next.value
+      tally.add(frame, answer)
+      if (told.jsonl) session.stdout.write(`${jsonText({ source: item.name, number: frame.number, pts: frame.pts, ...answer.found })}\n`)
+    }
+  } catch (error) {
+    const isInterrupted = session.signal.aborted && session.signal.reason instanceof Interrupted
+    if (!isInterrupted && !(error instanceof TensorRTError)) throw error
+    const failed = failedOf(error, item, tally)
+    if (!isInterrupted) session.fail(failed)
+    if (failed.written !== undefined)
+      session.warn(`${failed.written} is a part: the first ${counted(tally.frames, 'frame')} of ${item.name}`)
+    return failed
+  }
+}
+
+function failedOf(error: unknown, { name, path }: Item, { frames }: Tally): FailedVideo {
+  const { code = 'Error', message } = error as Partial<TensorRTError>
+  return { source: name, code, message: message ?? String(error), frames, ...(path !== undefined && frames > 0 && { written: path }) }
+}
+
+/** What was done until an error or an interruption stays, as a whole file. */
+function callOf({ path }: Item, { reading, writing, tell }: Told, { signal }: Session): VideoCall {
+  return { reading, writing, output: path, isOpen: false, keepPartial: true, tell, signal }
+}
+
+/** How far all of them are, in one bar. */
+class HowFar {
+  readonly #all: (VideoProgress | undefined)[]
+  readonly #progress: ReturnType<Session['progress']>
+  readonly #phase: string
+  readonly #begunAt = performance.now()
+
+  constructor({ items, task }: VideoJob, session: Session) {
+    this.#all = new Array<undefined>(items.length).fill(undefined)
+    this.#progress = session.progress()
+    this.#phase = items.length === 1 ? task : `${task}, ${counted(items.length, 'video')}`
+    this.#progress.update(0, 0, this.#phase)
+  }
+
+  tell(index: number, progress: VideoProgress): void {
+    this.#all[index] = progress
+    const known = this.#all.filter((each) => each !== undefined)
+    const frames = known.reduce((sum, each) => sum + each.frames, 0)
+    const areKnown = known.length === this.#all.length && known.every(({ of }) => of !== undefined)
+    const total = areKnown ? known.reduce((sum, { of = 0 }) => sum + of, 0) : 0
+    const fps = (frames * 1000) / Math.max(1, performance.now() - this.#begunAt)
+    this.#progress.update(frames, total, this.#phase, `${counted(frames, 'frame')}, ${fps.toFixed(1)} fps`)
+  }
+}
+
+export const videoHead = ['video', 'frames', 'seconds', 'fps', 'found', 'sounds', 'written to'] as const
+
+/** For people: what became of each. */
+export function videoRow({ source, frames, duration, fps, found, regions, framesWithRegions, sounds, written }: VideoSummary): Row {
+  const classes = found.map(
+    ({ label, classIndex, count }) => `${label ?? (classIndex === undefined ? 'regions' : `class ${classIndex}`)} ${count}`,
+  )
+  const kinds = classes.length > 1 ? ` (${classes.slice(0, 5).join(', ')}${classes.length > 5 ? ', …' : ''})` : ''
+  const what = regions === 0 ? 'nothing' : `${regions} in ${counted(framesWithRegions, 'frame')}${kinds}`
+  return [source, frames, duration.toFixed(2), fps.toFixed(1), what, sounds ?? '-', written ?? '-']
+}
