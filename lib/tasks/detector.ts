@@ -111,6 +111,11 @@ export class Detector implements AsyncDisposable {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'detect')
   }
 
+  /** The engine that runs the model, which {@link close} closes unless it was given. */
+  get engine(): Engine {
+    return this.#opened.pipeline.engine
+  }
+
   /**
    * Refuses new calls, waits for those under way, and closes the engine unless it was given. A second call does no
    * harm.
