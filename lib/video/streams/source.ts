@@ -69,9 +69,9 @@ export class OpeningSource {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    if (this.#video !== undefined) return this.#video.close()
     this.#opening.abort()
-    if (this.#video !== undefined) await this.#video.close()
-    else if (isPromise(this.#input)) void this.open().catch(() => undefined)
+    if (isPromise(this.#input)) void this.open().catch(() => undefined)
   }
 }
 

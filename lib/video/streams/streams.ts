@@ -11,7 +11,8 @@ import { checkedTask, type StreamResult, type StreamTask } from './task.js'
  * all of them, however it ends; `close()` or `await using` does where there is none.
  */
 export class Streams<R> implements AsyncIterable<StreamItem<R>>, AsyncDisposable {
-  readonly #flow: Flow<R>
+  // what gives answers alone, so that streams of something are streams of anything
+  readonly #flow: Pick<Flow<R>, 'sources' | 'stats' | 'next' | 'add' | 'remove' | 'close'>
 
   /** @internal {@link streams} */
   constructor(flow: Flow<R>) {
