@@ -1,9 +1,10 @@
-/** Frames of video. Parts: painting (in place, beside the way over RGB). */
+/** Frames of video. Parts: painting (in place, beside the way over RGB), streams (several into one engine). */
 import { parseArgs } from 'node:util'
 import { machine, note, print, type Row } from './support/report.js'
 import { paintingRows } from './support/video-painting.js'
+import { streamsRows } from './support/video-streams.js'
 
-const parts: Readonly<Record<string, () => Promise<Row[]>>> = { painting: paintingRows }
+const parts: Readonly<Record<string, () => Promise<Row[]>>> = { painting: paintingRows, streams: streamsRows }
 
 const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })
 const wanted = positionals.length > 0 ? positionals : Object.keys(parts)
