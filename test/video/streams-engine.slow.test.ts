@@ -1,5 +1,7 @@
 // Several streams on a real engine: batches across them on the fakes, a real detector on the CPU, and what is left of programs, descriptors and memory.
 import { readdirSync, readFileSync } from 'node:fs'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Engine, Tensor } from '../../lib/index.js'
 import { Detector } from '../../lib/tasks/index.js'
@@ -17,6 +19,8 @@ import { Made, read } from './streams-rig.js'
 
 process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { reason }))
 t.setTimeout(1_500_000)
+setFlagsFromString('--expose-gc')
+globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
 
 /** The processes that this one has started, and which run. */
 function children(): number {
@@ -113,12 +117,12 @@ t.test('memory, descriptors, threads and programs', { skip }, async (t) => {
   const seconds = size(12, 200)
   const path = await clip('long.mp4', moving('96x64', '25', seconds))
   const count = (folder: string): number => readdirSync(`/proc/self/${folder}`).length
-  const once = async (end?: number, look?: () => void): Promise<number> => {
+  const once = async (end?: number, look?: () => Promise<void>): Promise<number> => {
     let frames = 0
-    const open = () => openVideo(path, { end })
+    const open = () => openVideo(path, { end, buffer: '1MiB' })
     for await (const { frame } of streams([open(), open(), open(), open()], async (frame) => frame.data[0])) {
       frame.close()
-      if (++frames % 1000 === 0) look?.()
+      if (++frames % 1000 === 0) await look?.()
     }
     return frames
   }
@@ -126,7 +130,8 @@ t.test('memory, descriptors, threads and programs', { skip }, async (t) => {
   await collect()
   const before = { fd: count('fd'), task: count('task') }
   let [first, most] = [0, 0]
-  const frames = await once(undefined, () => {
+  const frames = await once(undefined, async () => {
+    await collect()
     const { rss } = process.memoryUsage()
     if (first === 0) first = rss
     most = Math.max(most, Math.abs(rss - first))
