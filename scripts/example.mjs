@@ -18,7 +18,8 @@ await main(async () => {
   await buildAll()
   /** @type {Record<string, string>} */
   const env = {}
-  if (asked(rest, '--backend', 'tensorrt')) take(env, 'TENSORRT_PATH', await ensureTensorRT())
+  if (asked(rest, '--backend', 'tensorrt') || (name === 'video-streams' && !asked(rest, '--backend', 'cpu')))
+    take(env, 'TENSORRT_PATH', await ensureTensorRT())
   if (name === 'video-streams' || (name === 'detect-faces' && asked(rest, '--family', 'centerface')))
     take(env, 'NODE_TENSORRT_CENTERFACE', await ensureCenterFace())
   if (name === 'serve-ensemble') take(env, 'TRT_TEST_TRITONCLIENT', await ensureTritonClient())

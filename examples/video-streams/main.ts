@@ -5,7 +5,8 @@ import Table from 'cli-table3'
 import { Command, Option } from 'commander'
 import { TensorRTError } from '../../lib/errors.js'
 import { writeModel } from '../../lib/onnx/index.js'
-import { Detector, type DetectorOptions } from '../../lib/tasks/index.js'
+import { Detector } from '../../lib/tasks/index.js'
+import type { Tensor } from '../../lib/tensor.js'
 import { openVideo, streams, type StreamsStats, type VideoFrame } from '../../lib/video/index.js'
 import { drawBoxes, letterbox, type RawImage, toTensor, writeImage } from '../../lib/vision/index.js'
 import { anySizeCenterFace, retinaFace, yoloV5 } from '../models/index.js'
@@ -66,7 +67,7 @@ async function drawn(clips: readonly string[], { out, backend, seconds, fps }: G
     frame.close()
   }
   const written = join(out, 'four-streams.jpg')
-  await writeImage(await gridOf(kept), written, { quality: 82, optimize: true })
+  await writeImage(await gridOf(kept), written, { quality: 74, optimize: true })
   return { written, faces }
 }
 
@@ -89,12 +90,10 @@ async function timed(clips: readonly string[], given: Given): Promise<Timed> {
   const { size, backend } = given
   const options = { backend, batching }
   const picture = [3, size, size]
-  // as the detectors prepare their frames
-  const [asFaces, asObjects] = [
-    { resize: 'letterbox', position: 'start', size, fill: [123, 117, 104], order: 'BGR', mean: [123, 117, 104] },
-    { resize: 'letterbox', size, fill: 114, std: 255 },
-  ] as const satisfies DetectorOptions['input'][]
-  const [forFaces, forObjects] = [await samples(clips, asFaces), await samples(clips, asObjects)]
+  const asFaces = { resize: 'letterbox', position: 'start', size, fill: [123, 117, 104] } as const
+  const asObjects = { resize: 'letterbox', size, fill: 114 } as const
+  const forFaces = await samples(clips, (frame) => toTensor(frame, letterbox(frame, size, { position: 'start', fill: [123, 117, 104] }), { order: 'BGR', mean: [123, 117, 104] })) // prettier-ignore
+  const forObjects = await samples(clips, (frame) => toTensor(frame, letterbox(frame, size, { fill: 114 }), { std: 255 }))
   const models = [
     await int8Engine(
       { name: 'RetinaFace with MobileNetV1 × 0.25', model: retinaFace.modelOf({ size, batch: 'N' }), input: 'input', picture },
@@ -134,20 +133,15 @@ async function timed(clips: readonly string[], given: Given): Promise<Timed> {
   }
 }
 
-/** Frames of all clips, as a model takes them: what its ranges are measured on. */
-async function samples(
-  clips: readonly string[],
-  { size, resize: _, order, mean, std, ...frame }: { readonly size: number } & Record<string, any>,
-) {
-  const tensors = []
-  for (const clip of clips) {
-    await using video = await openVideo(clip, { every: 4 })
-    for await (const picture of video) {
-      tensors.push(await toTensor(picture, letterbox(picture, size, frame), { order, mean, std }))
-      picture.close()
-      if (picture.number >= 4) break
+/** Some frames of all clips, as a model takes them: what its ranges are measured on. */
+async function samples(clips: readonly string[], prepare: (frame: VideoFrame) => Promise<Tensor>): Promise<Tensor[]> {
+  const tensors: Tensor[] = []
+  for (const clip of clips)
+    for await (const frame of await openVideo(clip, { every: 4 })) {
+      tensors.push(await prepare(frame))
+      frame.close()
+      if (frame.number >= 4) break
     }
-  }
   return tensors
 }
 
