@@ -16,7 +16,7 @@ export type { StreamEnd, StreamsOptions } from './streams/options.js'
 export type { StreamInput, StreamSource } from './streams/source.js'
 export type { StreamLatency, StreamSourceStats, StreamsStats, StreamStage } from './streams/statistics.js'
 export { streams, Streams } from './streams/streams.js'
-export type { FrameCall, StreamResult, StreamTask } from './streams/task.js'
+export type { EngineTask, FrameCall, StreamEngine, StreamResult, StreamTask } from './streams/task.js'
 export {
   type FrameTime,
   type TimeBase,

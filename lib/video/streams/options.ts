@@ -6,6 +6,7 @@ import type { CheckedTask } from './task.js'
 
 /** The end of a source that was not removed. */
 export interface StreamEnd {
+  /** Which source it is. */
   readonly source: StreamSource
   /** What ended it: what it threw, or what the task threw of one of its frames. Undefined where it came to its end. */
   readonly error: unknown

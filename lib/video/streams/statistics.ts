@@ -13,6 +13,7 @@ const stages = ['queue', 'infer', 'wait', 'total'] as const satisfies readonly S
 export interface StreamSourceStats {
   /** The number of the source, from 0, in the order in which they were added. */
   readonly index: number
+  /** The name of the source. */
   readonly name: string
   /** Frames that were decoded. */
   readonly decoded: number
@@ -24,9 +25,11 @@ export interface StreamSourceStats {
   readonly inferred: number
   /** Frames that were given in a second, over the last five. */
   readonly fps: number
-  /** Percentiles of the age of frames when they were given, in milliseconds. */
+  /** The median of the ages of frames when they were given, in milliseconds; undefined where none was. */
   readonly p50: number | undefined
+  /** Their 95th percentile. */
   readonly p95: number | undefined
+  /** Their 99th percentile. */
   readonly p99: number | undefined
   /** Whether it still gives frames. */
   readonly open: boolean
@@ -38,10 +41,15 @@ export interface StreamSourceStats {
 export interface StreamLatency {
   /** The number of the source. */
   readonly index: number
+  /** The name of the source. */
   readonly name: string
+  /** Which stage it is. */
   readonly stage: StreamStage
+  /** The median; undefined where no frame was in it. */
   readonly p50: number | undefined
+  /** The 95th percentile. */
   readonly p95: number | undefined
+  /** The 99th percentile. */
   readonly p99: number | undefined
 }
 

@@ -10,12 +10,23 @@ export interface FrameCall {
   readonly source: StreamSource
 }
 
+/** @inline */
 type FrameMethod = (frame: VideoFrame, options: { readonly signal: AbortSignal }) => PromiseLike<unknown>
+/** @inline */
 type PaintMethod = (frame: VideoFrame, options: { readonly signal: AbortSignal; readonly inPlace: true }) => PromiseLike<unknown>
+/** @inline */
+type Method<Name extends string, M> = Readonly<Record<Name, M>>
 
-/** What runs on a task's model: how many frames it wants under way. */
-interface WithEngine {
-  readonly engine?: { readonly concurrency: number } | undefined
+/** What runs on a task's model. */
+export interface StreamEngine {
+  /** How many frames it wants under way. */
+  readonly concurrency: number
+}
+
+/** A task that tells its engine; without one 8 frames are under way unless `inFlight` says otherwise. */
+export interface EngineTask {
+  /** What runs its model. */
+  readonly engine?: StreamEngine | undefined
 }
 
 /**
@@ -24,27 +35,34 @@ interface WithEngine {
  */
 export type StreamTask =
   | ((frame: VideoFrame, call: FrameCall) => unknown)
-  | (WithEngine & { readonly detect: FrameMethod })
-  | (WithEngine & { readonly segment: FrameMethod })
-  | (WithEngine & { readonly classify: FrameMethod })
-  | (WithEngine & { readonly blur: PaintMethod })
+  | (EngineTask & Method<'detect', FrameMethod>)
+  | (EngineTask & Method<'segment', FrameMethod>)
+  | (EngineTask & Method<'classify', FrameMethod>)
+  | (EngineTask & Method<'blur', PaintMethod>)
 
-/** Of a method with several signatures TypeScript sees the last one, which of our tasks takes a stream of pictures, and gives a stream of answers. */
+/**
+ * Of a method with several signatures TypeScript sees the last one, which of our tasks takes a stream of pictures, and gives a stream of answers.
+ * @inline
+ */
 type AnswerOf<F> = F extends (...values: never[]) => infer A ? (A extends AsyncIterable<infer R> ? R : Awaited<A>) : never
 
-/** The frame itself is the picture that was painted. */
-type Painted<R> = R extends { readonly image: unknown } ? Omit<R, 'image'> & { readonly image: VideoFrame } : R
+/**
+ * The frame itself is the picture that was painted.
+ * @inline
+ */
+type Painted<R> = R extends Method<'image', unknown> ? Omit<R, 'image'> & Method<'image', VideoFrame> : R
 
 /** What a task makes of a frame. */
-export type StreamResult<T> = T extends { readonly detect: infer F }
-  ? AnswerOf<F>
-  : T extends { readonly segment: infer F }
+export type StreamResult<T> =
+  T extends Method<'detect', infer F>
     ? AnswerOf<F>
-    : T extends { readonly classify: infer F }
+    : T extends Method<'segment', infer F>
       ? AnswerOf<F>
-      : T extends { readonly blur: infer F }
-        ? Painted<AnswerOf<F>>
-        : AnswerOf<T>
+      : T extends Method<'classify', infer F>
+        ? AnswerOf<F>
+        : T extends Method<'blur', infer F>
+          ? Painted<AnswerOf<F>>
+          : AnswerOf<T>
 
 /** A task that was checked. */
 export interface CheckedTask<R> {
@@ -62,7 +80,7 @@ const what = `a function, or an object with one, and one alone, of the methods $
 export function checkedTask<R>(task: unknown): CheckedTask<R> {
   if (typeof task === 'function') return { run: task as CheckedTask<R>['run'], paints: false, concurrency: undefined }
   if (typeof task !== 'object' || task === null) throw expected(what, 'task', task)
-  const all = task as WithEngine & Partial<Record<(typeof methods)[number], (frame: VideoFrame, options: object) => PromiseLike<R>>>
+  const all = task as EngineTask & Partial<Record<(typeof methods)[number], (frame: VideoFrame, options: object) => PromiseLike<R>>>
   const [name, more] = methods.filter((method) => typeof all[method] === 'function')
   if (name === undefined || more !== undefined) throw expected(what, 'task', task)
   const paints = name === 'blur'
