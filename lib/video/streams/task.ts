@@ -14,7 +14,6 @@ export interface FrameCall {
 type FrameMethod = (frame: VideoFrame, options: { readonly signal: AbortSignal }) => PromiseLike<unknown>
 /** @inline */
 type PaintMethod = (frame: VideoFrame, options: { readonly signal: AbortSignal; readonly inPlace: true }) => PromiseLike<unknown>
-/** @inline */
 type Method<Name extends string, M> = Readonly<Record<Name, M>>
 
 /** What runs on a task's model. */
@@ -40,16 +39,10 @@ export type StreamTask =
   | (EngineTask & Method<'classify', FrameMethod>)
   | (EngineTask & Method<'blur', PaintMethod>)
 
-/**
- * Of a method with several signatures TypeScript sees the last one, which of our tasks takes a stream of pictures, and gives a stream of answers.
- * @inline
- */
+/** Of a method with several signatures TypeScript sees the last one, which of our tasks takes a stream of pictures, and gives a stream of answers. */
 type AnswerOf<F> = F extends (...values: never[]) => infer A ? (A extends AsyncIterable<infer R> ? R : Awaited<A>) : never
 
-/**
- * The frame itself is the picture that was painted.
- * @inline
- */
+/** The frame itself is the picture that was painted. */
 type Painted<R> = R extends Method<'image', unknown> ? Omit<R, 'image'> & Method<'image', VideoFrame> : R
 
 /** What a task makes of a frame. */
