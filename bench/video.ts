@@ -1,12 +1,14 @@
-/** Frames of video. Parts: decoding (beside ffmpeg, OpenCV), painting (in place, beside the way over RGB). */
+/** Frames of video. Parts: decoding (beside ffmpeg, OpenCV), painting (in place, beside the way over RGB), streams (several into one engine). */
 import { parseArgs } from 'node:util'
 import { machine, note, print, type Row } from './support/report.js'
 import { decodingRows } from './support/video-decoding.js'
 import { paintingRows } from './support/video-painting.js'
+import { streamsRows } from './support/video-streams.js'
 
 const parts: Readonly<Record<string, () => Promise<Row[]>>> = {
   decoding: decodingRows,
   painting: paintingRows,
+  streams: streamsRows,
 }
 
 const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })

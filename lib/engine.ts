@@ -341,6 +341,15 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     return this.#known().backend.description
   }
 
+  /**
+   * How many inferences it takes to keep the lanes busy: those that compute and those that are prepared meanwhile, each
+   * of `maxBatch` with the option `batching`; no more than the queue has room for.
+   * @throws TensorRTError as {@link inputs}
+   */
+  get concurrency(): number {
+    return this.#known().backend.concurrency ?? 2
+  }
+
   #known(): Loaded {
     if (this.#failure) throw anew(this.#failure.error)
     if (!this.#loaded) throw new TensorRTError('ERR_TRT_NOT_READY', 'The engine has not finished loading: await engine.ready first')
@@ -538,7 +547,7 @@ export class Engine<I extends TensorTypes = TensorTypes, O extends TensorTypes =
     if (!isIterable(inputs)) throw expected('an iterable of inputs', 'the inputs of stream', inputs)
     const wanted = inFlight === undefined ? undefined : checkedWhole(inFlight, 'inFlight', 1)
     await awaited(within({ signal }, () => this.ready))
-    const most = wanted ?? this.#known().backend.concurrency ?? 2
+    const most = wanted ?? this.concurrency
     const run = (input: unknown, cancelled: AbortSignal): Promise<AnyTensor | AnyTensorRecord> =>
       this.infer(input as InputRecord<I>, { signal: cancelled, ...call } as InferOptions<O>) as Promise<AnyTensor | AnyTensorRecord>
     yield* inOrder(inputs, { most, signal, run })

@@ -18,8 +18,10 @@ await main(async () => {
   await buildAll()
   /** @type {Record<string, string>} */
   const env = {}
-  if (asked(rest, '--backend', 'tensorrt')) take(env, 'TENSORRT_PATH', await ensureTensorRT())
-  if (name === 'detect-faces' && asked(rest, '--family', 'centerface')) take(env, 'NODE_TENSORRT_CENTERFACE', await ensureCenterFace())
+  if (asked(rest, '--backend', 'tensorrt') || (name === 'video-streams' && !asked(rest, '--backend', 'cpu')))
+    take(env, 'TENSORRT_PATH', await ensureTensorRT())
+  if (name === 'video-streams' || (name === 'detect-faces' && asked(rest, '--family', 'centerface')))
+    take(env, 'NODE_TENSORRT_CENTERFACE', await ensureCenterFace())
   if (name === 'serve-ensemble') take(env, 'TRT_TEST_TRITONCLIENT', await ensureTritonClient())
   // npm runs this in the package's folder; paths of photographs are meant from where the person stands.
   const cwd = (process.env['npm_lifecycle_event'] === 'example' && process.env['INIT_CWD']) || process.cwd()

@@ -1,6 +1,7 @@
 import { checkedChoice, checkedWhole } from '../base/checks.js'
 import { shapeText } from '../base/dims.js'
 import { readOptions } from '../base/options.js'
+import type { Engine } from '../engine.js'
 import { expected, TensorRTError } from '../errors.js'
 import { Tensor } from '../tensor.js'
 import { isNoProbability } from '../vision/decoders/probabilities.js'
@@ -81,6 +82,11 @@ export class Classifier implements AsyncDisposable {
     options?: TaskOptions,
   ): Promise<ClassScore[] | ClassScore[][]> | AsyncGenerator<ClassScore[], void, undefined> {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'classify')
+  }
+
+  /** The engine that runs the model, which {@link close} closes unless it was given. */
+  get engine(): Engine {
+    return this.#opened.pipeline.engine
   }
 
   /**

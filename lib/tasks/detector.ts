@@ -112,6 +112,11 @@ export class Detector implements AsyncDisposable {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'detect')
   }
 
+  /** The engine that runs the model, which {@link close} closes unless it was given. */
+  get engine(): Engine {
+    return this.#opened.pipeline.engine
+  }
+
   /**
    * What is in each frame of a video, in order, with several under way at once. A frame is open until the loop goes on. With `output` boxes, labels and masks are drawn on the
    * frames where they are, and written with their times, colours and sounds: the file is whole when the loop has ended. Where it fails, or is left early, nothing stays,

@@ -1,5 +1,6 @@
 import { checkedObject } from '../base/checks.js'
 import { plainCopy } from '../base/options.js'
+import type { Engine } from '../engine.js'
 import {
   blurMask,
   type BlurOptions,
@@ -123,6 +124,11 @@ export class FaceBlur implements AsyncDisposable {
   blur(pictures: PictureStream, options?: TaskOptions): AsyncGenerator<BlurResult, void, undefined>
   blur(pictures: unknown, options?: TaskOptions): Promise<Hidden | Hidden[]> | AsyncGenerator<Hidden, void, undefined> {
     return this.#opened.pipeline.call(this.#opened.answers, pictures, options, 'blur')
+  }
+
+  /** The engine that runs the model, which {@link close} closes unless it was given. */
+  get engine(): Engine {
+    return this.#opened.pipeline.engine
   }
 
   /**

@@ -1,5 +1,6 @@
 import { checkedChoice, checkedNumber, checkedWhole } from '../base/checks.js'
 import { readOptions } from '../base/options.js'
+import type { Engine } from '../engine.js'
 import { expected, type TensorRTError } from '../errors.js'
 import type { Tensor } from '../tensor.js'
 import { type Alpha, type Frame, type Mask, type Picture, toMask } from '../vision/index.js'
@@ -84,6 +85,11 @@ export class Segmenter implements AsyncDisposable {
   matte(pictures: unknown, options?: TaskOptions): Promise<Alpha | Alpha[]> | AsyncGenerator<Alpha, void, undefined> {
     if (this.#mattes === undefined) return refused(expected("'matte', for a matte,", 'output.decide', this.#decide))
     return this.#opened.pipeline.call(this.#mattes, pictures, options, 'matte')
+  }
+
+  /** The engine that runs the model, which {@link close} closes unless it was given. */
+  get engine(): Engine {
+    return this.#opened.pipeline.engine
   }
 
   /**

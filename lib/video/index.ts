@@ -11,6 +11,12 @@ export type { VideoStats } from './reading/decoded.js'
 export type { VideoDecoder } from './reading/hardware.js'
 export type { OpenVideoOptions } from './reading/options.js'
 export type { GivenFrame, VideoSourceInput } from './reading/sources.js'
+export type { StreamItem } from './streams/line.js'
+export type { StreamEnd, StreamsOptions } from './streams/options.js'
+export type { StreamInput, StreamSource } from './streams/source.js'
+export type { StreamLatency, StreamSourceStats, StreamsStats, StreamStage } from './streams/statistics.js'
+export { streams, Streams } from './streams/streams.js'
+export type { EngineTask, FrameCall, StreamEngine, StreamResult, StreamTask } from './streams/task.js'
 export {
   type FrameTime,
   type TimeBase,

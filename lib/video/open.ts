@@ -25,7 +25,7 @@ export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
   readonly decoder: VideoDecoder
   readonly #frames: FrameStream
   readonly #signal: AbortSignal | undefined
-  readonly #forget: () => void
+  #forget: () => void = () => undefined // a signal that is aborted already closes it in the constructor
   #closing: Promise<void> | undefined
 
   /** @internal {@link openVideo} */

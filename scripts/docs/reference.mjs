@@ -4,7 +4,7 @@ import { Comment, ReflectionKind } from 'typedoc'
 
 /** Types behind the public ones that a reader needs no page of, and the fields of ONNX that are made by the protobuf compiler. */
 export const machinery = [
-  ...['Declared', 'OnlyName', 'UndeclaredOptions', 'Float16ArrayIfAny', 'Of', 'As'],
+  ...['Declared', 'OnlyName', 'UndeclaredOptions', 'Float16ArrayIfAny', 'Of', 'As', 'Method', 'AnswerOf', 'Painted'],
   ...['classifyPresets', 'detectPresets', 'segmentPresets'],
   ...['TensorAnnotation', 'DeviceConfigurationProto', 'NodeDeviceConfigurationProto', 'TrainingInfoProto', 'TensorProto_Segment'],
   ...['TensorShapeProto_Dimension', 'TypeProto_Tensor', 'TypeProto_Sequence', 'TypeProto_Map', 'TypeProto_Optional'],
