@@ -1,5 +1,5 @@
 // Several streams on a real engine: batches across them on the fakes, a real detector on the CPU, and what is left of programs, descriptors and memory.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -14,6 +14,7 @@ import { facePhoto } from '../../examples/support/program.js'
 import { size } from '../support/tiers.js'
 import { certain, collect, until } from '../support/waiting.js'
 import { skip } from '../support/video-clips.js'
+import { programsOfVideos } from '../support/video-leftovers.js'
 import { clip, moving } from './clips.js'
 import { Made, read } from './streams-rig.js'
 
@@ -21,21 +22,6 @@ process.on('unhandledRejection', (reason) => t.fail('no unhandled rejection', { 
 t.setTimeout(1_500_000)
 setFlagsFromString('--expose-gc')
 globalThis.gc = runInNewContext('gc') as NonNullable<typeof globalThis.gc>
-
-/** The processes that this one has started, and which run. */
-function children(): number {
-  const ofUs = (pid: string): boolean => {
-    try {
-      const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /, '')
-        .split(' ')
-      return parent === String(process.pid) && state !== 'Z' && readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('ff')
-    } catch {
-      return false // it is gone
-    }
-  }
-  return readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && ofUs(pid)).length
-}
 
 t.test('an engine with batching makes batches across streams', async (t) => {
   const made = new Made()
@@ -138,6 +124,6 @@ t.test('memory, descriptors, threads and programs', { skip }, async (t) => {
   })
   t.equal(frames, 4 * 25 * seconds)
   t.ok(most <= 32 * 2 ** 20, `${(most / 2 ** 20).toFixed(1)} MiB from what it was after 1,000 frames`)
-  await certain(() => children() === 0)
+  await certain(() => programsOfVideos().length === 0)
   t.ok(await until(() => count('fd') <= before.fd && count('task') <= before.task, 20_000), 'no descriptor and no thread is left')
 })
