@@ -54,6 +54,7 @@ t.test('a consumer three times too slow gets the newest, also when the event loo
   t.ok(after.age < (performance.now() - begun) / 1000, 'it came while the thread was busy')
   t.ok(after.number - before.number > 5, `${before.number} to ${after.number}`)
   t.ok(isCounted(blocked))
+  for (const frame of [before, after]) frame.close()
   await blocked.close()
   await pusher.close()
   t.ok(await nothingLeft())
@@ -89,6 +90,7 @@ t.test('a pusher that is killed and started again, once with another size', asyn
   const frames: VideoFrame[] = []
   for await (const frame of video) {
     frames.push(frame)
+    frame.close()
     const { reconnects } = video.stats
     const since = gaps.findLast(({ kind }) => kind === 'back')?.to ?? -Infinity
     if (frames.filter(({ pts }) => pts >= since).length !== 4) continue
@@ -121,7 +123,7 @@ t.test('a pusher that hangs', async (t) => {
   }
   const video = await openVideo(listening(port), { live: true, reconnect, onGap })
   const iterator = video[Symbol.asyncIterator]()
-  await nextOf(iterator)
+  ;(await nextOf(iterator)).close()
   pusher.stall()
   while (video.stats.reconnects === 0) (await nextOf(iterator)).close()
   t.match(gaps, [
@@ -134,7 +136,7 @@ t.test('a pusher that hangs', async (t) => {
 })
 
 t.test('a source that does not come back, and one whose end is its end', async (t) => {
-  const bytes = await readFile(await clip('live.ts', moving('96x64', '25', 1)))
+  const bytes = await readFile(await clip('live.ts', moving('96x64', '25', 4)))
   let rest = 0
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -215,7 +217,7 @@ t.test('closed, and aborted, in each state', async (t) => {
 })
 
 t.test('times that jump back within a connection go on', async (t) => {
-  const clips = await Promise.all([100, 5].map((at) => clip(`from-${at}.ts`, [...moving('96x64', '25', 1), '-output_ts_offset', String(at)])))
+  const clips = await Promise.all([100, 5].map((at) => clip(`from-${at}.ts`, [...moving('96x64', '25', 4), '-output_ts_offset', String(at)])))
   const pieces = await Promise.all(clips.map((each) => readFile(each)))
   const server = createServer((socket) => void socket.on('error', () => undefined).end(Buffer.concat(pieces))).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -223,7 +225,10 @@ t.test('times that jump back within a connection go on', async (t) => {
   const url = `tcp://127.0.0.1:${(server.address() as AddressInfo).port}`
   const video = await openVideo(url, { live: true, onFull: 'wait', reconnect: false, onGap: (gap) => gaps.push(gap) })
   const times: number[] = []
-  for await (const frame of video) times.push(frame.pts)
+  for await (const frame of video) {
+    times.push(frame.pts)
+    frame.close()
+  }
   t.ok(isRising(times))
   t.ok(times.at(-1)! - times[0]! < 60, `${times[0]} to ${times.at(-1)}`)
   t.match(gaps, [{ kind: 'jump', reason: 'times', attempts: 0 }])
@@ -238,6 +243,7 @@ t.test('RTSP, where ffmpeg listens', async (t) => {
   const frames = [await nextOf(iterator), await nextOf(iterator)]
   t.match(frames, [{ width: 160, height: 120 }, {}])
   t.ok(isRising(frames.map(({ pts }) => pts)))
+  for (const frame of frames) frame.close()
   await video.close()
   await pusher.close()
   t.ok(await nothingLeft())
