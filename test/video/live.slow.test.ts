@@ -102,7 +102,10 @@ t.test('a pusher that is killed and started again, once with another size', asyn
   t.ok(isCounted(video))
   const kinds = gaps.map(({ kind, reason }) => `${kind} ${reason}`)
   t.equal(gaps.length, 6)
-  t.match(kinds.join(', '), /^lost (ended|failed), back (ended|failed), lost (ended|failed), back size, lost (ended|failed), back (ended|failed)$/)
+  t.match(
+    kinds.join(', '),
+    /^lost (ended|failed), back (ended|failed), lost (ended|failed), back size, lost (ended|failed), back (ended|failed)$/,
+  )
   t.strictSame([...new Set(frames.map(({ width, height }) => `${width}x${height}`))], ['160x120', '96x64'])
   for (const { kind, from, to, seconds, attempts } of gaps) {
     t.ok(from !== undefined && (kind === 'lost') === (to === undefined))
@@ -217,7 +220,9 @@ t.test('closed, and aborted, in each state', async (t) => {
 })
 
 t.test('times that jump back within a connection go on', async (t) => {
-  const clips = await Promise.all([100, 5].map((at) => clip(`from-${at}.ts`, [...moving('96x64', '25', 4), '-output_ts_offset', String(at)])))
+  const clips = await Promise.all(
+    [100, 5].map((at) => clip(`from-${at}.ts`, [...moving('96x64', '25', 4), '-output_ts_offset', String(at)])),
+  )
   const pieces = await Promise.all(clips.map((each) => readFile(each)))
   const server = createServer((socket) => void socket.on('error', () => undefined).end(Buffer.concat(pieces))).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -251,7 +256,10 @@ t.test('RTSP, where ffmpeg listens', async (t) => {
 
 t.test('a URL', async (t) => {
   const bytes = await readFile(path)
-  const server = createHttpServer((_, response) => response.writeHead(200, { 'content-length': bytes.length }).end(bytes)).listen(0, '127.0.0.1')
+  const server = createHttpServer((_, response) => response.writeHead(200, { 'content-length': bytes.length }).end(bytes)).listen(
+    0,
+    '127.0.0.1',
+  )
   await once(server, 'listening')
   const video = await openVideo(`http://127.0.0.1:${(server.address() as AddressInfo).port}/live.mp4?token=1`)
   t.match(video, { live: false, info: { codec: 'h264' } })
