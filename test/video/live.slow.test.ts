@@ -9,6 +9,8 @@ import { runNode } from '../support/children.js'
 import { certain, until } from '../support/waiting.js'
 import { skip } from '../support/video-clips.js'
 import { clip, moving } from './clips.js'
+import { connectionOf, listens } from '../../lib/video/programs/connections.js'
+import { checkedInput, deviceInput, isDevice } from '../../lib/video/programs/inputs.js'
 import { block, freePort, isCounted, leftovers, nextOf, Pusher } from './live-rig.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
@@ -317,4 +319,22 @@ t.test('all videos together', async (t) => {
   t.equal(videoMemory().used, 0)
   limitVideoMemory(most)
   t.throws(() => limitVideoMemory('much'), { code: 'ERR_TRT_INVALID_ARGUMENT' })
+})
+
+t.test('what ffmpeg is told of devices and listeners', async (t) => {
+  t.strictSame([isDevice('/dev/video0'), isDevice('/tmp/video0'), isDevice(undefined)], [true, false, false])
+  t.match(deviceInput('/dev/video0'), { url: '/dev/video0', options: ['-f', 'v4l2'] })
+  const told = (url: string, listen?: boolean): readonly string[] =>
+    connectionOf(checkedInput(url), { transport: 'udp', listen }).options.slice(2)
+  t.strictSame(told('rtsp://camera/1'), ['-rtsp_transport', 'udp'])
+  t.strictSame(told('rtsp://0.0.0.0:8554/1', true), ['-rtsp_flags', 'listen'])
+  t.strictSame(told('srt://0.0.0.0:9000', true), ['-mode', 'listener'])
+  t.strictSame(told('http://camera/1'), [])
+  for (const [url, is] of [
+    ['tcp://a:1?listen=1', true],
+    ['tcp://a:1?listen=0', false],
+    ['srt://a:1?mode=listener', true],
+    ['tcp://a:1', false],
+  ] as const)
+    t.equal(listens(url, undefined), is, url)
 })
