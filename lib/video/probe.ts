@@ -51,7 +51,7 @@ export async function probeVideo(source: ProbeSource, options?: ProbeOptions): P
   if (input?.path !== undefined) await checkReadable(input.path)
   const { ffprobe } = await findPrograms({ ffmpeg: ffmpeg as FindOptions['ffmpeg'], signal })
   const ask = async (given: BytesInput): Promise<VideoInfo> => {
-    const info = await asked(ffprobe, given, signal)
+    const info = await probeInput(ffprobe, given, signal)
     return isCounted ? { ...info, frames: await counted(ffprobe, given, signal) } : info
   }
   return input === undefined ? withBytes(bytes!, ask) : ask({ input, stdin: undefined, more: [] })
@@ -64,7 +64,8 @@ async function checkReadable(path: string): Promise<void> {
 
 const told = ['-hide_banner', '-loglevel', 'level+warning'] as const
 
-async function asked(ffprobe: string, { input, stdin, more }: BytesInput, signal: AbortSignal | undefined): Promise<VideoInfo> {
+/** What ffprobe says of an input. @throws TensorRTError ERR_TRT_VIDEO_DATA; the signal's reason */
+export async function probeInput(ffprobe: string, { input, stdin, more }: BytesInput, signal: AbortSignal | undefined): Promise<VideoInfo> {
   const args = [...told, ...input.options, '-show_streams', '-show_format', '-of', 'json', '-i', input.url]
   const { exit, output, lines } = await runProgram(ffprobe, args, { input: stdin, more, signal, mostBytes })
   if (exit.code !== 0) throw failureOf(`Cannot read ${input.name}`, exit, lines, 'ffprobe')

@@ -4,9 +4,11 @@
 #include <napi.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "../video/frame_reader.h"
@@ -67,6 +69,7 @@ struct Reading {
   int callback = -1;
   bool started = false;
   bool over = false;
+  uint64_t dropped = 0;  // of a reader that is gone
   bool awaited = false;  // the process stays alive for what comes next
 };
 
@@ -98,7 +101,10 @@ void tellFrame(Napi::Env env, Reading& reading, FrameReader::Frame& frame) {
   napi_value buffer = bufferOver(env, frame);
   frame.data.reset();
   const Napi::Value pts = Napi::BigInt::New(env, frame.pts);
-  reading.environment->callHeld(env, reading.callback, {Napi::String::New(env, "frame"), buffer, pts});
+  const Napi::Value number = Napi::Number::New(env, static_cast<double>(frame.number));
+  const std::chrono::duration<double, std::milli> since = frame.arrived.time_since_epoch();
+  const Napi::Value when = Napi::Number::New(env, since.count());
+  reading.environment->callHeld(env, reading.callback, {Napi::String::New(env, "frame"), buffer, pts, number, when});
 }
 
 void tellStream(Napi::Env env, Reading& reading, const video::NutStream& stream) {
@@ -125,6 +131,16 @@ void post(const std::shared_ptr<Reading>& reading, Tell tell) {
   });
 }
 
+// What is newest when JavaScript's thread comes to it, however long that is busy with something else.
+void postNewest(const std::shared_ptr<Reading>& reading) {
+  reading->environment->post([reading](Napi::Env env) {
+    std::optional<FrameReader::Frame> frame = reading->reader ? reading->reader->takeNewest() : std::nullopt;
+    if (!frame) return;
+    arrived(env, *reading);
+    tellFrame(env, *reading, *frame);
+  });
+}
+
 void readAll(const std::shared_ptr<Reading>& reading) {
   FrameReader::Listener listener;
   listener.onStream = [&](const video::NutStream& stream) {
@@ -133,6 +149,7 @@ void readAll(const std::shared_ptr<Reading>& reading) {
   listener.onFrame = [&](FrameReader::Frame frame) {
     post(reading, [frame = std::move(frame)](Napi::Env env, Reading& r) mutable { tellFrame(env, r, frame); });
   };
+  listener.onNewest = [&] { postNewest(reading); };
   bool whole = false;
   std::exception_ptr failure;
   try {
@@ -142,6 +159,8 @@ void readAll(const std::shared_ptr<Reading>& reading) {
   }
   post(reading, [whole, failure](Napi::Env env, Reading& r) {
     r.over = true;
+    if (std::optional<FrameReader::Frame> last = r.reader->takeNewest()) tellFrame(env, r, *last);
+    r.dropped = r.reader->dropped();
     r.reader.reset();  // with what the system counts, which is not to wait for a collection
     tellEnd(env, r, whole, failure);
   });
@@ -159,13 +178,13 @@ Napi::Value start(const Napi::CallbackInfo& info) {
   });
 }
 
-// want(): somebody waits for the next frame, or the end.
+// want(begun?: boolean): somebody waits for the next frame, or the end; `begun`: for the stream, or the end.
 Napi::Value want(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
-    Reading& reading = kept<Reading>(info);
-    if (!reading.started || reading.over) return info.Env().Undefined();
-    await(info.Env(), reading);
-    reading.reader->want();
+    const auto reading = *static_cast<std::shared_ptr<Reading>*>(info.Data());
+    if (!reading->started || reading->over) return info.Env().Undefined();
+    await(info.Env(), *reading);
+    if (!info[0].ToBoolean() && reading->reader->want()) postNewest(reading);
     return info.Env().Undefined();
   });
 }
@@ -192,23 +211,45 @@ Napi::Value used(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), reading.reader ? static_cast<double>(reading.reader->used()) : 0);
 }
 
-// readFrames(most: bytes, callback): { descriptor, start(), want(), close(), used() }. The callback is told
-// ('stream', width, height, num, den), ('frame', buffer, pts) and, last, ('end', whole, error).
+Napi::Value dropped(const Napi::CallbackInfo& info) {
+  const Reading& reading = kept<Reading>(info);
+  return Napi::Number::New(info.Env(),
+                           static_cast<double>(reading.reader ? reading.reader->dropped() : reading.dropped));
+}
+
+// readFrames(most: bytes, newest: boolean, callback): { descriptor, start(), want(), close(), used(), dropped() }. The
+// callback gets ('stream', width, height, num, den), ('frame', buffer, pts, number, arrived) and, last,
+// ('end', whole, error).
 Napi::Value readFrames(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     const Napi::Env env = info.Env();
     if (!info[0].IsNumber() || info[0].As<Napi::Number>().DoubleValue() < 0) throwExpected("a number of bytes", "most");
-    if (!info[1].IsFunction()) throwExpected("a function", "callback");
+    if (!info[1].IsBoolean()) throwExpected("a boolean", "newest");
+    if (!info[2].IsFunction()) throwExpected("a function", "callback");
+    const auto whenFull = info[1].As<Napi::Boolean>() ? FrameReader::WhenFull::drop : FrameReader::WhenFull::wait;
     const auto reading = std::make_shared<Reading>();
     reading->environment = Environment::of(env);
-    reading->reader = std::make_shared<FrameReader>(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()));
-    reading->callback = reading->environment->hold(info[1].As<Napi::Object>());
+    reading->reader = std::make_shared<FrameReader>(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()), whenFull);
+    reading->callback = reading->environment->hold(info[2].As<Napi::Object>());
     const Napi::Object object = Napi::Object::New(env);
     object.Set("descriptor", Napi::Number::New(env, reading->reader->writeEnd()));
     object.Set("start", keeping(env, start, "start", reading));
     object.Set("want", keeping(env, want, "want", reading));
     object.Set("close", keeping(env, close, "close", reading));
     object.Set("used", keeping(env, used, "used", reading));
+    object.Set("dropped", keeping(env, dropped, "dropped", reading));
+    return object;
+  });
+}
+
+// frameMemory(most?: bytes): { used, most } of all readers of the process, once `most` is set.
+Napi::Value memoryOfAll(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    video::FrameLimit& limit = video::FrameLimit::ofProcess();
+    if (info[0].IsNumber()) limit.setMost(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()));
+    const Napi::Object object = Napi::Object::New(info.Env());
+    object.Set("used", Napi::Number::New(info.Env(), static_cast<double>(limit.used())));
+    object.Set("most", Napi::Number::New(info.Env(), static_cast<double>(limit.most())));
     return object;
   });
 }
@@ -241,6 +282,7 @@ std::shared_ptr<void> holdFrame(const void* data) {
 
 void exportFrames(Napi::Env env, Napi::Object exports) {
   exports.Set("readFrames", Napi::Function::New(env, readFrames));
+  exports.Set("frameMemory", Napi::Function::New(env, memoryOfAll));
   exports.Set("closeFrame", Napi::Function::New(env, closeFrame));
 }
 

@@ -8,38 +8,27 @@
 
 namespace nt::video {
 
-class FrameBudget {
+// What all readers have together. Its lock is that of their budgets, too: there is no order of locks to keep.
+class FrameLimit {
  public:
-  explicit FrameBudget(std::size_t most) : most_(most) {}
+  static constexpr std::size_t kUsual = std::size_t{1} << 30;
 
-  // Waits for room for so many; one frame always has some, and so has one that is wanted. False: it is over.
-  bool take(std::size_t bytes) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return over_ || wanted_ || used_ == 0 || (used_ <= most_ && bytes <= most_ - used_); });
-    if (over_) return false;
-    wanted_ = false;
-    used_ += bytes;
-    return true;
+  explicit FrameLimit(std::size_t most = kUsual) : most_(most) {}
+  // Of the process. Leaked on purpose: frames outlive whatever is torn down at its exit.
+  static FrameLimit& ofProcess() {
+    static auto& limit = *new FrameLimit;
+    return limit;
   }
-  void giveBack(std::size_t bytes) noexcept {
+
+  // Frames that are there already stay.
+  void setMost(std::size_t most) noexcept {
     const std::lock_guard lock(mutex_);
-    used_ -= bytes;
+    most_ = most;
     changed_.notify_all();
   }
-  // Somebody waits for a frame and none is there: whoever keeps all that he gets is to go on getting them.
-  void want() noexcept {
+  std::size_t most() const noexcept {
     const std::lock_guard lock(mutex_);
-    wanted_ = true;
-    changed_.notify_all();
-  }
-  void end() noexcept {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-    changed_.notify_all();
-  }
-  bool over() const noexcept {
-    const std::lock_guard lock(mutex_);
-    return over_;
+    return most_;
   }
   std::size_t used() const noexcept {
     const std::lock_guard lock(mutex_);
@@ -47,9 +36,76 @@ class FrameBudget {
   }
 
  private:
-  const std::size_t most_;
+  friend class FrameBudget;
+
+  bool hasRoom(std::size_t bytes) const noexcept { return used_ <= most_ && bytes <= most_ - used_; }
+
   mutable std::mutex mutex_;
   Condition changed_;
+  std::size_t used_ = 0;
+  std::size_t most_;
+};
+
+// What one reader has.
+class FrameBudget {
+ public:
+  explicit FrameBudget(std::size_t most, FrameLimit& limit = FrameLimit::ofProcess()) : limit_(limit), most_(most) {}
+
+  // Waits for room for so many; within its own share one frame always has some. One that is wanted is let through, over
+  // both limits, so that nothing can stand still. False: it is over.
+  bool take(std::size_t bytes) {
+    std::unique_lock<std::mutex> lock(limit_.mutex_);
+    limit_.changed_.wait(lock, [&] { return over_ || hasRoom(bytes); });
+    if (over_) return false;
+    count(bytes);
+    return true;
+  }
+  // The same without waiting: false where there is no room, too.
+  bool tryTake(std::size_t bytes) noexcept {
+    const std::lock_guard lock(limit_.mutex_);
+    if (over_ || !hasRoom(bytes)) return false;
+    count(bytes);
+    return true;
+  }
+  void giveBack(std::size_t bytes) noexcept {
+    const std::lock_guard lock(limit_.mutex_);
+    used_ -= bytes;
+    limit_.used_ -= bytes;
+    limit_.changed_.notify_all();
+  }
+  // Somebody waits for a frame and none is there: whoever keeps all that he gets is to go on getting them.
+  void want() noexcept {
+    const std::lock_guard lock(limit_.mutex_);
+    wanted_ = true;
+    limit_.changed_.notify_all();
+  }
+  void end() noexcept {
+    const std::lock_guard lock(limit_.mutex_);
+    over_ = true;
+    limit_.changed_.notify_all();
+  }
+  bool over() const noexcept {
+    const std::lock_guard lock(limit_.mutex_);
+    return over_;
+  }
+  std::size_t used() const noexcept {
+    const std::lock_guard lock(limit_.mutex_);
+    return used_;
+  }
+
+ private:
+  bool hasRoom(std::size_t bytes) const noexcept {
+    if (wanted_) return true;
+    return limit_.hasRoom(bytes) && (used_ == 0 || (used_ <= most_ && bytes <= most_ - used_));
+  }
+  void count(std::size_t bytes) noexcept {
+    wanted_ = false;
+    used_ += bytes;
+    limit_.used_ += bytes;
+  }
+
+  FrameLimit& limit_;
+  const std::size_t most_;
   std::size_t used_ = 0;
   bool wanted_ = false;
   bool over_ = false;

@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -20,6 +22,17 @@ constexpr int kPipeBytes = 1 << 20;  // more is not allowed to all users
 [[noreturn]] void failed(const char* what) {
   throw Error("ERR_TRT_FILE",
               std::string("The system gives no pipe for the frames of a video: ") + what + ": " + std::strerror(errno));
+}
+
+// Whether there were as many.
+bool skip(Bytes& bytes, std::size_t size) {
+  std::array<uint8_t, 1 << 16> nowhere;
+  while (size > 0) {
+    const std::size_t part = std::min(size, nowhere.size());
+    if (bytes.read(nowhere.data(), part) < part) return false;
+    size -= part;
+  }
+  return true;
 }
 
 }  // namespace
@@ -54,8 +67,9 @@ class FrameReader::Pipe : public Bytes {
   const int pipe_, stop_;
 };
 
-FrameReader::FrameReader(std::size_t most, HostPool& pool)
-    : pool_(pool), budget_(std::make_shared<FrameBudget>(most)), stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+FrameReader::FrameReader(std::size_t most, WhenFull whenFull, FrameLimit& limit, HostPool& pool)
+    : pool_(pool), budget_(std::make_shared<FrameBudget>(most, limit)), stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (whenFull == WhenFull::drop) newest_.emplace();
   if (stop_ < 0) failed("eventfd");
   int ends[2] = {-1, -1};
   if (::pipe2(ends, O_CLOEXEC) != 0) failed("pipe");
@@ -87,23 +101,54 @@ bool FrameReader::run(const Listener& listener) {
   }
 }
 
+bool FrameReader::want() noexcept {
+  budget_->want();
+  return newest_ && newest_->want();
+}
+
 bool FrameReader::readFrames(NutParser& parser, Bytes& bytes, const NutStream& stream, const Listener& listener) {
-  while (std::optional<NutFrame> head = parser.next()) {
-    Frame frame{head->pts, memory(stream.frameBytes), stream.frameBytes};
-    if (!frame.data) return false;
-    if (!head->elided.empty()) std::memcpy(frame.data.get(), head->elided.data(), head->elided.size());
-    if (bytes.read(frame.data.get() + head->elided.size(), head->size) < head->size) {
-      throw Error("ERR_TRT_VIDEO_DATA", "The frames that ffmpeg gave end within a frame");
-    }
-    listener.onFrame(std::move(frame));
+  for (uint64_t number = 0; const std::optional<NutFrame> head = parser.next(); ++number) {
+    Frame frame;
+    frame.pts = head->pts;
+    frame.number = number;
+    frame.size = stream.frameBytes;
+    const bool kept = readFrame(*head, bytes, frame);
+    if (budget_->over()) return false;
+    if (kept) give(std::move(frame), listener);
   }
   drain(bytes);
   return true;
 }
 
-// Null: it is over.
+// False: there is no memory for it, so that it was passed over; or it is over.
+bool FrameReader::readFrame(const NutFrame& head, Bytes& bytes, Frame& frame) {
+  frame.data = memory(frame.size);
+  if (budget_->over()) return false;
+  const std::size_t had = head.elided.size();
+  if (frame.data && had > 0) std::memcpy(frame.data.get(), head.elided.data(), had);
+  const bool whole = frame.data ? bytes.read(frame.data.get() + had, head.size) == head.size : skip(bytes, head.size);
+  if (!whole) throw Error("ERR_TRT_VIDEO_DATA", "The frames that ffmpeg gave end within a frame");
+  frame.arrived = std::chrono::steady_clock::now();
+  if (!frame.data) newest_->pass();
+  return frame.data != nullptr;
+}
+
+void FrameReader::give(Frame frame, const Listener& listener) {
+  if (!newest_) {
+    listener.onFrame(std::move(frame));
+  } else if (newest_->put(std::move(frame))) {
+    listener.onNewest();
+  }
+}
+
+// Null: it is over; or there is no room, which it does not wait for.
 std::shared_ptr<uint8_t> FrameReader::memory(std::size_t bytes) {
-  if (!budget_->take(bytes)) return nullptr;
+  if (!newest_) return budget_->take(bytes) ? ofPool(bytes) : nullptr;
+  return budget_->tryTake(bytes) ? ofPool(bytes) : newest_->replace();
+}
+
+// Of bytes that are counted already.
+std::shared_ptr<uint8_t> FrameReader::ofPool(std::size_t bytes) {
   std::shared_ptr<HostBlock> block;
   try {
     block = pool_.acquire(bytes);

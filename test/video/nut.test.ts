@@ -188,7 +188,11 @@ t.test('a reader that is never started, and one that is closed while it reads', 
   )
   await reading.close()
   const addon = loadAddon()
-  for (const call of [() => addon.readFrames(-1, () => {}), () => addon.readFrames(1, 5 as never), () => addon.closeFrame(5 as never)])
+  for (const call of [
+    () => addon.readFrames(-1, false, () => {}),
+    () => addon.readFrames(1, false, 5 as never),
+    () => addon.closeFrame(5 as never),
+  ])
     t.throws(call, { code: 'ERR_TRT_INVALID_ARGUMENT' })
   const ordinary = new ArrayBuffer(8)
   addon.closeFrame(ordinary)

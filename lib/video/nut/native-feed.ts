@@ -1,35 +1,53 @@
 import { failing } from '../../base/stacks.js'
 import type { NativeFrameEvent, NativeFrameReader } from '../../backend/native-video.js'
 import { fromNative, loadAddon, nativeSync } from '../../backend/native.js'
-import type { FedFrame, FrameFeed } from './fed.js'
+import type { FedFrame, FedStream, FrameFeed } from './fed.js'
 
 interface Waiter {
   readonly resolve: (frame: FedFrame | undefined | Promise<never>) => void
 }
 
-/** A thread of the addon reads ahead, as far as the bytes go; what is not wanted any more is given back. */
+/** What the clock of the addon's threads shows when `performance` begins to count, in milliseconds. */
+const clockOrigin = Number(process.hrtime.bigint()) / 1e6 - performance.now()
+
+/** A thread of the addon reads ahead, as far as the bytes go, or keeps the newest frame; what is not wanted any more is given back. */
 export class NativeFeed implements FrameFeed {
   readonly #reader: NativeFrameReader
   readonly #frames: FedFrame[] = []
   readonly #waiters: Waiter[] = []
   readonly #ended: Promise<void>
   #end: () => void = () => undefined
-  #stream: Pick<FedFrame, 'width' | 'height' | 'num' | 'den'> | undefined
+  readonly #newest: boolean
+  readonly #begun: Promise<FedStream | undefined>
+  #begin: (stream: FedStream | undefined) => void = () => undefined
+  #stream: FedStream | undefined
+  #left = 0
   #state: 'made' | 'reading' | 'closing' | 'over' = 'made'
   #error: unknown
 
-  constructor(most: number) {
+  constructor(most: number, newest = false) {
+    this.#newest = newest
     this.#ended = new Promise((resolve) => (this.#end = resolve))
-    this.#reader = nativeSync(() => loadAddon().readFrames(most, (...event) => this.#tell(event)))
+    this.#begun = new Promise((resolve) => (this.#begin = resolve))
+    this.#reader = nativeSync(() => loadAddon().readFrames(most, newest, (...event) => this.#tell(event)))
   }
 
   get stdout(): number {
     return this.#reader.descriptor
   }
 
+  get dropped(): number {
+    return this.#reader.dropped() + this.#left
+  }
+
   start(): void {
     nativeSync(() => this.#reader.start())
     this.#state = 'reading'
+  }
+
+  header(): Promise<FedStream | undefined> {
+    if (this.#state === 'reading' && this.#stream === undefined) this.#reader.want(true)
+    return this.#begun
   }
 
   next(): Promise<FedFrame | undefined> {
@@ -47,7 +65,7 @@ export class NativeFeed implements FrameFeed {
     if (this.#state === 'reading') this.#state = 'closing'
     this.#reader.close()
     this.#error = undefined
-    for (const frame of this.#frames.splice(0)) frame.release?.()
+    for (const frame of this.#frames.splice(0)) this.#leave(frame)
     for (const { resolve } of this.#waiters.splice(0)) resolve(undefined)
     await this.#ended
   }
@@ -56,8 +74,9 @@ export class NativeFeed implements FrameFeed {
     if (event[0] === 'stream') {
       const [, width, height, num, den] = event
       this.#stream = { width, height, num: BigInt(num), den: BigInt(den) }
+      this.#begin(this.#stream)
     } else if (event[0] === 'frame') {
-      this.#give(event[1], event[2])
+      this.#give(event)
     } else {
       if (event[2] !== undefined && this.#state === 'reading') this.#error = fromNative(event[2])
       this.#over()
@@ -67,17 +86,24 @@ export class NativeFeed implements FrameFeed {
     if (this.#waiters.length > 0) this.#reader.want()
   }
 
-  #give(buffer: ArrayBuffer, ticks: bigint): void {
+  #give([, buffer, ticks, number, since]: Extract<NativeFrameEvent, readonly ['frame', ...unknown[]]>): void {
     const release = (): void => loadAddon().closeFrame(buffer)
-    if (this.#state !== 'reading') return release()
-    const frame: FedFrame = { ...this.#stream!, ticks, data: new Uint8Array(buffer), release }
+    const frame: FedFrame = { ...this.#stream!, ticks, number, arrived: since - clockOrigin, data: new Uint8Array(buffer), release }
+    if (this.#state !== 'reading') return this.#leave(frame)
     const waiter = this.#waiters.shift()
     if (waiter === undefined) this.#frames.push(frame)
     else waiter.resolve(frame)
   }
 
+  /** None of the newest is lost uncounted. */
+  #leave(frame: FedFrame): void {
+    if (this.#newest) this.#left++
+    frame.release?.()
+  }
+
   #over(): void {
     this.#state = 'over'
+    this.#begin(undefined)
     this.#end()
   }
 }

@@ -27,6 +27,15 @@ export function pipeInput(name: string, descriptor = 0): Input {
   return { url: `pipe:${descriptor}`, name, path: undefined, options: ['-protocol_whitelist', ofFiles] }
 }
 
+/** A camera of this machine, by Video4Linux: `/dev/video0`. */
+export function isDevice(path: string | undefined): path is string {
+  return path !== undefined && /^\/dev\/(video\d+|v4l\/.+)$/.test(path)
+}
+
+export function deviceInput(path: string): Input {
+  return { url: path, name: path, path: undefined, options: ['-f', 'v4l2'] }
+}
+
 /** A path, a `file:` URL, or a URL of a network. @throws TensorRTError ERR_TRT_INVALID_ARGUMENT */
 export function checkedInput(source: unknown, name = 'source'): Input {
   const text = source instanceof URL ? source.href : source

@@ -30,7 +30,7 @@ export class GivenFrames implements FrameStream {
   }
 
   get stats(): VideoStats {
-    return { decoded: this.#decoded, delivered: this.#delivered, dropped: 0 }
+    return { decoded: this.#decoded, delivered: this.#delivered, dropped: 0, reconnects: 0 }
   }
 
   async next(): Promise<VideoFrame | undefined> {

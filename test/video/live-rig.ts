@@ -1,0 +1,117 @@
+/** Live sources over the loopback: ffmpeg pushes to where openVideo() listens. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { VideoFrame, VideoSource } from '../../lib/video/index.js'
+import { until } from '../support/waiting.js'
+
+/** A port that nobody has. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A moving picture at 25 frames a second, as it happens, whose key frames are half a second apart. */
+const camera = (size: string): string[] => [
+  ...['-hide_banner', '-nostdin', '-loglevel', 'error', '-re', '-f', 'lavfi', '-i', `testsrc2=size=${size}:rate=25`],
+  ...['-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-g', '12', '-pix_fmt', 'yuv420p'],
+]
+
+/** ffmpeg that pushes to a port, and tries again until somebody listens there. */
+export class Pusher {
+  readonly #output: readonly string[]
+  #size: string
+  #child: ChildProcess | undefined
+  #isOver = false
+  readonly #running: Promise<void>
+
+  constructor(output: readonly string[], size = '160x120') {
+    this.#output = output
+    this.#size = size
+    this.#running = this.#run()
+  }
+
+  static tcp(port: number, size?: string): Pusher {
+    return new Pusher(['-f', 'mpegts', '-flush_packets', '1', `tcp://127.0.0.1:${port}`], size)
+  }
+
+  /** As a camera whose plug is pulled; the next one has this size. */
+  kill(size = this.#size): void {
+    this.#size = size
+    this.#child?.kill('SIGKILL')
+  }
+
+  /** As a camera that hangs. */
+  stall(): void {
+    this.#child?.kill('SIGSTOP')
+  }
+
+  async close(): Promise<void> {
+    this.#isOver = true
+    this.kill()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isOver) {
+      this.#child = spawn('ffmpeg', [...camera(this.#size), ...this.#output], { stdio: 'ignore', argv0: 'pusher' })
+      await once(this.#child, 'exit')
+      await sleep(20)
+    }
+  }
+}
+
+/** The processes that this one has started for frames, and which run: not those of pushers. */
+export function readers(): number {
+  return readdirSync('/proc').filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false
+    try {
+      const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
+        .replace(/^.*\) /, '')
+        .split(' ')
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+      return parent === String(process.pid) && state !== 'Z' && /^\S*ff(mpeg|probe)\0/.test(command)
+    } catch {
+      return false // it is gone
+    }
+  }).length
+}
+
+function descriptors(): number {
+  return readdirSync('/proc/self/fd').filter((number) => {
+    try {
+      return /^pipe:|eventfd|socket/.test(readlinkSync(`/proc/self/fd/${number}`))
+    } catch {
+      return false
+    }
+  }).length
+}
+
+const threads = (): number => readdirSync('/proc/self/task').length
+
+/** Looks whether all comes to be as it is now. */
+export function leftovers(): () => Promise<boolean> {
+  const before = { descriptors: descriptors(), threads: threads() }
+  return () => until(() => readers() === 0 && descriptors() <= before.descriptors && threads() <= before.threads, 20_000)
+}
+
+/** The next frame, which there is. */
+export async function nextOf(iterator: AsyncIterator<VideoFrame, undefined>): Promise<VideoFrame> {
+  const { value } = await iterator.next()
+  if (value === undefined) throw new Error('there is no frame')
+  return value
+}
+
+/** Keeps this process's thread busy. */
+export function block(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+}
+
+/** Whether the counts of a video agree. */
+export const isCounted = ({ stats }: VideoSource): boolean => stats.delivered + stats.dropped === stats.decoded
