@@ -71,7 +71,11 @@ export class VideoSource implements AsyncIterable<VideoFrame>, AsyncDisposable {
 
   async #next(): Promise<VideoFrame | undefined> {
     try {
-      const frame = await within({ signal: this.#signal }, () => this.#frames.next())
+      const frame = await within({ signal: this.#signal }, async (cut) => {
+        const next = await this.#frames.next()
+        if (cut?.happened) next?.close() // nobody gets it
+        return next
+      })
       if (frame === undefined) await this.close()
       return frame
     } catch (error) {

@@ -109,8 +109,9 @@ export async function nextOf(iterator: AsyncIterator<VideoFrame, undefined>): Pr
 }
 
 /** Keeps this process's thread busy. */
-export function block(milliseconds: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
+export function block(enough: () => boolean): void {
+  const begun = performance.now()
+  while (!enough()) if (performance.now() - begun > 60_000) throw new Error('It did not come within a minute')
 }
 
 /** Whether the counts of a video agree. */

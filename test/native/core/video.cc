@@ -1,6 +1,7 @@
 // Frames of a video from a pipe: what is written arrives, the writer waits, and a reader ends at any moment.
 #include <unistd.h>
 
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -113,7 +114,7 @@ TEST("video: frames arrive as they were written") {
   CHECK_EQ(writeTo(reader.writeEnd(), videoOf(100)), videoOf(100).size());
   std::vector<FrameReader::Frame> frames;
   nt::video::NutStream stream;
-  const bool whole = reader.run({[&](const auto& each) { stream = each; }, [&](auto each) { frames.push_back(each); }});
+  const bool whole = reader.run({[&](const auto& each) { stream = each; }, [&](auto each) { frames.push_back(each); }, [] {}});
   CHECK(whole);
   CHECK_EQ(stream.width, kWidth);
   CHECK_EQ(stream.height, kHeight);
@@ -197,4 +198,70 @@ TEST("video: bytes that are cut short or changed give an error") {
     }
   }
   CHECK(failed > 2500);
+}
+
+TEST("video: all readers have one limit, and what is wanted goes over it") {
+  nt::video::FrameLimit limit(10);
+  nt::video::FrameBudget first(8, limit), second(8, limit);
+  CHECK(first.tryTake(8));
+  CHECK(!first.tryTake(1));
+  CHECK(second.tryTake(2));
+  CHECK(!second.tryTake(1));
+  CHECK_EQ(limit.used(), 10U);
+  second.want();
+  CHECK(second.tryTake(1));
+  CHECK(!second.tryTake(1));
+  CHECK_EQ(limit.used(), 11U);
+  bool taken = true;
+  std::thread thread([&] { taken = second.take(4); });
+  first.giveBack(8);  // there is room now
+  thread.join();
+  CHECK(taken);
+  CHECK_EQ(second.used(), 7U);
+  limit.setMost(3);
+  CHECK(!first.tryTake(1));
+  std::thread other([&] { taken = first.take(1); });
+  first.end();
+  other.join();
+  CHECK(!taken);
+  CHECK(first.over());
+  second.giveBack(7);
+  CHECK_EQ(limit.used(), 0U);
+}
+
+TEST("video: a reader that drops is never waited for, and keeps the newest frame") {
+  nt::video::FrameLimit limit;
+  FrameReader reader(2 * kFrame, FrameReader::WhenFull::drop, limit);
+  CHECK_EQ(writeTo(reader.writeEnd(), videoOf(50)), videoOf(50).size());
+  int calls = 0;
+  CHECK(!reader.want());
+  std::optional<FrameReader::Frame> first;
+  const bool whole = reader.run({[](const auto&) {},
+                                 [](auto) {},
+                                 [&] {
+                                   ++calls;
+                                   first = reader.takeNewest();
+                                 }});
+  CHECK(whole);
+  CHECK_EQ(calls, 1);
+  CHECK(first && isRight(*first, 0) && first->number == 0);
+  CHECK(reader.want());
+  const std::optional<FrameReader::Frame> last = reader.takeNewest();
+  CHECK(last && isRight(*last, 49) && last->number == 49);
+  CHECK(last && first && last->arrived >= first->arrived);
+  CHECK_EQ(reader.dropped(), 48U);
+  CHECK_EQ(reader.used(), 2 * kFrame);
+}
+
+TEST("video: a reader that drops passes over frames for which there is no memory") {
+  nt::video::FrameLimit limit(kFrame);
+  nt::video::FrameBudget other(kFrame, limit);
+  CHECK(other.tryTake(kFrame));
+  FrameReader reader(10 * kFrame, FrameReader::WhenFull::drop, limit);
+  (void)writeTo(reader.writeEnd(), videoOf(20));
+  CHECK(reader.run({[](const auto&) {}, [](auto) {}, [] {}}));
+  CHECK_EQ(reader.dropped(), 20U);
+  CHECK(!reader.takeNewest());
+  CHECK_EQ(reader.used(), 0U);
+  other.giveBack(kFrame);
 }
