@@ -229,7 +229,8 @@ Napi::Value readFrames(const Napi::CallbackInfo& info) {
     const auto whenFull = info[1].As<Napi::Boolean>() ? FrameReader::WhenFull::drop : FrameReader::WhenFull::wait;
     const auto reading = std::make_shared<Reading>();
     reading->environment = Environment::of(env);
-    reading->reader = std::make_shared<FrameReader>(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()), whenFull);
+    reading->reader =
+        std::make_shared<FrameReader>(static_cast<std::size_t>(info[0].As<Napi::Number>().Int64Value()), whenFull);
     reading->callback = reading->environment->hold(info[2].As<Napi::Object>());
     const Napi::Object object = Napi::Object::New(env);
     object.Set("descriptor", Napi::Number::New(env, reading->reader->writeEnd()));

@@ -68,7 +68,9 @@ class FrameReader::Pipe : public Bytes {
 };
 
 FrameReader::FrameReader(std::size_t most, WhenFull whenFull, FrameLimit& limit, HostPool& pool)
-    : pool_(pool), budget_(std::make_shared<FrameBudget>(most, limit)), stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    : pool_(pool),
+      budget_(std::make_shared<FrameBudget>(most, limit)),
+      stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (whenFull == WhenFull::drop) newest_.emplace();
   if (stop_ < 0) failed("eventfd");
   int ends[2] = {-1, -1};

@@ -1,7 +1,7 @@
 import type { VideoInfo } from '../probe.js'
 import type { Input } from '../programs/inputs.js'
 import { quietly } from '../programs/start.js'
-import type { Decoding } from './decoder.js'
+import type { Decoding } from './decoding.js'
 import type { Reading } from './options.js'
 
 /** What arguments are made of. */

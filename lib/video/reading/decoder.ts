@@ -1,31 +1,10 @@
 import type { FedFrame, FedStream, FrameFeed } from '../nut/fed.js'
 import { frameFeed } from '../nut/feed.js'
-import type { VideoInfo } from '../probe.js'
 import { failureOf } from '../programs/failure.js'
-import type { Input } from '../programs/inputs.js'
 import { type Program, startProgram } from '../programs/start.js'
 import { decodingArguments } from './arguments.js'
-import type { Reading } from './options.js'
+import type { Decoding } from './decoding.js'
 import { Pump } from './pump.js'
-
-/** How a source comes: all of it as fast as it is taken; a file, at its own speed; or from a camera, as it happens. */
-export type Manner = 'recorded' | 'paced' | 'live'
-
-/** What is decoded, and by what. */
-export interface Decoding {
-  readonly ffmpeg: string
-  readonly input: Input
-  readonly manner: Manner
-  /** Undefined of what can be opened only once, so that it could not be probed. */
-  readonly info: VideoInfo | undefined
-  readonly reading: Reading
-  readonly onFull: 'drop-oldest' | 'wait'
-  readonly hardware: 'none' | 'cuda'
-  /** What the program reads from its stdin. */
-  readonly stdin: AsyncIterator<Uint8Array> | undefined
-  /** Its descriptors from 3 on, which may be closed once it has started. */
-  readonly more: readonly number[]
-}
 
 /** What a demuxer says of a file that was cut short, with which ffmpeg ends as with a whole one. */
 const cutShort = /\[error\].*(prematurely|partial file|truncated|invalid data)/i

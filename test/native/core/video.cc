@@ -114,7 +114,8 @@ TEST("video: frames arrive as they were written") {
   CHECK_EQ(writeTo(reader.writeEnd(), videoOf(100)), videoOf(100).size());
   std::vector<FrameReader::Frame> frames;
   nt::video::NutStream stream;
-  const bool whole = reader.run({[&](const auto& each) { stream = each; }, [&](auto each) { frames.push_back(each); }, [] {}});
+  const bool whole =
+      reader.run({[&](const auto& each) { stream = each; }, [&](auto each) { frames.push_back(each); }, [] {}});
   CHECK(whole);
   CHECK_EQ(stream.width, kWidth);
   CHECK_EQ(stream.height, kHeight);
@@ -236,8 +237,7 @@ TEST("video: a reader that drops is never waited for, and keeps the newest frame
   int calls = 0;
   CHECK(!reader.want());
   std::optional<FrameReader::Frame> first;
-  const bool whole = reader.run({[](const auto&) {},
-                                 [](auto) {},
+  const bool whole = reader.run({[](const auto&) {}, [](auto) {},
                                  [&] {
                                    ++calls;
                                    first = reader.takeNewest();
