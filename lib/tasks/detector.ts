@@ -25,7 +25,8 @@ import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } 
 import { outputsNamed } from './outputs.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import type { DetectOutput, DetectPreset } from './presets.js'
-import type { DetectedFrame, VideoInput, VideoLoopOptions } from './video/options.js'
+import type { VideoFrame } from '../video/index.js'
+import type { VideoInput, VideoLoopOptions } from './video/options.js'
 
 /** Options of a decoder, without its name. */
 type PartOf<T> = T extends unknown ? Partial<Omit<T, 'decoder'>> : never
@@ -61,6 +62,14 @@ export interface Found extends Detection {
   readonly mask?: InstanceMask
   /** The corners of a turned rectangle (DBNet): upper left, upper right, lower right, lower left. */
   readonly corners?: readonly Point[]
+}
+
+/** What `Detector.detectVideo` gives for a frame. */
+export interface DetectedFrame {
+  /** Open until the loop goes on. */
+  readonly frame: VideoFrame
+  /** What was found in it, the best first. */
+  readonly found: readonly Found[]
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 export { presetBatches, type PresetBatchOptions } from './batches.js'
 export { Classifier, type ClassifierOptions } from './classifier.js'
-export { Detector, type DetectorOptions, type Found } from './detector.js'
+export { type DetectedFrame, Detector, type DetectorOptions, type Found } from './detector.js'
 export { type BlurredRegion, type BlurResult, FaceBlur, type FaceBlurOptions } from './face-blur.js'
 export { coco80, coco90, coco91, type Labels, labels, voc } from './labels.js'
 export type { LoadOptions, TaskSource } from './opening.js'
@@ -25,7 +25,6 @@ export { Segmenter, type SegmenterOptions } from './segmenter.js'
 export type {
   BlurredVideo,
   BlurVideoOptions,
-  DetectedFrame,
   SegmentedFrame,
   VideoInput,
   VideoLoopOptions,

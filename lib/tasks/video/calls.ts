@@ -1,9 +1,9 @@
 /** The methods of tasks that go through a video. */
 import { VideoSource } from '../../video/index.js'
-import type { Detector, Found } from '../detector.js'
+import type { DetectedFrame, Detector, Found } from '../detector.js'
 import type { FaceBlur } from '../face-blur.js'
 import type { Segmenter } from '../segmenter.js'
-import type { BlurredVideo, DetectedFrame, SegmentedFrame, VideoInput } from './options.js'
+import type { BlurredVideo, SegmentedFrame, VideoInput } from './options.js'
 import { checkedLoop, checkedWrite } from './options.js'
 import { Shown } from './progress.js'
 import { throughTask } from './through.js'

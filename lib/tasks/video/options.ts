@@ -6,7 +6,6 @@ import type { Mask } from '../../vision/index.js'
 import type { OpenVideoOptions, VideoFrame, VideoSource, VideoSourceInput, WriteVideoOptions } from '../../video/index.js'
 import { checkedReading } from '../../video/reading/options.js'
 import { checkedWriting } from '../../video/writing/options.js'
-import type { Found } from '../detector.js'
 
 /** A video that a task goes through: what `openVideo` takes, or what it gives, which the call reads to its end and closes. */
 export type VideoInput = VideoSourceInput | VideoSource
@@ -69,14 +68,6 @@ export interface BlurredVideo {
   readonly duration: number
   /** How many sounds were copied. */
   readonly sounds: number
-}
-
-/** What `Detector.detectVideo` gives for a frame. */
-export interface DetectedFrame {
-  /** Open until the loop goes on. */
-  readonly frame: VideoFrame
-  /** What was found in it, the best first. */
-  readonly found: readonly Found[]
 }
 
 /** What `Segmenter.segmentVideo` gives for a frame. */
