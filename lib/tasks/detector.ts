@@ -18,6 +18,7 @@ import {
   suppress,
 } from '../vision/index.js'
 import { defined } from './classifier.js'
+import type { DetectedFrame, Found } from './found.js'
 import { type BoxDecoder, type DecoderName, decoderNames, decoderOf } from './decoding.js'
 import type { PictureInput } from './input.js'
 import { checkedLabels, type Labels } from './labels.js'
@@ -25,7 +26,6 @@ import { type LoadOptions, opened, type Opened, splitOptions, type TaskSource } 
 import { outputsNamed } from './outputs.js'
 import type { Answers, PictureStream, TaskOptions } from './pipeline.js'
 import type { DetectOutput, DetectPreset } from './presets.js'
-import type { VideoFrame } from '../video/index.js'
 import type { VideoInput, VideoLoopOptions } from './video/options.js'
 
 /** Options of a decoder, without its name. */
@@ -50,26 +50,6 @@ export interface DetectorOptions extends LoadOptions<DetectPreset> {
    * `voc`. As many as the model has classes, where it tells that.
    */
   readonly labels?: Labels | undefined
-}
-
-/** Something that was found in a picture. Coordinates are pixels of the picture, upright. */
-export interface Found extends Detection {
-  /** The name of the class, where `labels` has one. */
-  readonly label?: string
-  /** The points of a face: eyes, nose, corners of the mouth. Of models of faces. */
-  readonly landmarks?: readonly Point[]
-  /** The pixels that belong to it. Of models that give masks. */
-  readonly mask?: InstanceMask
-  /** The corners of a turned rectangle (DBNet): upper left, upper right, lower right, lower left. */
-  readonly corners?: readonly Point[]
-}
-
-/** What `Detector.detectVideo` gives for a frame. */
-export interface DetectedFrame {
-  /** Open until the loop goes on. */
-  readonly frame: VideoFrame
-  /** What was found in it, the best first. */
-  readonly found: readonly Found[]
 }
 
 /**

@@ -16,7 +16,8 @@ import {
   type RawImage,
   type Size,
 } from '../vision/index.js'
-import { type DetectorOptions, type Found, openDetector } from './detector.js'
+import { type DetectorOptions, openDetector } from './detector.js'
+import type { Found } from './found.js'
 import type { Opened, TaskSource } from './opening.js'
 import type { PictureStream, TaskOptions } from './pipeline.js'
 import { type Preset, presets } from './presets.js'

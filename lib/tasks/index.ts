@@ -5,7 +5,8 @@
  */
 export { presetBatches, type PresetBatchOptions } from './batches.js'
 export { Classifier, type ClassifierOptions } from './classifier.js'
-export { type DetectedFrame, Detector, type DetectorOptions, type Found } from './detector.js'
+export { Detector, type DetectorOptions } from './detector.js'
+export type { DetectedFrame, Found } from './found.js'
 export { type BlurredRegion, type BlurResult, FaceBlur, type FaceBlurOptions } from './face-blur.js'
 export { coco80, coco90, coco91, type Labels, labels, voc } from './labels.js'
 export type { LoadOptions, TaskSource } from './opening.js'

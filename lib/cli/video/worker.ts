@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine.js'
-import type { PresetName } from '../../tasks/index.js'
+import type { BlurredRegion, PresetName } from '../../tasks/index.js'
 import type { FrameWork } from '../../tasks/video/through.js'
 import { classesOf, inputOf, loadBlur, plainFound } from '../run/tasks.js'
 import type { VideoJob } from './job.js'
@@ -32,7 +32,7 @@ export async function openVideoWorker({ task, given, target }: VideoJob, engine:
   const works = await import('../../tasks/video/work.js')
   if (task === 'blur') {
     const faces = await loadBlur(engine, common, given)
-    return worker(faces, works.blurring(faces, most), (regions) => ({ found: { found: regions }, things: regions }))
+    return worker(faces, works.blurring<BlurredRegion>(faces, most), (regions) => ({ found: { found: regions }, things: regions }))
   }
   const { Detector, Segmenter } = await import('../../tasks/index.js')
   const { labels, threshold } = given

@@ -1,15 +1,17 @@
 /** The methods of tasks that go through a video. */
 import { VideoSource } from '../../video/index.js'
-import type { DetectedFrame, Detector, Found } from '../detector.js'
-import type { FaceBlur } from '../face-blur.js'
-import type { Segmenter } from '../segmenter.js'
+import type { DetectedFrame, Found } from '../found.js'
 import type { BlurredVideo, SegmentedFrame, VideoInput } from './options.js'
 import { checkedLoop, checkedWrite } from './options.js'
 import { Shown } from './progress.js'
 import { throughTask } from './through.js'
-import { blurring, detecting, segmenting } from './work.js'
+import { blurring, type Blurs, detecting, type Detects, segmenting, type Segments } from './work.js'
 
-export async function blurredVideo(task: FaceBlur, most: number, [input, output, options]: readonly unknown[]): Promise<BlurredVideo> {
+export async function blurredVideo(
+  task: Blurs<unknown>,
+  most: number,
+  [input, output, options]: readonly unknown[],
+): Promise<BlurredVideo> {
   const call = checkedWrite(options, output, input instanceof VideoSource, 'blurVideo')
   const through = throughTask(input as VideoInput, call, blurring(task, most))
   const shown = new Shown()
@@ -29,7 +31,7 @@ export async function blurredVideo(task: FaceBlur, most: number, [input, output,
 }
 
 export async function* detectedFrames(
-  task: Detector,
+  task: Detects,
   most: number,
   [input, options]: readonly unknown[],
 ): AsyncGenerator<DetectedFrame, void, undefined> {
@@ -39,7 +41,7 @@ export async function* detectedFrames(
 }
 
 export async function* segmentedFrames(
-  task: Segmenter,
+  task: Segments,
   most: number,
   [input, options]: readonly unknown[],
 ): AsyncGenerator<SegmentedFrame, void, undefined> {

@@ -1,12 +1,29 @@
 import { drawBoxes, drawPolygons, type InstanceMask, type Mask, overlay } from '../../vision/index.js'
 import type { VideoFrame } from '../../video/index.js'
-import type { Detector, Found } from '../detector.js'
-import type { BlurResult, FaceBlur } from '../face-blur.js'
-import type { Segmenter } from '../segmenter.js'
+import type { Found } from '../found.js'
 import type { FrameWork } from './through.js'
 
+interface Cut {
+  readonly signal: AbortSignal
+}
+
+/** What a Detector does with a frame. */
+export interface Detects {
+  detect(frame: VideoFrame, options: Cut): Promise<Found[]>
+}
+
+/** What a FaceBlur does with a frame. */
+export interface Blurs<R> {
+  blur(frame: VideoFrame, options: Cut & { readonly inPlace: true }): Promise<{ readonly regions: readonly R[] }>
+}
+
+/** What a Segmenter does with a frame. */
+export interface Segments {
+  segment(frame: VideoFrame, options: Cut): Promise<Mask>
+}
+
 /** @param most how many frames are under way at once */
-export function blurring(task: FaceBlur, most: number): FrameWork<BlurResult<VideoFrame>['regions']> {
+export function blurring<R>(task: Blurs<R>, most: number): FrameWork<readonly R[]> {
   return {
     most,
     answer: async (frame, signal) => (await task.blur(frame, { inPlace: true, signal })).regions,
@@ -15,7 +32,7 @@ export function blurring(task: FaceBlur, most: number): FrameWork<BlurResult<Vid
 }
 
 /** @param draws whether what is found is drawn on the frame */
-export function detecting(task: Detector, most: number, draws: boolean): FrameWork<Found[]> {
+export function detecting(task: Detects, most: number, draws: boolean): FrameWork<Found[]> {
   return {
     most,
     answer: async (frame, signal) => {
@@ -28,7 +45,7 @@ export function detecting(task: Detector, most: number, draws: boolean): FrameWo
 }
 
 /** @param draws whether the mask is laid on the frame */
-export function segmenting(task: Segmenter, most: number, draws: boolean): FrameWork<Mask> {
+export function segmenting(task: Segments, most: number, draws: boolean): FrameWork<Mask> {
   return {
     most,
     answer: async (frame, signal) => {
