@@ -7,7 +7,6 @@ import { decodeDbNet, type Decoded, type TextRegion } from '../vision/decoders/i
 import {
   type Box,
   clipBox,
-  type Detection,
   type Frame,
   type InstanceMask,
   instanceMasks,

@@ -23,6 +23,6 @@ export async function likeness({
   if (isPlace) return { info, sounds: checkedInput(like, 'like') }
   if (like.source !== undefined) return { info, sounds: checkedInput(like.source, 'like.source') }
   if (like.name !== undefined && (await isThere(like.name))) return { info, sounds: checkedInput(like.name, 'like.name') }
-  const message = `The sounds of ${like.name ?? 'like'} cannot be copied, since it is no file that is there: give like.source, its path or URL, or audio: false`
+  const message = `The sounds of ${like.name ?? 'like'} cannot be copied, since it is no file that is there: give its path or URL, or audio: false`
   throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
 }
