@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { TensorRTError } from '../../errors.js'
 import type { VideoCall, VideoProgress } from '../../tasks/video/options.js'
 import type { Engine } from '../../engine.js'
@@ -127,5 +128,10 @@ export function videoRow({ source, frames, duration, fps, found, regions, frames
   )
   const kinds = classes.length > 1 ? ` (${classes.slice(0, 5).join(', ')}${classes.length > 5 ? ', …' : ''})` : ''
   const what = regions === 0 ? 'nothing' : `${regions} in ${counted(framesWithRegions, 'frame')}${kinds}`
-  return [source, frames, duration.toFixed(2), fps.toFixed(1), what, sounds ?? '-', written ?? '-']
+  return [shortOf(source), frames, duration.toFixed(2), fps.toFixed(1), what, sounds ?? '-', written ?? '-']
+}
+
+/** A file without its folder; a URL as it is. */
+function shortOf(source: string): string {
+  return source.includes('://') ? source : basename(source)
 }
