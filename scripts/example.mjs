@@ -20,7 +20,7 @@ await main(async () => {
   const env = {}
   if (asked(rest, '--backend', 'tensorrt') || (name === 'video-streams' && !asked(rest, '--backend', 'cpu')))
     take(env, 'TENSORRT_PATH', await ensureTensorRT())
-  if (name === 'video-streams' || (name === 'detect-faces' && asked(rest, '--family', 'centerface')))
+  if (name === 'video-streams' || name === 'video-blur' || (name === 'detect-faces' && asked(rest, '--family', 'centerface')))
     take(env, 'NODE_TENSORRT_CENTERFACE', await ensureCenterFace())
   if (name === 'serve-ensemble') take(env, 'TRT_TEST_TRITONCLIENT', await ensureTritonClient())
   // npm runs this in the package's folder; paths of photographs are meant from where the person stands.
