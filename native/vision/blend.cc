@@ -138,10 +138,8 @@ std::optional<Area> boundsOf(const Placed<uint8_t>& mask) {
   return area;
 }
 
-}  // namespace
-
 template <class Surface>
-void hideRegion(Surface& surface, const Bounds& region, const HideStyle& style) {
+void layOverRegion(Surface& surface, const Bounds& region, const HideStyle& style) {
   const double width = region.right - region.left, height = region.bottom - region.top;
   if (!(width > 0) || !(height > 0)) return;
   const double dx = width * style.feather / 2, dy = height * style.feather / 2;
@@ -151,6 +149,13 @@ void hideRegion(Surface& surface, const Bounds& region, const HideStyle& style) 
   const Opacity opacity(region, style, area);
   lay(surface, area, coverOf(surface, area, region.left, region.top, std::max(width, height), style),
       [&](int64_t y, uint16_t* out) { return opacity.row(y, out); });
+}
+
+}  // namespace
+
+template <class Surface>
+void hideRegion(Surface& surface, const Bounds& region, const HideStyle& style) {
+  layOverRegion(surface, region, style);
 }
 
 template <class Surface>

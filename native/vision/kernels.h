@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "picture.h"
+
 namespace nt::vision {
 
 // As many as leave room for the sign and for sums of up to 511 in 32 bits: PIL's choice.
@@ -38,6 +40,10 @@ struct Kernels {
   void (*spread)(const uint8_t* values, float* const* planes, std::size_t length);
   // out[3 * i + c] = planes[c][i]
   void (*interleave)(const uint8_t* const* planes, uint8_t* out, std::size_t length);
+  // Planes of 8 bits as RGB: `count` pixels from column `from` on. `u` and `v`: the chroma of the row's first pixels,
+  // a sample every `step` bytes.
+  void (*yuvToRgb)(const YuvToRgb& yuv, const uint8_t* y, const uint8_t* u, const uint8_t* v, std::size_t step,
+                   std::size_t from, std::size_t count, uint8_t* out);
   // out[i] = the greatest of values[c * classStep + i], of numbers: what is NaN is none.
   void (*greatestDown)(const float* values, std::size_t classes, std::size_t classStep, float* out, std::size_t length);
   // out[i] = the greatest of values[i * step + c].

@@ -17,8 +17,8 @@ namespace nt::vision::avx2 {
 
 #include "kernels.inc"
 
-const Kernels kernels{"avx2", combine, gather, combineBytes, gatherBytes,  toFloat,
-                      toHalf, toByte,  spread, interleave,   greatestDown, greatestAlong};
+const Kernels kernels{"avx2", combine, gather,     combineBytes, gatherBytes,  toFloat,      toHalf,
+                      toByte, spread,  interleave, yuvToRgb,     greatestDown, greatestAlong};
 
 }  // namespace nt::vision::avx2
 

@@ -10,7 +10,7 @@ namespace nt::vision::baseline {
 
 #include "kernels.inc"
 
-const Kernels kernels{"baseline", combine, gather, combineBytes, gatherBytes,  toFloat,
-                      toHalf,     toByte,  spread, interleave,   greatestDown, greatestAlong};
+const Kernels kernels{"baseline", combine, gather,     combineBytes, gatherBytes,  toFloat,      toHalf,
+                      toByte,     spread,  interleave, yuvToRgb,     greatestDown, greatestAlong};
 
 }  // namespace nt::vision::baseline

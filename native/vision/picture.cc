@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels.h"
+
 namespace nt::vision {
 namespace {
 
@@ -39,9 +41,6 @@ void grayRow(const uint8_t* from, int count, uint8_t* to) {
 
 uint8_t channelOf(float value) { return static_cast<uint8_t>(std::clamp(value + 0.5f, 0.0f, 255.0f)); }
 
-struct Byte {
-  static float at(const uint8_t* from) { return static_cast<float>(*from); }
-};
 // A word need not begin at an even address.
 template <int kShift>
 struct Word {
@@ -52,13 +51,13 @@ struct Word {
   }
 };
 
-// `u` and `v`: the chroma of the row's first pixels.
-template <class Sample, int kBytes>
-void yuvRow(const YuvToRgb& yuv, const uint8_t* y, const uint8_t* u, const uint8_t* v, std::size_t step, int from,
-            int count, uint8_t* to) {
+// Of 10 bits. `u` and `v`: the chroma of the row's first pixels.
+template <class Sample>
+void wordsRow(const YuvToRgb& yuv, const uint8_t* y, const uint8_t* u, const uint8_t* v, std::size_t step, int from,
+              int count, uint8_t* to) {
   for (int i = from; i < from + count; ++i, to += 3) {
     const std::size_t pair = static_cast<std::size_t>(i / 2) * step;
-    const float luma = yuv.luma * (Sample::at(y + static_cast<std::size_t>(i) * kBytes) * yuv.sample - yuv.black);
+    const float luma = yuv.luma * (Sample::at(y + static_cast<std::size_t>(i) * 2) * yuv.sample - yuv.black);
     const float blueness = Sample::at(u + pair) * yuv.sample - yuv.centre;
     const float redness = Sample::at(v + pair) * yuv.sample - yuv.centre;
     to[0] = channelOf(luma + yuv.red * redness);
@@ -119,13 +118,17 @@ const uint8_t* rgbRow(const Picture& picture, int y, int from, int count, uint8_
       grayRow(row + from, count, scratch);
       break;
     case Format::i42010:
-      planes(yuvRow<Word<0>, 2>);
+      planes(wordsRow<Word<0>>);
       break;
     case Format::p010:
-      planes(yuvRow<Word<6>, 2>);
+      planes(wordsRow<Word<6>>);
       break;
     default:
-      planes(yuvRow<Byte, 1>);
+      planes([](const YuvToRgb& yuv, const uint8_t* luma, const uint8_t* u, const uint8_t* v, std::size_t step,
+                int first, int pixels, uint8_t* to) {
+        kernels().yuvToRgb(yuv, luma, u, v, step, static_cast<std::size_t>(first), static_cast<std::size_t>(pixels),
+                           to);
+      });
   }
   return scratch;
 }

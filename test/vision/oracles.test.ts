@@ -1,5 +1,7 @@
 // Resizes against what PIL, OpenCV and torchvision made of the same noise (oracles/resize.py), both ways: the addon's and JavaScript's.
-import { centerCrop, rotatedCrop, stretch, toTensorSync, type RawImage, type TensorOptions } from '../../lib/vision/index.js'
+import t from 'tap'
+import { yuvCoefficients, yuvMatrices, yuvRanges } from '../../lib/pixels/yuv.js'
+import { centerCrop, crop, rotatedCrop, stretch, toTensorSync, type RawImage, type TensorOptions } from '../../lib/vision/index.js'
 import { Random } from '../support/random.js'
 import { bothWays } from './helpers.js'
 import { answersOf } from './oracles/answers.js'
@@ -100,6 +102,44 @@ bothWays((t) => {
     }
   })
 }, "YUV is OpenCV's")
+
+t.test('YUV at each width, from even and odd columns on', async (t) => {
+  const f = Math.fround
+  const byte = (value: number): number => Math.floor(Math.min(Math.max(f(value + 0.5), 0), 255))
+  for (const [index, matrix] of yuvMatrices.entries())
+    for (let width = 1; width <= 70; width++) {
+      const seed = 5001 + 100 * index + width
+      const random = new Random(seed)
+      const [height, chroma, format] = [3, (width + 1) >> 1, random.below(2) === 0 ? 'i420' : 'nv12'] as const
+      const range = yuvRanges[random.below(2)]!
+      const data = random.bytes(width * height + 4 * chroma)
+      const image: RawImage = { width, height, format, data, matrix, range }
+      const from = random.below(width)
+      const yuv = yuvCoefficients(matrix, range)
+      const [luma, red, blue, greenU, greenV] = [yuv.luma, yuv.red, yuv.blue, yuv.greenU, yuv.greenV].map(f) as [
+        number,
+        number,
+        number,
+        number,
+        number,
+      ]
+      const expected = []
+      for (let y = 0; y < height; y++)
+        for (let x = from; x < width; x++) {
+          const pair = (y >> 1) * chroma + (x >> 1)
+          const [atU, atV] = format === 'i420' ? [pair, 2 * chroma + pair] : [2 * pair, 2 * pair + 1]
+          const [u, v] = [data[width * height + atU]! - 128, data[width * height + atV]! - 128]
+          const level = f(luma * (data[y * width + x]! - yuv.black))
+          const green = f(f(level - f(greenU * u)) - f(greenV * v))
+          expected.push(byte(f(level + f(red * v))), byte(green), byte(f(level + f(blue * u))))
+        }
+      const part = { width: width - from, height }
+      const found = toTensorSync(image, crop(image, [from, 0, part.width, height], part), { dtype: 'uint8', layout: 'NHWC' })
+      if (Buffer.compare(found.data, Uint8Array.from(expected)) !== 0)
+        t.fail(`${format} of ${matrix}, ${range}, ${width} from ${from}; seed ${seed}`)
+    }
+  t.pass('as rounded products and sums of 32 bits')
+})
 
 bothWays((t) => {
   oracle.turned.forEach((samples, index) => {
