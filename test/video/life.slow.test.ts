@@ -9,6 +9,7 @@ import { resize } from './resize.js'
 import { runNode } from '../support/children.js'
 import { certain, collect, until } from '../support/waiting.js'
 import { skip } from '../support/video-clips.js'
+import { programsOfVideos } from '../support/video-leftovers.js'
 import { clip, moving, sumOf, sumsOf } from './clips.js'
 
 t.setTimeout(600_000) // many processes, on a machine that may be busy
@@ -24,21 +25,6 @@ const size = 160 * 120 * 1.5
 const path = await clip('life.mp4', moving('160x120', '25', 6))
 const count = 150
 
-/** The processes that this one has started, and which run. */
-function children(): string[] {
-  return readdirSync('/proc').filter((pid) => {
-    if (!/^\d+$/.test(pid)) return false
-    try {
-      const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8')
-        .replace(/^.*\) /, '')
-        .split(' ')
-      return parent === String(process.pid) && state !== 'Z' && readFileSync(`/proc/${pid}/comm`, 'utf8').startsWith('ff')
-    } catch {
-      return false // it is gone
-    }
-  })
-}
-
 function pipes(): number {
   return readdirSync('/proc/self/fd').filter((number) => {
     try {
@@ -52,12 +38,12 @@ const threads = (): number => readdirSync('/proc/self/task').length
 
 /** Whether all is as it was before. */
 async function nothingLeft(): Promise<boolean> {
-  return until(() => children().length === 0 && pipes() <= before.pipes && threads() <= before.threads, 20_000)
+  return until(() => programsOfVideos().length === 0 && pipes() <= before.pipes && threads() <= before.threads, 20_000)
 }
 
 // what the first one leaves stays: libuv's threads, its pipes
 for (let i = 0; i < 2; i++) for await (const frame of await openVideo(path, { end: 0.2 })) frame.close()
-await certain(() => children().length === 0)
+await certain(() => programsOfVideos().length === 0)
 const before = { pipes: pipes(), threads: threads() }
 
 /** Takes so many frames. */
@@ -131,7 +117,7 @@ t.test('ffmpeg that is killed is an error, after the frames that it gave', async
     for await (const frame of video) {
       got.push(sumOf(frame))
       frame.close()
-      if (frame.number === 10) for (const pid of children()) process.kill(Number(pid), 'SIGKILL')
+      if (frame.number === 10) for (const pid of programsOfVideos()) process.kill(Number(pid), 'SIGKILL')
     }
   }
   await t.rejects(consume(), { code: 'ERR_TRT_CRASH', message: /was ended by SIGKILL/ })
@@ -143,7 +129,7 @@ t.test('ffmpeg that is killed is an error, after the frames that it gave', async
 t.test('what is decoded and not wanted is bounded, and who keeps frames still gets all', async (t) => {
   const video = await openVideo(path, { buffer: 4 * size })
   const [first] = await take(video, 1)
-  const pid = children()[0] ?? ''
+  const pid = programsOfVideos()[0] ?? ''
   const written = (): string => /write_bytes|wchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1] ?? ''
   // it stands still: two looks, half a second apart, see the same
   let last = ''
@@ -230,6 +216,6 @@ t.test('in a worker, which is ended', async (t) => {
   await new Promise((resolve) => worker.once('message', resolve))
   await worker.terminate()
   t.ok(await until(() => threads() <= before.threads), 'its thread is gone')
-  for (const pid of children()) process.kill(Number(pid)) // it waits for a pipe that nobody reads
+  for (const pid of programsOfVideos()) process.kill(Number(pid)) // it waits for a pipe that nobody reads
   t.ok(await nothingLeft())
 })

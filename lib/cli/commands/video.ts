@@ -35,7 +35,7 @@ export function command(session: Session): Command {
     await refuseOutputs(filesOfVideo(given, job), refuse)
     // before a model is opened, which may take minutes
     await (await import('../../video/programs/find.js')).findPrograms({ ffmpeg: given.ffmpeg, signal: session.signal })
-    await using engine = await openEngine(given.model, given, job.given, session)
+    await using engine = await openEngine(given.model, { ...given, lanes: lanesOf(given) }, job.given, session)
     const { results, failed } = await answerVideos(engine, job, given, session)
     const table = (): string => session.table(videoHead, results.map(videoRow), { right: [2, 3, 5] })
     for (const { source, frames, regions, written = '' } of results) {
@@ -53,6 +53,11 @@ export function command(session: Session): Command {
   })
 }
 
+/** Two, since frames come one after the other from programs that decode and encode: what one run leaves of the processor, or of a GPU, the other one takes. */
+function lanesOf({ lanes, batch, threads }: VideoGiven): number {
+  return lanes ?? (batch === undefined && threads === undefined ? 2 : 1)
+}
+
 function withFinding(command: Command): Command {
   return command
     .option('--labels <FILE>', "of detect and segment: the classes' names, a line each; or coco80, coco90, coco91, voc")
@@ -60,6 +65,7 @@ function withFinding(command: Command): Command {
     .option('--size <SIZE>', "the input's size where the model leaves it open: 640, or 640x480 (width x height)", sizeOf)
     .option('--max-side <PIXELS>', "where the input's size follows from the frame: its longer side at most; 1920 unless given", whole(1))
     .option('--batch <N>', 'how many frames run together at most, also of several videos; 1 unless given', whole(1))
+    .option('--lanes <N>', 'how many runs compute at once; 2 unless given, 1 with --batch or --threads', whole(1))
     .option('--parallel <N>', 'how many videos are under way at once; 4 unless given', whole(1))
     .addOption(choice('--method <NAME>', 'of blur: how it hides; blur unless given', ['blur', 'pixelate', 'fill']))
     .option('--grow <FACTOR>', 'of blur: boxes are enlarged by it before they are hidden; 1.3 unless given', numberIn(0.1, 10))

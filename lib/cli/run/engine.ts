@@ -11,7 +11,7 @@ import { inputOf, type TaskGiven } from './tasks.js'
 /** For pictures of which the command line says more. A model that fixes pictures at less than the preset works with is loaded with its sizes opened. */
 export async function openEngine(
   model: string,
-  given: EngineGiven & ShapesGiven & { readonly batch?: number },
+  given: EngineGiven & ShapesGiven & { readonly batch?: number; readonly lanes?: number },
   pictures: TaskGiven | undefined,
   session: Session,
 ): Promise<Engine> {
@@ -23,6 +23,7 @@ export async function openEngine(
     ...engineOptions(given),
     ...(shapes !== undefined && { shapes }),
     ...(given.batch !== undefined && { batching: { maxBatch: given.batch } }),
+    ...(given.lanes !== undefined && { lanes: given.lanes }),
     onProgress: tellBuild(progress),
     signal: session.signal,
   }

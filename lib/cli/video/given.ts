@@ -20,6 +20,7 @@ export interface VideoGiven extends EngineGiven, ShapesGiven, ForceGiven {
   readonly size?: InputSize
   readonly maxSide?: number
   readonly batch?: number
+  readonly lanes?: number
   readonly parallel?: number
   readonly labels?: string
   readonly threshold?: number
