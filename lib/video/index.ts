@@ -27,6 +27,7 @@ export {
   type VideoContainer,
   type VideoLike,
   VideoWriter,
+  type CloseVideoOptions,
   type WritableFrame,
   writeVideo,
   type WriteVideoOptions,

@@ -17,8 +17,10 @@ import { Layout, type WritablePixels, writablePixels } from './writing/layout.js
 import { checkedWriting, evenSize, type WriteVideoOptions, type Writing } from './writing/options.js'
 import { fileTarget, streamTarget, type Target } from './writing/target.js'
 import { type FrameTime, Times } from './writing/times.js'
+import { trimSounds } from './writing/trim.js'
 import type { Size } from '../base/size.js'
-import { checkedObject } from '../base/checks.js'
+import { checkedBoolean, checkedObject } from '../base/checks.js'
+import { readOptions } from '../base/options.js'
 
 export type { VideoCodec, VideoContainer } from './writing/codecs.js'
 export type { VideoLike, WriteVideoOptions } from './writing/options.js'
@@ -29,6 +31,12 @@ export type { FrameTime, TimeBase } from './writing/times.js'
  * before. What `openVideo` gives is one.
  */
 export type WritableFrame = (Image | RawImage) & FrameTime
+
+/** Options of {@link VideoWriter.close}. */
+export interface CloseVideoOptions {
+  /** Whether sounds end with the last frame. False unless given: they are as long as the source's. */
+  readonly trimAudio?: boolean | undefined
+}
 
 interface Parts {
   readonly ffmpeg: string
@@ -102,11 +110,14 @@ export class VideoWriter implements AsyncDisposable {
   }
 
   /**
-   * Waits for the frames that were written, and for ffmpeg: fulfilled when the file is whole under its name. Twice without harm.
+   * Waits for the frames that were written, and for ffmpeg: fulfilled when the file is whole under its name. Twice without harm. With `trimAudio` the sounds of a file end
+   * with its last frame: for a video that ends before its source does. In a stream, which is not gone back in, they stay.
    * @throws TensorRTError as `write`; ERR_TRT_VIDEO_DATA, too, where no frame was written; ERR_TRT_CLOSED after `abort()`
    */
-  close(): Promise<void> {
-    return (this.#closing ??= this.#busily(() => this.#close()))
+  async close(options?: CloseVideoOptions): Promise<void> {
+    const { trimAudio = false } = readOptions(options, ['trimAudio'], 'close')
+    const trims = checkedBoolean(trimAudio, 'trimAudio')
+    await (this.#closing ??= this.#busily(() => this.#close(trims)))
   }
 
   /** Ends ffmpeg; nothing stays at the target, and a stream gets an error. After `close()` nothing happens. Twice without harm. */
@@ -180,7 +191,7 @@ export class VideoWriter implements AsyncDisposable {
     this.#frames++
   }
 
-  async #close(): Promise<void> {
+  async #close(trims: boolean): Promise<void> {
     await this.#tail
     try {
       if (this.#failure !== undefined) throw this.#failure.error
@@ -190,6 +201,7 @@ export class VideoWriter implements AsyncDisposable {
       program.stdin?.end()
       const [exit] = await Promise.all([program.exited, this.#taken])
       if (exit.code !== 0 || this.#failure !== undefined) throw await this.#whyGone(program)
+      if (trims) await this.#trim(this.#begun.times.shown)
       this.#forget()
       await target.finish()
       this.#isWhole = true
@@ -197,6 +209,11 @@ export class VideoWriter implements AsyncDisposable {
       await this.#fail(error)
       throw error
     }
+  }
+
+  async #trim(shown: number): Promise<void> {
+    const { ffmpeg, sounds, target } = this.#parts
+    if (sounds !== undefined && target.output !== undefined) await trimSounds(target.output, shown, this.#writing, ffmpeg)
   }
 
   #exited(program: Program): void {

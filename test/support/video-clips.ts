@@ -58,8 +58,8 @@ export async function clip(name: ClipName): Promise<string> {
 }
 
 /** What `ffprobe -show_entries ENTRIES` tells of a file, as JSON. */
-export async function probed(path: string, entries: string, streams = 'v:0'): Promise<Record<string, any>> {
-  const args = ['-v', 'error', '-select_streams', streams, '-show_entries', entries, '-of', 'json', path]
+export async function probed(path: string, entries: string, streams = 'v:0', more: readonly string[] = []): Promise<Record<string, any>> {
+  const args = ['-v', 'error', ...more, '-select_streams', streams, '-show_entries', entries, '-of', 'json', path]
   const { stdout } = await run(programs!.ffprobe, args, { maxBuffer: 1 << 26 })
   return JSON.parse(stdout) as Record<string, any>
 }

@@ -1,13 +1,13 @@
 // Videos through tasks: what is hidden, what stays, and what is left when it ends otherwise.
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import t from 'tap'
 import { Detector, FaceBlur, Segmenter, type VideoProgress } from '../../lib/tasks/index.js'
 import { openVideo, probeVideo } from '../../lib/video/index.js'
 import { failureOf } from '../support/errors.js'
 import { temporaryFolder } from '../support/folders.js'
-import { clip, decodedFrames, type DecodedFrame, framemd5, skip, timesOf } from '../support/video-clips.js'
+import { clip, decodedFrames, type DecodedFrame, framemd5, probed, skip, timesOf } from '../support/video-clips.js'
 import { programsOfVideos } from '../support/video-leftovers.js'
 import { certain } from '../support/waiting.js'
 import { answering, filled } from './models.js'
@@ -139,6 +139,53 @@ t.test('what ends otherwise: nothing stays, or what was done, and it is an error
   t.notOk(existsSync(at('cut-left.mp4')))
   await certain(() => programsOfVideos().length === 0)
 })
+
+t.test('the sounds of a part end with its frames', async (t) => {
+  const done = 20
+  for (const name of ['plain', 'two-sounds', 'offset', 'offset-mp4'] as const) {
+    const source = await clip(name)
+    const path = at(`part-${name}${extname(source)}`)
+    const ends = new AbortController()
+    const onProgress = ({ frames }: VideoProgress): unknown => frames === done && ends.abort('enough')
+    t.equal(
+      await faces.blurVideo(source, path, { keepPartial: true, signal: ends.signal, onProgress }).catch((reason: unknown) => reason),
+      'enough',
+    )
+    const [times, before] = [await timesOf(path), (await timesOf(source)).slice(0, done)]
+    t.strictSame(times.map(milliseconds), before.map(milliseconds), `${name}: the frames' times`)
+    const [sounds, whole] = [await packetsOf(path), await packetsOf(source)]
+    t.equal(sounds.length, whole.length)
+    for (const [i, { packets, end }] of sounds.entries()) {
+      t.strictSame(packets, whole[i]!.packets.slice(0, packets.length), `${name}: the packets of sound ${i}`)
+      t.ok(packets.length > 3 && packets.length < whole[i]!.packets.length, `${packets.length} of ${whole[i]!.packets.length}`)
+      t.ok(Math.abs(end - times.at(-1)! - 0.04) < 0.13, `${name}: sound ${i} ends at ${end}, the last frame begins at ${times.at(-1)}`)
+    }
+  }
+  t.strictSame(
+    readdirSync(folder).filter((name) => name.startsWith('.')),
+    [],
+  )
+})
+
+const milliseconds = (seconds: number): number => Math.round(seconds * 1000)
+
+/** The packets of each sound, and when the last one ends. */
+async function packetsOf(path: string): Promise<{ readonly packets: readonly string[]; readonly end: number }[]> {
+  const { packets } = await probed(path, 'packet=stream_index,pts_time,duration_time,data_hash', 'a', ['-show_data_hash', 'md5'])
+  const all = packets as Packet[]
+  const numbers = new Set(all.map(({ stream_index }) => stream_index))
+  return Array.from(numbers, (number) => all.filter(({ stream_index }) => stream_index === number)).map((list) => ({
+    packets: list.map(({ data_hash }) => data_hash),
+    end: Math.max(...list.map(({ pts_time, duration_time }) => Number(pts_time) + Number(duration_time))),
+  }))
+}
+
+interface Packet {
+  readonly stream_index: number
+  readonly pts_time: string
+  readonly duration_time: string
+  readonly data_hash: string
+}
 
 t.test('what is refused', async (t) => {
   const cases: readonly (readonly [() => Promise<unknown>, string, RegExp])[] = [

@@ -41,8 +41,8 @@ export interface VideoWritingOptions extends Pick<
   'audio' | 'codec' | 'preset' | 'quality' | 'odd' | 'container' | 'overwrite'
 > {
   /**
-   * Whether the frames that were done become a whole file under its name where the call fails, is aborted, or (of a loop) is left early; the call fails all the same. False
-   * unless given: then nothing stays.
+   * Whether the frames that were done become a whole file under its name where the call fails, is aborted, or (of a loop) is left early; the call fails all the same. The
+   * sounds of a file end with those frames. False unless given: then nothing stays.
    */
   readonly keepPartial?: boolean | undefined
 }

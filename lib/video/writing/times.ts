@@ -21,6 +21,8 @@ const fine: TimeBase = [1, 90_000]
 export class Times {
   readonly timeBase: TimeBase
   readonly #frameRate: number | undefined
+  #first: bigint | undefined
+  #step = 0n
   #last: bigint | undefined
   #frames = 0
 
@@ -37,9 +39,17 @@ export class Times {
       const message = `Expected a frame after the one before (${this.#seconds(this.#last)} s) but received one of ${this.#seconds(ticks)} s: frames are written in the order in which they are shown`
       throw new TensorRTError('ERR_TRT_INVALID_ARGUMENT', message)
     }
+    this.#first ??= ticks
+    this.#step = ticks - (this.#last ?? ticks)
     this.#last = ticks
     this.#frames++
     return ticks
+  }
+
+  /** How long all frames are shown, in seconds: the last one as long as the one before. */
+  get shown(): number {
+    if (this.#first === undefined || this.#last === undefined) return 0
+    return this.#seconds(this.#last - this.#first + this.#step) + (this.#step === 0n ? 1 / (this.#frameRate ?? 25) : 0)
   }
 
   #seconds(ticks: bigint): number {

@@ -1,0 +1,33 @@
+import { rename } from 'node:fs/promises'
+import { onFile } from '../../base/files.js'
+import { temporaryOf, withTemporary } from '../../base/temporary.js'
+import { probeVideo } from '../probe.js'
+import { failureOf } from '../programs/failure.js'
+import { fileUrl } from '../programs/inputs.js'
+import { runProgram } from '../programs/run.js'
+import { quietly } from '../programs/start.js'
+import type { Writing } from './options.js'
+
+/**
+ * Ends the sounds of a file with its frames, which are shown for so many seconds: packets are copied once more, but those of later sounds.
+ * @throws TensorRTError ERR_TRT_VIDEO_DATA, ERR_TRT_FILE; the signal's reason
+ */
+export async function trimSounds(
+  path: string,
+  shown: number,
+  { codec, container, ffmpeg: program, signal }: Writing,
+  ffmpeg: string,
+): Promise<void> {
+  const { start = 0 } = await probeVideo(path, { ffmpeg: program, signal })
+  const temporary = temporaryOf(path)
+  await withTemporary(temporary, async () => {
+    const args = [
+      ...[...quietly, '-y', '-copyts', '-i', fileUrl(path), '-map', '0', '-c', 'copy', '-to', (start + shown).toFixed(6)],
+      ...(codec === 'hevc' && container !== 'matroska' ? ['-tag:v', 'hvc1'] : []),
+      ...['-f', container, fileUrl(temporary)],
+    ]
+    const { exit, lines } = await runProgram(ffmpeg, args, { signal, mostBytes: 2 ** 20 })
+    if (exit.code !== 0) throw failureOf(`Cannot end the sounds of ${path} with its frames`, exit, lines)
+    await onFile('write', path, () => rename(temporary, path))
+  })
+}
