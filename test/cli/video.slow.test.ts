@@ -71,6 +71,13 @@ t.test('where nothing is found, that is said', async (t) => {
   t.equal((await video(at('in.mp4'), '--model', none, '--require-found', '--quiet')).code, 3)
 })
 
+const gpu = existsSync('/dev/nvidiactl') ? 'this machine has a GPU' : false
+
+t.test('a decoder that is not there is said not to be', { skip: gpu }, async (t) => {
+  const { code, stderr } = await video(at('in.mp4'), '--model', one, '--hardware', 'cuda', '--end', '0.1', '--quiet')
+  t.match({ code, stderr }, { code: 0, stderr: /in\.mp4: decoded without the GPU: ffmpeg has no cuda here: .+/ })
+})
+
 t.test('an interruption leaves a file that plays, and says that it is a part', async (t) => {
   const part = at('part.mkv')
   const run = await trt(['video', at('in.mp4'), '--model', one, '--task', 'blur', '--jsonl', '-o', part, ...yolo], (session) => {

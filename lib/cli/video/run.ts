@@ -68,7 +68,11 @@ async function outcomeOf({ work }: VideoWorker, item: Item, told: Told, session:
   try {
     const through = throughTask<FrameAnswer>(item.source, callOf(item, told, session), work)
     for (let next = await through.next(); ; next = await through.next()) {
-      if (next.done === true) return tally.end(next.value.info, told)
+      if (next.done === true) {
+        const { info, decoder } = next.value
+        if (decoder.reason !== undefined) session.warn(`${item.name}: decoded without the GPU: ${decoder.reason}`)
+        return tally.end(info, told)
+      }
       const { frame, answer } = next.value
       tally.add(frame, answer)
       if (told.jsonl) session.stdout.write(`${jsonText({ source: item.name, number: frame.number, pts: frame.pts, ...answer.found })}\n`)

@@ -19,9 +19,9 @@ export async function blurredVideo(
   for (;;) {
     const next = await through.next()
     if (next.done === true) {
-      const { info } = next.value
+      const { info, decoder } = next.value
       const sounds = call.writing.audio === false ? 0 : info.audio.length
-      return { frames: shown.frames, framesWithRegions, regions, duration: shown.duration, sounds }
+      return { frames: shown.frames, framesWithRegions, regions, duration: shown.duration, sounds, decoder }
     }
     const { frame, answer } = next.value
     shown.add(frame)

@@ -3,7 +3,7 @@ import { checkedBoolean, checkedListener } from '../../base/checks.js'
 import { readOptions, unaborted } from '../../base/options.js'
 import { expected } from '../../errors.js'
 import type { Mask } from '../../vision/index.js'
-import type { OpenVideoOptions, VideoFrame, VideoSource, VideoSourceInput, WriteVideoOptions } from '../../video/index.js'
+import type { OpenVideoOptions, VideoDecoder, VideoFrame, VideoSource, VideoSourceInput, WriteVideoOptions } from '../../video/index.js'
 import { checkedReading } from '../../video/reading/options.js'
 import { checkedWriting } from '../../video/writing/options.js'
 
@@ -68,6 +68,8 @@ export interface BlurredVideo {
   readonly duration: number
   /** How many sounds were copied. */
   readonly sounds: number
+  /** What decoded, and why it is not what `hardware` asked for, if so. */
+  readonly decoder: VideoDecoder
 }
 
 /** What `Segmenter.segmentVideo` gives for a frame. */
