@@ -46,7 +46,8 @@ export async function* throughTask<R>(
     await video.close()
     frames.close()
     // what was closed above has its name, and what was not is a part
-    if (writer !== undefined) await (call.keepPartial && writer.frames > 0 ? writer.close({ trimAudio: true }).catch(() => {}) : writer.abort())
+    if (writer !== undefined)
+      await (call.keepPartial && writer.frames > 0 ? writer.close({ trimAudio: true }).catch(() => {}) : writer.abort())
   }
 }
 
